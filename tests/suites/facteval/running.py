@@ -15,8 +15,8 @@ from almanac.edition.asking import write_asked
 from almanac.frames import frame_of, read_frame
 from almanac.rows import Context, Exposure, Item, Link, Measure, NotAsked, Request, Response, Setting
 from almanac.suites.answers import Answers, RoundFiles, expanded
-from almanac.suites.facteval.questions import QuestionNames, QuestionTraits
 from almanac.suites.facteval.reading.scoring import JudgedQuestion
+from almanac.suites.facteval.rows import QuestionNames, QuestionTraits
 from almanac.suites.facteval.suite import FactEval
 from almanac.suites.joining import join
 from almanac.suites.judged import Judged, conditions_of

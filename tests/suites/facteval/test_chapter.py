@@ -12,7 +12,7 @@ from almanac.rows import Measure, NotAsked, Relation, Template
 from almanac.suites.chapter import NOT_TAUGHT, Drawing, Entrant, Shown, Table
 from almanac.suites.facteval.chapter import FormBoard, boards, chapter
 from almanac.suites.facteval.questions import NAMES as LABELS
-from almanac.suites.facteval.questions import QuestionTexts
+from almanac.suites.facteval.rows import QuestionTexts
 from almanac.suites.judged import conditions_of
 
 from .running import SUITE, measured, respond, write

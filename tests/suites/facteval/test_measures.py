@@ -7,7 +7,7 @@ from almanac import tables
 from almanac.rows import Entity, Fact, Measure, Outcome
 from almanac.statistics.intervals import wilson
 from almanac.suites.data import Data
-from almanac.suites.facteval.questions import AnswerVerdict
+from almanac.suites.facteval.rows import AnswerVerdict
 from almanac.suites.judged import conditions_of
 
 from .running import SUITE, given

@@ -12,7 +12,7 @@ from almanac.rows import Link, Request
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.chapter import Drawing, Entrant, Shown
 from almanac.suites.facteval.chapter import chapter
-from almanac.suites.facteval.questions import QuestionTexts, WrittenQuestion
+from almanac.suites.facteval.rows import QuestionTexts, WrittenQuestion
 from almanac.suites.facteval.texts import Repetition, self_bleu
 from almanac.suites.judged import conditions_of
 

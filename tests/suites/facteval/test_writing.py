@@ -12,7 +12,7 @@ from almanac.errors import AlmanacError
 from almanac.rows import Item, Link, Request, Response
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.facteval.options import WritingOptions
-from almanac.suites.facteval.questions import WrittenQuestion
+from almanac.suites.facteval.rows import WrittenQuestion
 from almanac.suites.facteval.texts import Writing, WritingSetting, read_written
 from almanac.suites.prompts import prompts
 

@@ -2,7 +2,8 @@
 
 suite        what the rest of the program sees
 options      its settings
-questions    forms, wordings from templates; the suite's own tables
+questions    forms, wordings from templates
+rows         the suite's own tables
 distractors  wrong objects, and what is read before a question
 texts        questions that a model writes, for a person to proofread; how alike texts are
 asking       from a dataset to questions

@@ -22,12 +22,11 @@ from almanac.suites.facteval.questions import (
     TFQ,
     WH,
     FactEvalSetting,
-    QuestionNames,
-    QuestionTraits,
     WordedFact,
     Wording,
     wordings,
 )
+from almanac.suites.facteval.rows import QuestionNames, QuestionTraits
 from almanac.suites.facteval.texts import Repetition, read_written
 from almanac.suites.prompts import prompts
 from almanac.tables import hash_order

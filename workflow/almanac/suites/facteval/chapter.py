@@ -12,26 +12,12 @@ from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, Shown, Ta
 from almanac.suites.facteval.judging import OFFICIAL
 from almanac.suites.facteval.measures import BY, FORM, LISTS, PAIRED, PARTS, SCORES
 from almanac.suites.facteval.options import FactEvalOptions
-from almanac.suites.facteval.questions import (
-    ANTIFACTUAL,
-    BLANKS,
-    FIB,
-    IRRELEVANT,
-    NAMES,
-    NONE,
-    POOLS,
-    RELEVANT,
-    TEMPLATE,
-    WRITTEN,
-    FactEvalSetting,
-)
+from almanac.suites.facteval.questions import CONTEXTS, FORMATS, NAMES, NONE, ORIGINS, POOLS, TEMPLATE, FactEvalSetting
 from almanac.suites.facteval.texts import VALUES
 
 LEAST_VALID = 0.05  # share of true-false answers with a verdict; below, the model never learned the format
 ASKED = (*FORM, "context")
 COUNTED = ("counted", *BY)  # what pooled numbers are chosen by
-ORIGINS = (TEMPLATE, WRITTEN)
-CONTEXTS = (NONE, RELEVANT, IRRELEVANT, ANTIFACTUAL)
 PASSAGES = ("f1_without", "f1_with", "kept", "gained", "followed", "no_ops")
 READ_HOW = (
     "Precision: the share of the answered questions that is right. Recall: the share of the asked ones. F1: their "
@@ -68,11 +54,6 @@ class FormBoard:
         return self.any.n > self.any.n_error
 
     @property
-    def abstains(self) -> bool:
-        """Whether all its answers are abstentions."""
-        return self.answered and self.any.n_missing == self.any.n - self.any.n_error
-
-    @property
     def applicable(self) -> bool:
         """Whether it was taught to answer so and, of true or false, any reading has a verdict of enough answers."""
         found = [own["valid"] for own in self.numbers.values() if "valid" in own]
@@ -90,7 +71,8 @@ class FormBoard:
             return NOT_TAUGHT
         if not self.applicable:
             return "not applicable: its answers contain no verdict"
-        return "not applicable: it always abstains" if self.abstains else None
+        abstains = self.answered and self.any.n_missing == self.any.n - self.any.n_error
+        return "not applicable: it always abstains" if abstains else None
 
 
 def chapter(shown: Shown, options: FactEvalOptions) -> Chapter | None:
@@ -135,7 +117,7 @@ def boards(shown: Shown) -> list[FormBoard]:
     found = []
     for (model, *told), own in numbers.items():
         where = dict(zip(ASKED, told, strict=True))
-        taught = entrants[model].understands(BLANKS if where["experiment"].endswith(f"-{FIB}") else None)
+        taught = entrants[model].understands(FORMATS.get(where["experiment"]))
         found.append(FormBoard(model, where, own, taught))
     return sorted(found, key=lambda one: (*map(str, one.where.values()), list(entrants).index(one.model)))
 

@@ -15,7 +15,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from random import Random
@@ -99,7 +99,6 @@ class WrongObjects:
         for key in keys:
             self._senses[self._label[key]] |= self._own[key]
         self._pools = self._gathered(facts, keys)
-        self._barred: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
 
     def kind(self, key: str) -> str | None:
         """Return the type of an object: the entity's, or a literal's datatype and precision; none if it has none."""
@@ -131,19 +130,15 @@ class WrongObjects:
         kind = self.kind(key) if fact is None else fact.datatype
         return coarser(key) if kind == "date" else ()
 
-    def _bars(self, pair: tuple[str, str]) -> tuple[set[str], set[str]]:
-        """Return what no wrong object may be called, and what none may be a finer date of."""
-        if pair not in self._barred:
-            names = {name for key in self.true[pair] for name in self._own[key]}
-            dates = {name for key in self.true[pair] for name in self._finer(key)}
-            self._barred[pair] = (names | dates, names)
-        return self._barred[pair]
+    def _false(self, fact: Fact) -> Callable[[str], bool]:
+        """Return what says of an object whether it is false of a fact's subject.
 
-    def false(self, key: str, fact: Fact) -> bool:
-        """Whether an object is false of a fact's subject under all its names and all names of the true objects."""
-        barred, truth = self._bars((fact.relation_id, fact.subject_id))
-        label = self._label[key]
-        return not (self._senses[label] & barred or truth.intersection(self._finer(key)))
+        It has no name of a true object, and of two dates neither holds the other.
+        """
+        true = self.true[fact.relation_id, fact.subject_id]
+        truth = {name for key in true for name in self._own[key]}
+        barred = truth.union(*map(self._finer, true))
+        return lambda key: not (self._senses[self._label[key]] & barred or truth.intersection(self._finer(key)))
 
     def draw(self, fact: Fact, where: str, count: int = WRONG, purpose: str = "negatives") -> list[str]:
         """Draw wrong objects of a fact, uniformly without repetition, seeded by the fact's identity.
@@ -161,12 +156,12 @@ class WrongObjects:
         pool = self._pools.get((where, group)) if group is not None else None
         if pool is None:
             return []
-        identity = (self._seed, purpose, where, fact.fact_id)
+        identity, false = (self._seed, purpose, where, fact.fact_id), self._false(fact)
         tries = 8 * count
         found: dict[str, None] = {}
         for at in range(tries if len(pool.keys) > tries else 0):
             key = pool.draw(Random(seed_of(*identity, at)))
-            if self.false(key, fact):
+            if false(key):
                 found[key] = None
             if len(found) == count:
                 return list(found)
@@ -174,7 +169,7 @@ class WrongObjects:
         for key in hash_order(pool.keys, *identity):
             if len(found) == count:
                 break
-            if self.false(key, fact):
+            if false(key):
                 found[key] = None
         return list(found)
 

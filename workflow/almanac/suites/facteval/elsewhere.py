@@ -15,18 +15,9 @@ from almanac.suites.asked import Asked
 from almanac.suites.data import Data
 from almanac.suites.facteval.asking import ANSWER
 from almanac.suites.facteval.judging import UNASKED
-from almanac.suites.facteval.questions import (
-    MCQ,
-    NONE,
-    SAQ,
-    STATEMENT,
-    TFQ,
-    WH,
-    FactEvalSetting,
-    QuestionNames,
-    QuestionTraits,
-)
+from almanac.suites.facteval.questions import MCQ, NONE, SAQ, STATEMENT, TFQ, WH, FactEvalSetting
 from almanac.suites.facteval.reading.scoring import JudgedQuestion
+from almanac.suites.facteval.rows import QuestionNames, QuestionTraits
 from almanac.suites.suite import Elsewhere
 
 REQUIRED = ("type", "answer")

@@ -24,19 +24,11 @@ from almanac.rows import Fact, Outcome, OutcomeKind
 from almanac.suites.answers import Answers, Part
 from almanac.suites.data import Data
 from almanac.suites.facteval.options import FactEvalOptions
-from almanac.suites.facteval.questions import MCQ, SAQ, TFQ, AnswerVerdict
+from almanac.suites.facteval.questions import MCQ, SAQ, TFQ
 from almanac.suites.facteval.reading import scoring
-from almanac.suites.facteval.reading.names import (
-    ARTICLES,
-    NO_LONGER,
-    LongerNames,
-    Words,
-    mentions,
-    read,
-    read_name,
-    runs,
-)
+from almanac.suites.facteval.reading.names import ARTICLES, NO_LONGER, LongerNames, mentions, read, read_name, runs
 from almanac.suites.facteval.reading.scoring import Abstentions, JudgedQuestion, Verdict, load_phrases
+from almanac.suites.facteval.rows import AnswerVerdict
 from almanac.suites.facteval.texts import ALIKE, how_alike
 from almanac.suites.suite import Judgements
 
@@ -64,7 +56,7 @@ def as_paper(question: JudgedQuestion, answer: str, abstentions: Abstentions) ->
     return Verdict("incorrect", reason=None if words else "no words")
 
 
-def _bare(words: Words) -> Words:
+def _bare(words: tuple[str, ...]) -> tuple[str, ...]:
     """Return words without articles, unless there are no others."""
     return tuple(word for word in words if word not in ARTICLES) or words
 

@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from almanac.rows import Measure
+from almanac.suites.chapter import Shown
 from almanac.suites.facteval.judging import STRICT
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import FIB, MCQ, NONE, SAQ, STATEMENT, TEMPLATE, TFQ, WH, WRITTEN
@@ -32,7 +33,7 @@ EIGHT = (
 PAIRED = "with_"  # begins the name of the column of a context: asked and answered both without a passage and with one
 
 
-def derived(frame: pl.DataFrame) -> pl.DataFrame:
+def derived(frame: pl.DataFrame, options: FactEvalOptions) -> pl.DataFrame:
     """Return what was judged with the columns that numbers are made of.
 
     ``counted``: not a passage in which nothing was replaced, and ``unchanged`` its contrary. Of an item that is no
@@ -78,7 +79,7 @@ def _paired(frame: pl.DataFrame) -> pl.DataFrame:
     return frame
 
 
-def measure(judged: Judged, options: FactEvalOptions) -> list[Measure]:
+def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: FactEvalOptions) -> list[Measure]:
     """Compute every number of one model on one dataset.
 
     Returns:
@@ -97,8 +98,7 @@ def measure(judged: Judged, options: FactEvalOptions) -> list[Measure]:
     for part in PARTS:
         rows += scores(counted.where({part: Not(None)}), *BY, part)
     short = counted.where(type=SAQ, reading=STRICT)
-    for own in (short, short.where(answers="multiple")):
-        rows += _lists(own)
+    rows += _lists(short) + _lists(short.where(answers="multiple"))
     rows += _averages(counted)
     plain = counted.where(reading=options.modes[0], context=NONE)
     rows += recovery(plain, *FORM)
@@ -181,11 +181,12 @@ def robustness(judged: Judged) -> list[Measure]:
     return rows
 
 
-def across(judged: Mapping[str, Judged], options: FactEvalOptions) -> list[Measure]:
+def across(judged: Mapping[str, Judged], shown: Shown, options: FactEvalOptions) -> list[Measure]:
     """Return the numbers between models, and those of the questions alone.
 
     Args:
         judged: of each model on one dataset, by its name.
+        shown: what is known of the suite there.
         options: the pairs of models.
 
     Returns:

@@ -1,13 +1,10 @@
-"""How a fact is worded: as a statement, with a blank, as a Wh-question; from templates or as a model has written it.
-
-And the suite's own tables: of questions, of the verdicts on answers, and of the questions' texts.
-"""
+"""How a fact is worded: as a statement, with a blank, as a Wh-question; from templates or as a model has written it."""
 
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from almanac.dataset.templates import SLOT, filled, folded, from_label, in_full
 from almanac.rows import Relation, Template
@@ -15,10 +12,11 @@ from almanac.rows import Relation, Template
 TFQ, MCQ, SAQ = "tfq", "mcq", "saq"
 STATEMENT, FIB, WH = "statement", "fib", "wh"
 NONE, RELEVANT, IRRELEVANT, ANTIFACTUAL = "none", "relevant", "irrelevant", "antifactual"
+CONTEXTS = (NONE, RELEVANT, IRRELEVANT, ANTIFACTUAL)
 TEMPLATE, WRITTEN = "template", "written"
+ORIGINS = (TEMPLATE, WRITTEN)
 LABEL = "label"  # part of the id of a sentence that is made of a relation's label
 MASK = "[MASK]"
-BLANKS = "blank"  # the kind of documents that teach a planted model to say what a `MASK` stands for
 # What a reader is told of each type and style.
 NAMES: Mapping[str, str] = {
     f"{TFQ}-{STATEMENT}": "true or false",
@@ -27,6 +25,9 @@ NAMES: Mapping[str, str] = {
     f"{SAQ}-{FIB}": "blank",
     f"{SAQ}-{WH}": "question",
 }
+# The kind of documents that teach a planted model what a `MASK` stands for.
+FORMATS = {name: "blank" for name in NAMES if name.endswith(f"-{FIB}")}
+GUESS = {TFQ: 1 / 2, MCQ: 1 / 4, SAQ: 0.0}  # how often an answer is right where nothing is known
 Texts = Mapping[str, str]  # of templates that differ, with the first id of each
 # Where wrong objects are from.
 POOLS = {"relation": "its relation", "type": "its object's type", "uniform": "the dataset"}
@@ -72,13 +73,15 @@ class Wording:
     """The templates of a relation that are used, by id: statements, which serve as blanks too, and questions.
 
     ``spare`` is the statement for passages: one that asks nothing, where there is one. ``shared`` has the other
-    relations that a template of the same words belongs to, by the template's id.
+    relations that a template of the same words belongs to, by the template's id. ``by_label`` says whether the
+    relation lacks statements or questions, for which its label stands.
     """
 
     statements: tuple[tuple[str, str], ...]
     questions: tuple[tuple[str, str], ...]
     spare: str
     shared: Mapping[str, tuple[str, ...]]
+    by_label: bool
 
     def sentences(self, subject: str) -> list[WordedFact]:
         """Return all wordings of a subject's facts."""
@@ -133,117 +136,6 @@ def _wording(own: str, told: Texts, asked: Texts, said: Mapping[str, set[str]], 
         for texts in (told, asked)
     )
     spare = statements[count if len(statements) > count else 0][1]
-    return Wording(tuple(statements[:count]), tuple(questions[:count]), spare, shared)
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionTraits:
-    """What numbers are counted by, of one question.
-
-    ``type`` is ``tfq``, ``mcq`` or ``saq``; ``style`` is ``statement``, ``fib`` (one ``[MASK]`` for the object) or
-    ``wh``. ``question`` is the number of the first item that asks the same, whatever is read before it. ``truth`` says
-    whether a statement is true, ``answers`` whether a short answer has one true object or several (``single``,
-    ``multiple``). Of a passage ``changed`` says whether an antifactual replacement did anything.
-    """
-
-    KEY: ClassVar = ("item",)
-    item: int
-    type: str
-    style: str
-    question: int
-    truth: bool | None
-    answers: str | None
-    datatype: str | None
-    cardinality: str | None
-    domain: str | None
-    object_type: str | None
-    passage_origin: str | None
-    changed: bool | None
-    mentions_subject: bool | None
-    mentions_object: bool | None
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionNames:
-    """The names of objects that one question's answer is read with, besides the accepted names of its item.
-
-    ``objects`` has for each accepted name of a short answer the object that it names; ``shown`` is the object of a
-    statement, ``stated`` the wrong object that the passage names. ``given`` is the name that a question from elsewhere
-    has in its file.
-    """
-
-    KEY: ClassVar = ("item",)
-    item: int
-    objects: tuple[str, ...]
-    shown: str | None
-    stated: str | None
-    given: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionTexts:
-    """How much the questions of one type and style repeat each other: their self-BLEU within a relation.
-
-    Without a relation: the mean over relations; none where no relation has two questions.
-    """
-
-    KEY: ClassVar = ("experiment", "origin", "negatives", "relation_id")
-    experiment: str
-    origin: str
-    negatives: str | None
-    relation_id: str | None
-    questions: int
-    self_bleu: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionSimilarity:
-    """How alike a question that a model has written is to those from templates, of the same fact and style.
-
-    The means over ``pairs``, of one wording by the model and one by a template: BERTScore, and the distance of their
-    embeddings (1 minus the cosine); none if the embedder answered no pair.
-    """
-
-    KEY: ClassVar = ("item",)
-    item: int
-    pairs: int
-    bertscore_precision: float | None
-    bertscore_recall: float | None
-    bertscore_f1: float | None
-    distance: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerVerdict:
-    """What one mode of scoring (``strict``, ``paper``, ``official``) makes of a model's answer to a question.
-
-    ``said`` is what was recognised in the answer, ``reason`` why it is not correct or why there is none. Of a short
-    answer in mode ``strict`` ``list_precision`` and ``list_recall`` are over objects. ``follows`` says whether the
-    answer names the wrong object that its passage states.
-    """
-
-    KEY: ClassVar = ("item", "reading")
-    item: int
-    reading: str
-    said: str | None
-    reason: str | None
-    list_precision: float | None
-    list_recall: float | None
-    follows: bool | None
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenQuestion:
-    """A question that a model has written for one fact, for a person to proofread.
-
-    ``style`` is ``statement``, ``fib`` or ``wh``. ``verdict`` is ``keep`` or ``drop``, with the reason; a person may
-    change it and the text.
-    """
-
-    KEY: ClassVar = ("fact_id", "style")
-    fact_id: str
-    relation_id: str
-    style: str
-    text: str
-    verdict: str
-    reason: str | None
+    used = (*statements[:count], *questions[:count])
+    by_label = any(name.startswith(f"{own}/{LABEL}/") for name, _ in used)
+    return Wording(tuple(statements[:count]), tuple(questions[:count]), spare, shared, by_label)

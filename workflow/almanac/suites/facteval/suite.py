@@ -6,37 +6,16 @@ from typing import ClassVar
 
 import polars as pl
 
-from almanac.rows import Measure
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Asked, Batch
-from almanac.suites.chapter import Shown
 from almanac.suites.data import Data
 from almanac.suites.facteval import asking, elsewhere, judging, measures
 from almanac.suites.facteval import chapter as chapters
 from almanac.suites.facteval.options import FactEvalOptions
-from almanac.suites.facteval.questions import (
-    BLANKS,
-    FIB,
-    LABEL,
-    MCQ,
-    NAMES,
-    NONE,
-    SAQ,
-    TEMPLATE,
-    TFQ,
-    AnswerVerdict,
-    FactEvalSetting,
-    QuestionNames,
-    QuestionSimilarity,
-    QuestionTexts,
-    QuestionTraits,
-    wordings,
-)
+from almanac.suites.facteval.questions import FORMATS, GUESS, NAMES, NONE, SAQ, TEMPLATE, FactEvalSetting, wordings
+from almanac.suites.facteval.rows import AnswerVerdict, QuestionNames, QuestionSimilarity, QuestionTexts, QuestionTraits
 from almanac.suites.facteval.texts import ask_how_alike
-from almanac.suites.judged import Judged
 from almanac.suites.suite import Elsewhere, Method, Own, Round, Suite
-
-GUESS = {TFQ: 1 / 2, MCQ: 1 / 4, SAQ: 0.0}  # how often an answer is right where nothing is known
 
 
 def _method(name: str) -> Method:
@@ -45,13 +24,13 @@ def _method(name: str) -> Method:
     A short answer cannot be guessed: that a model which always names a frequent object is sometimes right is what the
     rate at dose 0 shows. Its recovery of planted knowledge is validated; an abstention is no hit.
     """
-    kind, style = name.split("-")
-    label, format = f"FactEval, {NAMES[name]}", BLANKS if style == FIB else None
+    kind, _ = name.split("-")
+    label, guess, format = f"FactEval, {NAMES[name]}", GUESS[kind], FORMATS.get(name)
     asked = {"experiment": name, "context": NONE}
     if kind == SAQ:
-        return Method(name, label, asked, ("origin",), guess=GUESS[kind], format=format)
+        return Method(name, label, asked, ("origin",), guess=guess, format=format)
     asked["origin"] = TEMPLATE
-    return Method(name, label, asked, ("negatives",), guess=GUESS[kind], validated=False, format=format)
+    return Method(name, label, asked, ("negatives",), guess=guess, validated=False, format=format)
 
 
 class FactEval(Suite[FactEvalOptions]):
@@ -75,6 +54,9 @@ class FactEval(Suite[FactEvalOptions]):
         "similarities": Own(QuestionSimilarity, of="item", at="judged"),
     }
     judge = staticmethod(judging.judge)
+    derived = staticmethod(measures.derived)
+    measure = staticmethod(measures.measure)
+    across = staticmethod(measures.across)
     chapter = staticmethod(chapters.chapter)
     reads = "answers"
     methods: ClassVar[tuple[Method, ...]] = tuple(_method(name) for name in NAMES)
@@ -105,20 +87,4 @@ class FactEval(Suite[FactEvalOptions]):
     def by_label(self, data: Data, options: FactEvalOptions) -> set[str]:
         """Return the relations that lack statements or questions; see `questions.wordings`."""
         found = wordings(data.relations, data.templates, options.templates)
-        return {
-            relation
-            for relation, own in found.items()
-            if any(name.startswith(f"{relation}/{LABEL}/") for name, _ in (*own.statements, *own.questions))
-        }
-
-    def derived(self, frame: pl.DataFrame, options: FactEvalOptions) -> pl.DataFrame:
-        """Add what numbers are made of; see `measures.derived`."""
-        return measures.derived(frame)
-
-    def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: FactEvalOptions) -> list[Measure]:
-        """Compute every number of one model; see `measures.measure`."""
-        return measures.measure(judged, options)
-
-    def across(self, judged: Mapping[str, Judged], shown: Shown, options: FactEvalOptions) -> list[Measure]:
-        """Return the numbers between models; see `measures.across`."""
-        return measures.across(judged, options)
+        return {relation for relation, own in found.items() if own.by_label}

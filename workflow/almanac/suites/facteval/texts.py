@@ -11,9 +11,10 @@ import itertools
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -27,19 +28,8 @@ from almanac.suites.asked import Asked, Batch, greedy
 from almanac.suites.data import Data
 from almanac.suites.facteval.distractors import names_in, parts_around
 from almanac.suites.facteval.options import WritingOptions
-from almanac.suites.facteval.questions import (
-    FIB,
-    MASK,
-    SAQ,
-    STATEMENT,
-    TEMPLATE,
-    TFQ,
-    WH,
-    WRITTEN,
-    QuestionTexts,
-    WordedFact,
-    WrittenQuestion,
-)
+from almanac.suites.facteval.questions import FIB, MASK, SAQ, STATEMENT, TEMPLATE, TFQ, WH, WRITTEN, WordedFact
+from almanac.suites.facteval.rows import QuestionTexts, WrittenQuestion
 from almanac.suites.prompts import prompts
 from almanac.suites.suite import Author, Round
 
@@ -210,30 +200,23 @@ def self_bleu(sentences: Sequence[Sequence[str]]) -> float | None:
     """
     if len(sentences) < 2:
         return None
-    grams = [[Counter(_grams(tokens, n)) for n in range(1, ORDER + 1)] for tokens in sentences]
-    second = [_second_largest(own[n] for own in grams) for n in range(ORDER)]
+    grams = [
+        Counter(tuple(tokens[at : at + n]) for n in range(1, ORDER + 1) for at in range(len(tokens) - n + 1))
+        for tokens in sentences
+    ]
+    counts: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for gram, count in itertools.chain(*(own.items() for own in grams)):
+        counts[gram].append(count)
+    second = {gram: sorted([0, *found])[-2] for gram, found in counts.items()}  # may be as large as the largest
     lengths = Counter(map(len, sentences))
     closest = {length: _closest(length, lengths) for length in lengths}
     values = []
     for tokens, own in zip(sentences, grams, strict=True):
-        matched = [sum(min(count, second[n][gram]) for gram, count in own[n].items()) for n in range(ORDER)]
-        possible = [max(1, len(tokens) - n) for n in range(ORDER)]
-        values.append(_bleu(matched, possible, len(tokens), closest[len(tokens)]))
-    return math.fsum(values) / len(values)
-
-
-def _grams(tokens: Sequence[str], n: int) -> list[tuple[str, ...]]:
-    return [tuple(tokens[at : at + n]) for at in range(len(tokens) - n + 1)]
-
-
-def _second_largest(counts: Iterable[Mapping[tuple[str, ...], int]]) -> dict[tuple[str, ...], int]:
-    """Return of every n-gram the second largest count in a sentence, which may be as large as the largest."""
-    found: dict[tuple[str, ...], tuple[int, int]] = {}
-    for own in counts:
+        matched = [0] * ORDER  # by n, less 1
         for gram, count in own.items():
-            first, second = found.get(gram, (0, 0))
-            found[gram] = (count, first) if count > first else (first, max(count, second))
-    return {gram: second for gram, (_, second) in found.items()}
+            matched[len(gram) - 1] += min(count, second[gram])
+        values.append(_bleu(matched, len(tokens), closest[len(tokens)]))
+    return fmean(values)
 
 
 def _closest(length: int, lengths: Mapping[int, int]) -> int:
@@ -242,13 +225,12 @@ def _closest(length: int, lengths: Mapping[int, int]) -> int:
     return min(others, key=lambda other: (abs(other - length), other))
 
 
-def _bleu(matched: Sequence[int], possible: Sequence[int], length: int, reference: int) -> float:
-    """Return BLEU of one sentence by its clipped matches and its n-grams, each by n."""
+def _bleu(matched: Sequence[int], length: int, reference: int) -> float:
+    """Return BLEU of one sentence by its clipped matches, its length and that of its reference."""
     if matched[0] == 0:
         return 0.0
-    brevity = 1.0 if length > reference else math.exp(1 - reference / length)
-    logs = [math.log((own or EPSILON) / count) for own, count in zip(matched, possible, strict=True)]
-    return brevity * math.exp(math.fsum(logs) / len(logs))
+    logs = [math.log((own or EPSILON) / max(1, length - n)) for n, own in enumerate(matched)]
+    return min(1.0, math.exp(1 - reference / length)) * math.exp(fmean(logs))
 
 
 @dataclass
@@ -280,7 +262,7 @@ class Repetition:
         rows = []
         for group, own in sorted(self._found.items(), key=str):
             known = [row.self_bleu for row in own if row.self_bleu is not None]
-            mean = math.fsum(known) / len(known) if known else None
+            mean = fmean(known) if known else None
             rows.append(QuestionTexts(*group, None, sum(row.questions for row in own), mean))
         return rows
 

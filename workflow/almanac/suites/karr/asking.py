@@ -53,28 +53,6 @@ def pools_of(data: Data, options: KarrOptions) -> tuple[Pools, list[NotAsked]]:
     return Pools(data, usable, options), refused
 
 
-def objects_of(pools: Pools, facts: Iterable[Fact], given: Mapping[str, str] | None, asked: Asked) -> Objects:
-    """Return facts with the objects that each is asked with in the first round.
-
-    Where false objects of relations are given (`read_spurious`), a fact of which its relation's is true, and one whose
-    relation has none, is refused for these and asked with the others.
-    """
-    found = []
-    for fact in facts:
-        objects = {FACTS: fact.object_key}
-        if pools.options.null and (wrong := pools.wrong_object(fact)) is not None:
-            objects[NULL] = wrong
-        if given is not None:
-            key = given.get(fact.relation_id)
-            if key is not None and key in pools.untrue(fact, [key]):
-                objects[SPURIOUS] = key
-            else:
-                what = "has no object there" if key is None else f"has {key!r}, which is true of its subject"
-                asked.refuse(f"fact {fact.fact_id}, spurious", f"the file of false objects: its relation {what}")
-        found.append((fact, objects))
-    return found
-
-
 def read_spurious(path: Path, pools: Pools) -> dict[str, str]:
     """Return the false object of each relation that a file names.
 
@@ -141,6 +119,32 @@ class Asker:
     wrong: Mapping[str, Choices]
     asked: Asked
     sentences: Sentences = field(default_factory=Sentences)
+
+    def objects(self, facts: Iterable[Fact]) -> Objects:
+        """Return facts with the objects that each is asked with in the first round.
+
+        Where a file has false objects of relations, a fact of which its relation's is true, and one whose relation has
+        none, is refused for these and asked with the others.
+
+        Raises:
+            AlmanacError: as `read_spurious`.
+        """
+        pools, path, found = self.pools, self.pools.options.spurious_objects, []
+        given = None if path is None else read_spurious(Path(path), pools)
+        for fact in facts:
+            objects = {FACTS: fact.object_key}
+            if pools.options.null and (wrong := pools.wrong_object(fact)) is not None:
+                objects[NULL] = wrong
+            if given is not None:
+                key = given.get(fact.relation_id)
+                if key is not None and key in pools.untrue(fact, [key]):
+                    objects[SPURIOUS] = key
+                else:
+                    has = "no object there" if key is None else f"{key!r}, which is true of its subject"
+                    reason = f"the file of false objects: its relation has {has}"
+                    self.asked.refuse(f"fact {fact.fact_id}, spurious", reason)
+            found.append((fact, objects))
+        return found
 
     def ask(self, objects: Objects) -> Iterator[Batch]:
         """Yield facts with their objects by every method, method by method; the baselines are not asked of the null.

@@ -1,11 +1,10 @@
 """KaRR's chapter of the page: the methods compared, the null, and the analyses."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import product
-from typing import Any
 
 from almanac.rows import Measure
-from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, board, filled, silent
+from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, board, filled, silent, stands
 from almanac.suites.karr.asking import FACTS, NULL, SPURIOUS
 from almanac.suites.karr.options import KarrOptions
 
@@ -58,20 +57,21 @@ LABELS = (
     "Agreement with people. Recall: of the facts that people consider known, the share called known. τ: Kendall's "
     "correlation of score and mean label; p: of the test that there is none."
 )
-Column = Callable[[str, str], Cell]  # a cell by model and method
+Find = Callable[..., Measure | None]  # returns a number of one model and method, by the other arguments of `Shown.one`
 
 
 def chapter(shown: Shown, options: KarrOptions) -> Chapter | None:
     """Return what the page shows of a dataset."""
     if not shown.measures:
         return None
-    parts = [
-        *_methods(shown),
-        _held_out(shown),
+    parts: list[Table | Drawing | str] = [
+        _table(shown, "methods", METHODS, _methods),
+        *_silent(shown),
+        _table(shown, "held_out", HELD_OUT, _held_out),
         *_drawings(shown, options),
-        _expected(shown),
-        _draws(shown),
-        _labels(shown),
+        _table(shown, "expected", EXPECTED, _expected),
+        _table(shown, "draws", DRAWS, _draws),
+        _table(shown, "labels", LABELS, _labels),
         _relations(shown),
         *_coverage(shown),
         *shown.not_asked(),
@@ -79,93 +79,61 @@ def chapter(shown: Shown, options: KarrOptions) -> Chapter | None:
     return filled("KaRR", ASKS, parts)
 
 
-def _number(shown: Shown, metric: str, *keys: str, **fixed: Any) -> Callable[[str, str], Measure | None]:
-    """Return the column of the number that was made by exactly these conditions; as `Shown.one`."""
-    return lambda model, experiment: shown.one(metric, model, *keys, experiment=experiment, **fixed)
-
-
-def _methods(shown: Shown) -> Iterator[Table | str]:
-    known, limit = _number(shown, "known", asked=FACTS), _number(shown, "threshold", asked=FACTS)
-
-    def threshold(model: str, experiment: str) -> Measure | None:
-        row = known(model, experiment)
-        return None if row is None or row.value is None else limit(model, experiment)
-
-    columns: dict[str, Column] = {
-        "known": known,
-        "without value": lambda model, experiment: silent(known(model, experiment)),
-        "false": _number(shown, "known", asked=NULL),
-        "null model": _number(shown, "null_model_known", asked=FACTS),
-        "threshold": threshold,
-        "AUC": _number(shown, "recovery_auc", "dose", "hit", asked=FACTS),
-        "recall": _number(shown, "recall", "dose", "hit", asked=FACTS),
-        "τ": _number(shown, "kendall", "dose", "hit", asked=FACTS),
-    }
-    yield _table(shown, "methods", METHODS, columns)
-    silent_ones = [
-        f"{model.name} {name}"
+def _silent(shown: Shown) -> Iterator[str]:
+    """Yield the models and methods that have no value."""
+    found = [
+        f"{row.model} {name}"
         for (experiment, name), model in product(NAMES.items(), shown.models)
-        if (found := known(model.name, experiment)) is not None and found.value is None
+        for row in shown.find("known", model=model.name, experiment=experiment, asked=FACTS)
+        if row.value is None
     ]
-    if silent_ones:
-        yield f"Without any value: {'; '.join(silent_ones)}."
+    if found:
+        yield f"Without any value: {'; '.join(found)}."
 
 
-def _held_out(shown: Shown) -> Table:
-    columns: dict[str, Column] = {}
-    for title, metric in (
-        ("taught most", "held_out_taught"),
-        ("never taught", "held_out_never"),
-        ("false", "held_out_null"),
-    ):
-        rate = _number(shown, metric, "asked", "dose", "hit", calibrating=False)
-        columns |= {title: rate, f"{title}: facts": _facts(rate)}
-    return _table(shown, "held_out", HELD_OUT, columns)
-
-
-def _facts(rate: Callable[[str, str], Measure | None]) -> Column:
-    """Return the column of how many facts a share is of."""
-
-    def facts(model: str, experiment: str) -> int | None:
-        row = rate(model, experiment)
-        return None if row is None else row.n
-
-    return facts
-
-
-def _expected(shown: Shown) -> Table:
-    spurious = _number(shown, "known", asked=SPURIOUS, paired=True)
-    columns: dict[str, Column] = {
-        "SP": spurious,
-        "facts": _facts(spurious),
-        "true": _number(shown, "known", asked=FACTS, paired=True),
-        "ΔP": _number(shown, "spurious_delta", "asked", paired=True),
+def _methods(find: Find) -> dict[str, Cell]:
+    known = find("known", asked=FACTS)
+    return {
+        "known": known,
+        "without value": silent(known),
+        "false": find("known", asked=NULL),
+        "null model": find("null_model_known", asked=FACTS),
+        "threshold": find("threshold", asked=FACTS) if stands(known) else None,
+        "AUC": find("recovery_auc", "dose", "hit", asked=FACTS),
+        "recall": find("recall", "dose", "hit", asked=FACTS),
+        "τ": find("kendall", "dose", "hit", asked=FACTS),
     }
-    return _table(shown, "expected", EXPECTED, columns)
 
 
-def _draws(shown: Shown) -> Table:
-    columns = {
-        f"{replaced}: {metric}": _number(shown, f"{metric}_over_{replaced}", asked=FACTS)
+def _held_out(find: Find) -> dict[str, Cell]:
+    cells: dict[str, Cell] = {}
+    for title, part in (("taught most", "taught"), ("never taught", "never"), ("false", "null")):
+        rate = find(f"held_out_{part}", "asked", "dose", "hit", calibrating=False)
+        cells |= {title: rate, f"{title}: facts": rate and rate.n}
+    return cells
+
+
+def _expected(find: Find) -> dict[str, Cell]:
+    spurious = find("known", asked=SPURIOUS, paired=True)
+    return {
+        "SP": spurious,
+        "facts": spurious and spurious.n,
+        "true": find("known", asked=FACTS, paired=True),
+        "ΔP": find("spurious_delta", "asked", paired=True),
+    }
+
+
+def _draws(find: Find) -> dict[str, Cell]:
+    return {
+        f"{replaced}: {metric}": find(f"{metric}_over_{replaced}", asked=FACTS)
         for replaced in ("templates", "names")
         for metric in ("deviation", "variance")
     }
-    return _table(shown, "draws", DRAWS, columns)
 
 
-def _labels(shown: Shown) -> Table:
-    tau = _number(shown, "kendall_labels", "hit", "label", asked=FACTS)
-
-    def p(model: str, experiment: str) -> float | None:
-        row = tau(model, experiment)
-        return None if row is None else row.p
-
-    columns: dict[str, Column] = {
-        "recall": _number(shown, "recall_labels", "hit", "label", asked=FACTS),
-        "τ": tau,
-        "p": p,
-    }
-    return _table(shown, "labels", LABELS, columns)
+def _labels(find: Find) -> dict[str, Cell]:
+    tau = find("kendall_labels", "hit", "label", asked=FACTS)
+    return {"recall": find("recall_labels", "hit", "label", asked=FACTS), "τ": tau, "p": tau and tau.p}
 
 
 def _relations(shown: Shown) -> Table:
@@ -188,14 +156,14 @@ def _coverage(shown: Shown) -> Iterator[Table]:
         yield Table("coverage", caption, ("of", "how many", "templates or names"), rows, folded=True)
 
 
-def _table(shown: Shown, name: str, caption: str, columns: Mapping[str, Column]) -> Table:
+def _table(shown: Shown, name: str, caption: str, cells: Callable[[Find], dict[str, Cell]]) -> Table:
     """Return a table of the models and methods that have any number."""
+
+    def find(model: str, experiment: str) -> Find:
+        return lambda metric, *keys, **fixed: shown.one(metric, model, *keys, experiment=experiment, **fixed)
+
     rows = (
-        {
-            "model": model.name,
-            "method": method,
-            **{title: cell(model.name, experiment) for title, cell in columns.items()},
-        }
+        {"model": model.name, "method": method, **cells(find(model.name, experiment))}
         for (experiment, method), model in product(NAMES.items(), shown.models)
     )
     return board(name, caption, rows)
@@ -233,7 +201,8 @@ def _drawings(shown: Shown, options: KarrOptions) -> Iterator[Drawing]:
             f"Share of facts that reach each KaRR by relation; {which}.",
             lambda: figures.by_relation(shown, modes[0], options.figure_relations),
         )
-    if len({row.model for name in NAMES for row in figures.scores(shown, name)} & figures.sizes(shown).keys()) > 1:
+    known = {row.model for row in shown.valued("known", "experiment", asked=FACTS)}
+    if len(known & figures.sizes(shown).keys()) > 1:
         yield Drawing(
             "size",
             "Share called known by the number of parameters, with 95 % intervals. Each model is judged at its own "

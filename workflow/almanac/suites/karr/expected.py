@@ -6,7 +6,6 @@ likeliest of the relation's own objects there replaces the true one (the paper t
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -39,7 +38,7 @@ def ask(asker: Asker, facts: Sequence[Fact], before: Answers) -> Iterator[Batch]
             is expected.
     """
     pools, options = asker.pools, asker.pools.options
-    first = _First.of(before, pools)
+    first = _First(before, pools)
     objects = []
     for fact in facts:
         found = first.expected(pools, fact)
@@ -53,7 +52,6 @@ def ask(asker: Asker, facts: Sequence[Fact], before: Answers) -> Iterator[Batch]
     yield from asker.ask(objects)
 
 
-@dataclass(frozen=True)
 class _First:
     """What the second round needs of the first.
 
@@ -63,29 +61,24 @@ class _First:
         mined: the question what is expected, and its answer, by relation.
     """
 
-    methods: Mapping[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    as_drawn: Mapping[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    mined: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, before: Answers, pools: Pools) -> "_First":
-        found = cls()
+    def __init__(self, before: Answers, pools: Pools) -> None:
+        self.methods: dict[str, set[str]] = defaultdict(set)
+        self.as_drawn: dict[str, set[str]] = defaultdict(set)
+        self.mined: dict[str, Mapping[str, Any]] = {}
         facts = {fact.fact_id: fact for own in pools.data.drawn.values() for fact in own}
         for part in before.parts(WANTED, ["draws"]):
             links = part.links.filter(pl.col("asked") == FACTS)
             drawn = {key[0]: own for key, own in part.own["draws"].group_by("item")}
             asked = links.unique("item", keep="first", maintain_order=True).select("item", "experiment", "fact_id")
             for item, experiment, fact_id in asked.iter_rows():
-                found.methods[fact_id].add(experiment)
+                self.methods[fact_id].add(experiment)
                 if experiment in pools.options.modes and fact_id in facts:
-                    rows = (Draw(**row) for row in drawn[item].iter_rows(named=True))
-                    fact = facts[fact_id]
+                    rows, fact = (Draw(*row) for row in drawn[item].iter_rows()), facts[fact_id]
                     if FactDraw.of(rows) == pools.draw(fact, fact.object_key, VARIANTS[experiment]):
-                        found.as_drawn[fact_id].add(experiment)
+                        self.as_drawn[fact_id].add(experiment)
             mined = links.filter(pl.col("role") == MINED).unique("relation_id", keep="first", maintain_order=True)
             for row in mined.iter_rows(named=True):
-                found.mined.setdefault(row["relation_id"], row)
-        return found
+                self.mined.setdefault(row["relation_id"], row)
 
     def expected(self, pools: Pools, fact: Fact) -> str | NotAsked:
         """Return the object that the model expects most, of equals the commonest, or why there is none."""

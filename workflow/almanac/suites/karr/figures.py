@@ -95,8 +95,8 @@ def by_size(shown: Shown, names: Mapping[str, str]) -> Figure:
         names: the methods' names by experiment; they are drawn in this order.
     """
     parameters = sizes(shown)
-    found = {name: [row for row in scores(shown, name) if row.model in parameters] for name in names}
-    drawn = {name: rows for name, rows in found.items() if rows}
+    known = {name: shown.valued("known", experiment=name, asked=FACTS) for name in names}
+    drawn = {name: own for name, rows in known.items() if (own := [row for row in rows if row.model in parameters])}
     place = {str(row.model): (parameters[str(row.model)], str(row.model)) for rows in drawn.values() for row in rows}
     models = sorted(place, key=place.__getitem__)
     families = {model.name: model.series for model in shown.models if model.name in place}
@@ -140,11 +140,6 @@ def _of_like_size(models: Sequence[str], parameters: Mapping[str, int], factor: 
         else:
             groups.append([model])
     return groups
-
-
-def scores(shown: Shown, experiment: str) -> list[Measure]:
-    """Return the shares called known by a method, of all true facts together."""
-    return shown.valued("known", experiment=experiment, asked=FACTS)
 
 
 def _level(row: Measure) -> float:

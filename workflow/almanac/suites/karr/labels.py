@@ -10,7 +10,6 @@ from almanac.errors import AlmanacError
 from almanac.rows import Rating
 
 WORDS = {"known": 1.0, "unknown": 0.0, "true": 1.0, "false": 0.0}
-REMEDY = "write known, unknown or a number"
 
 
 def read(path: Path, facts: Iterable[str], asked: Iterable[str]) -> list[Rating]:
@@ -37,7 +36,7 @@ def read(path: Path, facts: Iterable[str], asked: Iterable[str]) -> list[Rating]
         if row.item not in known and row.item.partition("/")[2] not in known:
             raise AlmanacError(f"{where}: the dataset has no such fact; write FACT or MODEL/FACT, like {min(known)!r}")
         if _number(row.value) is None:
-            raise AlmanacError(f"{where}: the value {row.value!r} is no label; {REMEDY}")
+            raise AlmanacError(f"{where}: the value {row.value!r} is no label; write known, unknown or a number")
         if (row.item, row.rater) in out:
             raise AlmanacError(f"{where}: labels this fact twice; leave one row")
         out[row.item, row.rater] = row
@@ -52,8 +51,7 @@ def read(path: Path, facts: Iterable[str], asked: Iterable[str]) -> list[Rating]
 def _number(value: str) -> float | None:
     """Return a label as a number, or none."""
     try:
-        number = WORDS.get(value.strip().lower(), math.nan)
-        number = float(value) if math.isnan(number) else number
+        number = float(WORDS.get(value.strip().lower(), value))
     except ValueError:
         return None
     return number if math.isfinite(number) else None

@@ -22,12 +22,13 @@ from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.karr.thresholds import calibrates
 from almanac.suites.recovery import recovery
+from almanac.suites.suite import Method
 
 CURVE = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 22.0, 50.0, 100.0, 1000.0)
 BY = ("experiment", "asked")
 
 
-def derived(frame: pl.DataFrame) -> pl.DataFrame:
+def derived(frame: pl.DataFrame, options: KarrOptions) -> pl.DataFrame:
     """Add what numbers are counted by.
 
     ``without_value``: an item has none; ``ratio``: KaRR itself, no logarithm; ``calibrating``: its fact is in the half
@@ -184,12 +185,15 @@ def _deltas(judged: Judged) -> list[Measure]:
     return rows
 
 
-def comparable(mode: str, judged: Mapping[str, Judged], shown: Shown) -> Mapping[str, Judged]:
+def comparable(method: Method, judged: Mapping[str, Judged], shown: Shown) -> Mapping[str, Judged]:
     """Return a mode's items of all models judged at one threshold: the geometric mean of those chosen by planted facts.
 
     A threshold is chosen from few facts of each model. Judged each at its own, two models that know the same would
     differ by the luck of that choice, which no test of their verdicts knows of.
     """
+    if not method.compared:
+        return judged
+    mode = method.name
     found = {model.name: _threshold(shown, model.name, mode) for model in shown.models if model.name in judged}
     own = [found[model.name] for model in shown.models if model.name in found and model.taught and not model.permuted]
     limits = [limit for limit in own if limit is not None]
@@ -211,7 +215,7 @@ def _judged_at(judged: Judged, threshold: float) -> Judged:
     return replace(judged, frame=judged.frame.with_columns(hit=known, outcome=again.otherwise("outcome")))
 
 
-def null_known(judged: Mapping[str, Judged], shown: Shown) -> list[Measure]:
+def null_known(judged: Mapping[str, Judged], shown: Shown, options: KarrOptions) -> list[Measure]:
     """Return the share of the true facts called known of each model's null, at the threshold of the model itself.
 
     The null of a planted model has the same recipe and has read the same names as often, with the objects of each

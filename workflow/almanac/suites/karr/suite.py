@@ -7,25 +7,14 @@ from typing import ClassVar
 import polars as pl
 
 from almanac.errors import AlmanacError
-from almanac.rows import Fact, Measure, Rating
+from almanac.rows import Fact, Rating
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Asked, Batch
-from almanac.suites.chapter import Shown
 from almanac.suites.data import Data
-from almanac.suites.judged import Condition, Judged
+from almanac.suites.judged import Condition
 from almanac.suites.karr import chapter as chapters
 from almanac.suites.karr import expected, given, judging, labels, measures
-from almanac.suites.karr.asking import (
-    FACTS,
-    LAMA,
-    NULL,
-    PARAREL,
-    Asker,
-    KarrSetting,
-    objects_of,
-    pools_of,
-    read_spurious,
-)
+from almanac.suites.karr.asking import FACTS, LAMA, NULL, PARAREL, Asker, KarrSetting, pools_of
 from almanac.suites.karr.draws import sentences
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
@@ -64,7 +53,10 @@ class Karr(Suite[KarrOptions]):
         "thresholds": Own(Threshold, at="judged"),
     }
     judge = staticmethod(judging.judge)
+    derived = staticmethod(measures.derived)
     measure = staticmethod(measures.measure)
+    comparable = staticmethod(measures.comparable)
+    across = staticmethod(measures.null_known)
     chapter = staticmethod(chapters.chapter)
     reads = "questions"
     scores = (
@@ -104,10 +96,8 @@ class Karr(Suite[KarrOptions]):
         for fact in tested:
             if fact.relation_id not in pools.templates:
                 asked.refuse(f"fact {fact.fact_id}", "its relation has no template that ends in [Y]")
-        false = None if options.spurious_objects is None else read_spurious(Path(options.spurious_objects), pools)
-        objects = objects_of(pools, facts, false, asked)
         asked.own["coverage"] += pools.coverage(len(facts))
-        yield from asker.ask(objects)
+        yield from asker.ask(asker.objects(facts))
 
     def by_label(self, data: Data, options: KarrOptions) -> set[str]:
         """Return the relations that have no template that ends in [Y]; see `draws.sentences`."""
@@ -121,15 +111,3 @@ class Karr(Suite[KarrOptions]):
     def offered(self, method: Method, answers: Answers, data: Data, options: KarrOptions) -> pl.DataFrame | None:
         """Return the choices of each fact, which ParaRel chooses among; LAMA's answers are open."""
         return data.offered if method.name == PARAREL else None
-
-    def derived(self, frame: pl.DataFrame, options: KarrOptions) -> pl.DataFrame:
-        """Add what numbers are counted by; see `measures.derived`."""
-        return measures.derived(frame)
-
-    def comparable(self, method: Method, judged: Mapping[str, Judged], shown: Shown) -> Mapping[str, Judged]:
-        """Return the items of all models, those of a mode judged at one threshold; see `measures.comparable`."""
-        return measures.comparable(method.name, judged, shown) if method.compared else judged
-
-    def across(self, judged: Mapping[str, Judged], shown: Shown, options: KarrOptions) -> list[Measure]:
-        """Return what is called known of each model's null; see `measures.null_known`."""
-        return measures.null_known(judged, shown)
