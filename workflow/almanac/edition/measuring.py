@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,11 +16,11 @@ from almanac import tables
 from almanac.columns import columns
 from almanac.config import Asking
 from almanac.config.models import ModelConfig
-from almanac.edition.layout import BETWEEN, Layout
+from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import read_frame
 from almanac.planting.options import TrainingOptions
-from almanac.rows import Agreement, Exposure, Knowledge, Measure, NotAsked, Outcome, Relation, Standing, Validation
+from almanac.rows import Exposure, Measure, NotAsked, Outcome, Relation
 from almanac.statistics.intervals import Estimate, combined
 from almanac.suites import headline
 from almanac.suites.agreement import Called, agreements, called, of_facts, on_same_facts
@@ -179,31 +179,8 @@ def judged_of(layout: Layout, asking: Asking) -> Judged:
     return join(suite, layout.options(asking), answers, layout.data(asking.dataset), outcomes, own)
 
 
-class Between(NamedTuple):
-    """What lies between models and between methods: the rows of each table of `BETWEEN`.
-
-    Attributes:
-        across: the numbers between models.
-        validation: what the methods recover of planted knowledge.
-        agreements: how each two methods agree on a model's facts.
-        knowledge: how many methods call each fact known.
-        standings: how well methods tell what planted models were taught, and in what order.
-    """
-
-    across: list[Measure]
-    validation: list[Validation]
-    agreements: list[Agreement]
-    knowledge: list[Knowledge]
-    standings: list[Standing]
-
-    def tables(self, layout: Layout) -> Iterator[tuple[Path, type[Any], list[Any]]]:
-        """Yield the tables: path, row class and rows."""
-        for table, row in BETWEEN.items():
-            yield layout.between(table), row, getattr(self, table)
-
-
-def measure_across(layout: Layout) -> Between:
-    """Return what lies between models and between methods."""
+def measure_across(layout: Layout) -> dict[str, list[Any]]:
+    """Return what lies between models and between methods: the rows of each table of `BETWEEN`, by its name."""
     rows: list[Measure] = []
     found: list[Run] = []
     known: dict[tuple[str, str], list[Called]] = defaultdict(list)
@@ -238,13 +215,13 @@ def measure_across(layout: Layout) -> Between:
                     told += asked(calls, own, str(world), model.name, *variant)
     rows += [row for name, of in several.items() for row in SUITES[name].over(together(of))]
     rows += [row for key, own in known.items() for row in on_same_facts(*key, own)]
-    return Between(
-        rows,
-        validate(found, layout.config.validation),
-        [row for key, own in known.items() for row in agreements(*key, own)],
-        [row for key, own in known.items() for row in of_facts(*key, own)],
-        standings(told),
-    )
+    return {
+        "across": rows,
+        "validation": validate(found, layout.config.validation),
+        "agreements": [row for key, own in known.items() for row in agreements(*key, own)],
+        "knowledge": [row for key, own in known.items() for row in of_facts(*key, own)],
+        "standings": standings(told),
+    }
 
 
 def pooled(layout: Layout, suite: Suite[Any]) -> list[str]:

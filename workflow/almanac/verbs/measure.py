@@ -9,7 +9,7 @@ from typing import Any
 from almanac import tables, unfinished
 from almanac.config import given
 from almanac.edition.asking import write_asked
-from almanac.edition.layout import Layout
+from almanac.edition.layout import BETWEEN, Layout
 from almanac.edition.measuring import held, judge, measure, measure_across, measure_model
 from almanac.errors import AlmanacError, nearest
 from almanac.frames import frames
@@ -97,15 +97,15 @@ def _model(layout: Layout, model: str) -> int:
 def _across(layout: Layout, strict: bool) -> int:
     """Compare the models, hold what is recovered against the bars, and print that."""
     found = measure_across(layout)
-    rows, validation = found.across, found.validation
-    for path, row, own in found.tables(layout):
-        tables.write(path, row, own)
-    print(f"{len(rows)} numbers between models", file=sys.stderr)
+    for table, rows in found.items():
+        tables.write(layout.between(table), BETWEEN[table], rows)
+    print(f"{len(found['across'])} numbers between models", file=sys.stderr)
+    validation = found["validation"]
     verdicts = list(held(layout))
     if validation or not verdicts:
         print(validation_lines(validation))
-    if found.standings:
-        print(standing_lines(found.standings))
+    if found["standings"]:
+        print(standing_lines(found["standings"]))
     for what, one in verdicts:
         verdict = "meets the bar" if one.met else "misses the bar"
         print(f"{what}, {one.found}: {verdict}")

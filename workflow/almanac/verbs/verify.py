@@ -17,7 +17,7 @@ from almanac.dataset.comparison import compare
 from almanac.edition import published
 from almanac.edition.checks import check_datasets, check_ids, check_makers, check_shown, check_terms
 from almanac.edition.differences import IN_A, IN_B, compared
-from almanac.edition.layout import Layout
+from almanac.edition.layout import BETWEEN, Layout
 from almanac.edition.manifest import SHORT
 from almanac.edition.measuring import judge, measure, measure_across
 from almanac.edition.unpacking import manifest_of, unpack, withheld_of
@@ -106,8 +106,8 @@ def verify_edition(archive: Path, dense: bool = False, digest: str | None = None
                     "alone; measured again from its outcomes"
                 )
             numbers += _measure_again(layout, asking, again, judged_again)
-        for path, row, rows in measure_across(layout).tables(layout):
-            numbers += _agree_rows(layout, path, row, rows, again)
+        for table, rows in measure_across(layout).items():
+            numbers += _agree_rows(layout, layout.between(table), BETWEEN[table], rows, again)
         print(f"{numbers} rows of measures and the validation, measured again, agree")
         if withheld:
             print("the page shows items of responses that the edition has digests of alone; it is not drawn again")
