@@ -23,7 +23,7 @@ from almanac.models.answerer import Answerer
 from almanac.models.options import ENGINES, AnswerOptions
 from almanac.models.parts import DoneParts
 from almanac.models.reuse import FINAL, Reusable
-from almanac.options import add_flags, from_flags, positive
+from almanac.options import FILE, add_flags, from_flags, positive
 from almanac.progress import progress
 from almanac.rows import KINDS, Request, Response
 from almanac.versions import VERSIONS
@@ -50,12 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--engine", choices=ENGINES, default="forest", help="the fastest backend that may be used [forest]"
     )
     # Given once with several files, or several times: all count.
-    several: dict[str, Any] = {"type": Path, "nargs": "+", "action": "extend", "required": True, "metavar": "FILE"}
+    several: dict[str, Any] = {**FILE, "nargs": "+", "action": "extend", "required": True}
     parser.add_argument("--requests", **several, help="request files that `ask` wrote")
     parser.add_argument("--contexts", **several, help="their contexts, one file for each of --requests")
-    parser.add_argument(
-        "--reuse", type=Path, metavar="FILE", help="responses of this model, which are copied for equal requests"
-    )
+    parser.add_argument("--reuse", **FILE, help="responses of this model, which are copied for equal requests")
     parser.add_argument("--output", **several, help="where the responses go, one file for each of --requests")
     add_flags(parser, AnswerOptions, "how the model answers (--api…: one on an OpenAI-compatible server)")
 

@@ -13,7 +13,7 @@ from almanac.edition.layout import BETWEEN, Layout
 from almanac.edition.measuring import held, judge, measure, measure_across, measure_model
 from almanac.errors import AlmanacError, nearest
 from almanac.frames import frames
-from almanac.options import add_flags, from_flags
+from almanac.options import FILE, FOLDER, add_flags, from_flags
 from almanac.progress import progress
 from almanac.report.lines import measure_lines, standing_lines, validation_lines
 from almanac.rows import Fact, Item, Measure, Outcome, Response
@@ -41,21 +41,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     across = what.add_parser("across", help="models side by side, and what is recovered of planted knowledge")
     across.add_argument("--strict", action="store_true", help="exit with 1 if a bar of the validation is missed")
     for part in (model, across):
-        part.add_argument("--edition", type=Path, required=True, metavar="FOLDER", help="results/EDITION")
+        part.add_argument("--edition", **FOLDER, required=True, help="results/EDITION")
         part.add_argument("--settings", metavar="JSON", help="its configuration, if not that of its record")
     for name, suite in SUITES.items():
         part = what.add_parser(name, help=f"of files, without an edition: {suite.summary}")
         origin = part.add_mutually_exclusive_group(required=True)
-        asked: dict[str, Any] = {"type": Path, "metavar": "FOLDER", "action": "append"}
-        origin.add_argument("--asked", **asked, help="what `ask` wrote; once a round, in their order")
+        origin.add_argument("--asked", **FOLDER, action="append", help="what `ask` wrote; once a round, in their order")
         if suite.reads == "answers":
-            origin.add_argument("--answers", type=Path, metavar="FILE", help="instead: questions and answers, a table")
-        several: dict[str, Any] = {"type": Path, "nargs": "+", "metavar": "FILE", "action": "append"}
-        part.add_argument("--responses", **several, help="what `answer` wrote; after each --asked")
-        part.add_argument(
-            "--facts", type=Path, metavar="FOLDER", help="the dataset that was asked, for numbers by its properties"
-        )
-        part.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where the tables go")
+            origin.add_argument("--answers", **FILE, help="instead: questions and answers, a table")
+        answered = "what `answer` wrote; after each --asked"
+        part.add_argument("--responses", **FILE, nargs="+", action="append", help=answered)
+        part.add_argument("--facts", **FOLDER, help="the dataset that was asked, for numbers by its properties")
+        part.add_argument("--output", **FOLDER, required=True, help="where the tables go")
         part.add_argument("--model", default="model", metavar="NAME", help="the model's name in the tables [model]")
         part.add_argument("--dataset", default="dataset", metavar="NAME", help="the dataset's name there [dataset]")
         add_flags(part, suite.options, f"{name}, as it was asked")

@@ -22,6 +22,7 @@ from almanac.edition.manifest import SHORT
 from almanac.edition.measuring import judge, measure, measure_across
 from almanac.edition.unpacking import manifest_of, unpack, withheld_of
 from almanac.errors import AlmanacError
+from almanac.options import FILE, FOLDER
 from almanac.rows import Measure, Outcome
 from almanac.sealed import check_table
 from almanac.sources.files import read_folder
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
     things = parser.add_subparsers(dest="thing", required=True, metavar="WHAT")
     edition = things.add_parser("edition", help="rehash every file of a frozen edition and measure it again")
-    edition.add_argument("archive", type=Path, metavar="FILE", help="an archive made by `freeze`")
+    edition.add_argument("archive", **FILE, help="an archive made by `freeze`")
     edition.add_argument("--digest", metavar="DIGEST", help="that it is cited by, or its first digits")
     dense = "read it though it would unpack to more than 30 times its size, which may fill the disk"
     edition.add_argument("--dense", action="store_true", help=dense)
@@ -48,15 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     rebuild.add_argument(
         "archive", type=Path, metavar="PLACE", help="an archive made by `freeze`, or the folder of one"
     )
-    rebuild.add_argument(
-        "--against", type=Path, metavar="FOLDER", help="the published edition [resources/editions/EDITION]"
-    )
+    rebuild.add_argument("--against", **FOLDER, help="the published edition [resources/editions/EDITION]")
     rebuild.add_argument("--dense", action="store_true", help=dense)
     for part in (edition, rebuild):
         part.add_argument("more", nargs="*", help=argparse.SUPPRESS)  # for an error that says what to do
     facts = things.add_parser("facts", help="compare facts with another folder's wherever both name a subject")
-    facts.add_argument("--facts", type=Path, required=True, metavar="FOLDER", help="the facts to check")
-    facts.add_argument("--against", type=Path, required=True, metavar="FOLDER", help="the facts to check them by")
+    facts.add_argument("--facts", **FOLDER, required=True, help="the facts to check")
+    facts.add_argument("--against", **FOLDER, required=True, help="the facts to check them by")
 
 
 def run(arguments: argparse.Namespace) -> int:
