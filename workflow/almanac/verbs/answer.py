@@ -68,7 +68,7 @@ class Files:
     reuse: Path | None = None
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Load the model, answer what no reused response answers, write one row for every request."""
     options, jobs = from_flags(arguments, AnswerOptions), _jobs(arguments)
     surveys = [windows.survey(files.requests, files.contexts) for files in jobs]
@@ -84,7 +84,6 @@ def run(arguments: argparse.Namespace) -> int:
     for files, survey, finish, seconds in answered:
         took = f"; {seconds:.1f} s CPU besides starting and loading" if finish() else ""
         print(f"{files.output}: {survey.requests} requests: {_statuses(files.output)}{took}", file=sys.stderr)
-    return 0
 
 
 def _jobs(arguments: argparse.Namespace) -> list[Files]:

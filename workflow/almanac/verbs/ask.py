@@ -51,12 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         part.add_argument("--shards", type=positive, default=1, help="how many files the requests are divided into [1]")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Read the dataset, ask, write what was asked and one request file a shard."""
     suite = ASKING[arguments.suite]
     counts = write_asked(arguments.output, _shown(_batches(suite, arguments)), suite.tables("asked"), arguments.shards)
     print(", ".join(f"{count} {name}" for name, count in counts.items()), file=sys.stderr)
-    return 0
 
 
 def _batches(suite: Asks[Any], arguments: argparse.Namespace) -> Iterable[Batch]:

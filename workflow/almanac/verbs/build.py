@@ -68,14 +68,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_flags(written, author.options, f"{name}, as it was asked")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Build the thing that is asked for."""
-    if arguments.thing in AUTHORS:
-        build_written(arguments)
-        return 0
     things = {"dataset": build_dataset, "edition": build_edition, "templates": build_templates}
-    things[arguments.thing](arguments)
-    return 0
+    things.get(arguments.thing, build_written)(arguments)
 
 
 def build_written(arguments: argparse.Namespace) -> None:

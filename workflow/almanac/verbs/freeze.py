@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--publish", **FOLDER, help="also write the manifest and the tables that readers cite there")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Freeze and print the archive and the digest to cite."""
     layout = Layout.open(arguments.edition)
     with progress(len(contents(layout, too_large(layout))), "files") as done:
@@ -37,4 +37,3 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"{path}: {len(manifest['files'])} files, {size:.1f} MB", file=sys.stderr)
     print(f"cited as by {', '.join(layout.config.credit)} (`credit` in the configuration)", file=sys.stderr)
     print(f"{path}\ndigest {manifest['digest']}")
-    return 0

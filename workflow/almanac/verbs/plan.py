@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--results", **FOLDER, default=RESULTS, help=finished)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Print the plan, and write its rows where that is wanted."""
     output = arguments.output
     if output is not None and output.suffix not in (".csv", ".json"):
@@ -57,7 +57,6 @@ def run(arguments: argparse.Namespace) -> int:
     print(table(by_model(rows) if arguments.by == "model" else rows, total(rows)))
     for line in remarks(config, rows, rates, editions):
         print(line, file=sys.stderr)
-    return 0
 
 
 def write(path: Path, rows: Sequence[Cost]) -> None:

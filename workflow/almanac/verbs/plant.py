@@ -56,10 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_flags(model, TrainingOptions, "the model")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Plant the thing that is asked for."""
     {"world": plant_world, "corpus": plant_corpus, "model": plant_model}[arguments.thing](arguments)
-    return 0
 
 
 def plant_world(arguments: argparse.Namespace) -> None:

@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_flags(part, options, "the source")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Bring the files, then write the manifest that says what was brought."""
     if arguments.source == "files":
         copies = copy_tables(arguments.origin, arguments.output, arguments.merge)
@@ -90,7 +90,6 @@ def run(arguments: argparse.Namespace) -> int:
             pull_source(options, arguments.contact, arguments.snapshots, arguments.output)
         else:
             pull_again(options, arguments.contact, arguments.snapshots, arguments.again, arguments.output)
-    return 0
 
 
 def copy_tables(origin: Path, folder: Path, merge: bool = False) -> list[Path]:

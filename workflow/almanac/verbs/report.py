@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             part.add_argument("--written", **FILE, action="append", help=help_text)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Report the thing that is asked for."""
     # Of an edition whose run has failed there may be no record yet; its logs lie where they lie without one.
     layout = Layout(arguments.edition, EditionConfig(edition="unknown"))
@@ -64,7 +64,6 @@ def run(arguments: argparse.Namespace) -> int:
         print(spent(layout.logs(), run_began(Path()) if arguments.thing == "after" else 0.0))
         if arguments.thing == "after":
             print_end(layout, arguments.written)
-    return 0
 
 
 def print_end(layout: Layout, written: Sequence[Path] | None) -> None:
