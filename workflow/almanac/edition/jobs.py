@@ -115,14 +115,6 @@ class Jobs:
 
     # Datasets
 
-    def facts(self, wildcards: Any) -> Path:
-        """Return the folder that a dataset's facts are read from."""
-        return self.layout.facts(wildcards.dataset)
-
-    def facts_record(self, wildcards: Any) -> Path:
-        """Return the file that is written last in that folder."""
-        return self.layout.facts_record(wildcards.dataset)
-
     def frozen_facts(self) -> list[Path]:
         """Return what is written last of each folder of facts that a frozen edition carries."""
         return sorted(set(map(self.layout.facts_record, self.config.used_datasets())))
@@ -309,7 +301,7 @@ class Jobs:
     def building_needs(self, wildcards: Any, input: Any, attempt: int) -> Needs:
         """Return what a job that builds a dataset needs, by the facts beside the record."""
         # The size of what is not made yet is not known; Snakemake then asks again before the job.
-        megabytes = input.size_mb + facts_megabytes(self.facts(wildcards))
+        megabytes = input.size_mb + facts_megabytes(self.layout.facts(wildcards.dataset))
         return needs(0, 0, megabytes=megabytes, attempt=attempt)
 
     def training_needs(self, wildcards: Any, input: Any, attempt: int) -> Needs:
