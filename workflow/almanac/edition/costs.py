@@ -194,9 +194,6 @@ def measured(results: Path) -> tuple[Costs, list[str]]:
     """Return what work costs on this machine, by the logs of the editions that have been made here, and their names.
 
     A suite that no finished job of this machine has answered keeps its number.
-
-    Args:
-        results: the folder of all editions.
     """
     took: dict[str, float] = defaultdict(float)
     planned: dict[str, float] = defaultdict(float)

@@ -275,11 +275,7 @@ class Jobs:
         return self.layout.written(author, who.dataset)
 
     def reported(self, words: Iterable[str]) -> str:
-        """Return the flags by which `report` prints what a run was for: texts that a model writes, or what was found.
-
-        Args:
-            words: of the command, its targets among them.
-        """
+        """Return the flags by which `report` prints what a command was for: texts that a model writes, or findings."""
         written = (self.written(word, None) for word in words if word in self.config.authors())
         return " ".join([f"--edition {self.layout.root}", *(f"--written {path}" for path in written)])
 
@@ -320,12 +316,7 @@ class Jobs:
 
 
 def by_name(of: Callable[[Any, Any, int], Needs], *more: str) -> dict[str, Callable[..., int]]:
-    """Return a function a resource, of a job's wildcards, input and attempt, as a rule takes them.
-
-    Args:
-        of: what a job needs.
-        more: the resources besides memory and run time.
-    """
+    """Return a function a resource (memory, run time and ``more``) of a job's wildcards, input and attempt."""
 
     def one(name: str) -> Callable[..., int]:
         return lambda wildcards, input, attempt: int(getattr(of(wildcards, input, attempt), name))

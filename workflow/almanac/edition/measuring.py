@@ -261,9 +261,7 @@ def measures_of(layout: Layout) -> list[Measure]:
 def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> list[Finding]:
     """Return what every method says of every model, in the order of the configuration.
 
-    Args:
-        layout: the edition.
-        measures: its numbers, if they have been read.
+    The numbers of the edition are given where they have been read already (``measures``).
     """
     measures = measures_of(layout) if measures is None else measures
     found = headline.findings(
@@ -366,15 +364,7 @@ def _understood(rows: Sequence[Measure], suite: Suite[Any], model: Entrant) -> l
 def shown(
     layout: Layout, suite: Suite[Any], dataset: str, askings: Sequence[Asking], between: Sequence[Measure] = ()
 ) -> Shown:
-    """Return what a suite's chapter on a dataset is made of.
-
-    Args:
-        layout: the edition.
-        suite: the suite.
-        dataset: the dataset.
-        askings: the models that were asked.
-        between: the numbers between them.
-    """
+    """Return what a suite's chapter on a dataset is made of, with the numbers ``between`` the models that are asked."""
     config = layout.config.datasets[dataset]
     measures = [row for asking in askings for row in layout.read(layout.measures(asking), Measure)]
     steps = {step[:4]: step for asking in askings for step in layout.steps(asking)}

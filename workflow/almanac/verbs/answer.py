@@ -142,11 +142,7 @@ def answer_parts(
 ) -> Callable[[], bool]:
     """Answer a request file window by window, going on where an earlier run of the same job was stopped.
 
-    Args:
-        answerer: the model.
-        files: the files.
-        survey: of the requests.
-        kinds: the kinds of request that the model is declared to answer.
+    ``kinds`` are the kinds of request that the model is declared to answer.
 
     Returns:
         What makes the response file of its parts, and says so. One that is there already it only marks as younger than
