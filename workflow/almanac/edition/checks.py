@@ -163,7 +163,8 @@ def check_shown(layout: Layout, manifest: Mapping[str, Any], draw: Callable[[], 
     Raises:
         AlmanacError: one is missing, added or differs, naming it.
     """
-    shown = {entry["path"]: entry["sha256"] for entry in manifest["files"] if _is_shown(layout, entry["path"])}
+    drawn = (layout.page().relative_to(layout.root).as_posix(), *(f"{what}/" for what in SHOWN))
+    shown = {entry["path"]: entry["sha256"] for entry in manifest["files"] if entry["path"].startswith(drawn)}
     maker = maker_of(layout.page())
     hint = "(with the packages of lock.txt?)" if maker == MAKER else f"by {MAKER}; it was made by {maker}"
     for name in shown:
@@ -177,10 +178,6 @@ def check_shown(layout: Layout, manifest: Mapping[str, Any], draw: Callable[[], 
             wrong.append(f"{name}: {told} when the report is made again {hint}")
     refuse(wrong, len(wrong))
     return len(shown)
-
-
-def _is_shown(layout: Layout, name: str) -> bool:
-    return name.startswith(tuple(f"{what}/" for what in SHOWN)) or layout.root / name == layout.page()
 
 
 def _forged(name: str, what: str) -> AlmanacError:

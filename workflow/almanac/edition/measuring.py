@@ -118,9 +118,7 @@ def measure_model(layout: Layout, model: str) -> Iterator[tuple[Asking, int | No
         AlmanacError: as `judge`.
     """
     _one_model(layout, model)
-    for asking in layout.config.asked():
-        if asking.model != model:
-            continue
+    for asking in layout.config.asked(model):
         suite, options = SUITES[asking.suite], layout.options(asking)
         part, folder, path = _part(layout, asking), layout.judged(asking, "outcomes").parent, layout.measures(asking)
         made = layout.judgements(asking)
@@ -302,15 +300,11 @@ def held(layout: Layout) -> Iterator[tuple[str, BarResult]]:
         suite, planted = SUITES[asking.suite], participants[asking.model].model.planted
         if planted is None or planted.architecture not in suite.held_architectures:
             continue
-        if layout.exposures(asking) is None:
-            continue
-        if planted.permuted and not suite.nulls_miss:
+        if layout.exposures(asking) is None or (planted.permuted and not suite.nulls_miss):
             continue
         settings = layout.options(asking).model_dump_json()
-        invented = layout.config.datasets[asking.dataset].world is not None
-        alike[(asking.suite, participants[asking.model].model.name, settings, *(() if invented else asking))].append(
-            asking
-        )
+        apart = asking if layout.config.datasets[asking.dataset].world is None else ()
+        alike[asking.suite, participants[asking.model].model.name, settings, *apart].append(asking)
     for askings in alike.values():
         suite, model = SUITES[askings[0].suite], participants[askings[0].model].model
         options, null = layout.options(askings[0]), model.planted is not None and model.planted.permuted
