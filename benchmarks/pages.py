@@ -171,12 +171,12 @@ def numbers(folder: Path) -> None:
 
 def across(folder: Path) -> None:
     """Compare models and methods."""
-    from almanac.edition.layout import Layout
+    from almanac.edition.layout import BETWEEN, Layout
     from almanac.edition.measuring import measure_across
 
     layout = Layout.open(folder)
-    for path, row, rows in measure_across(layout).tables(layout):
-        tables.write(path, row, rows)
+    for table, rows in measure_across(layout).items():
+        tables.write(layout.between(table), BETWEEN[table], rows)
 
 
 def page(folder: Path) -> None:

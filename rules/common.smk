@@ -15,6 +15,10 @@ if not (ROOT / "workflow" / "almanac").is_dir():
         f"almanac: {HERE}: the rules are there without the package that their commands run; "
         "clone the whole project and name the Snakefile of the clone"
     )
+if set(str(ROOT)) & set("{}"):
+    sys.exit(
+        f"almanac: {ROOT}: holds a brace, which Snakemake reads as its own; rename it"
+    )
 sys.path.insert(0, str(ROOT / "workflow"))
 
 from almanac import sealed
@@ -52,21 +56,12 @@ try:
     LAYOUT = Layout(Path(RESULTS), EDITION)
     if workflow.is_main_process:
         check_copied(LAYOUT, Path(".snakemake/metadata"))
-        REMARKS += replaced(LAYOUT)
+        for REMARK in (*REMARKS, *replaced(LAYOUT)):
+            print(f"almanac: {REMARK}", file=sys.stderr)
+        if not workflow.output_settings.dryrun:
+            begin(sys.argv[1:], Path("results"))
 except AlmanacError as mistake:
     sys.exit(f"almanac: {mistake}")
-if set(str(ROOT)) & set("{}"):
-    sys.exit(
-        f"almanac: {ROOT}: holds a brace, which Snakemake reads as its own; rename it"
-    )
-for REMARK in REMARKS if workflow.is_main_process else ():
-    print(f"almanac: {REMARK}", file=sys.stderr)
-
-if workflow.is_main_process and not workflow.output_settings.dryrun:
-    try:
-        begin(sys.argv[1:], Path("results"))
-    except AlmanacError as mistake:
-        sys.exit(f"almanac: {mistake}")
 JOBS = Jobs(EDITION, LAYOUT)
 # The models that any suite is asked of, in the order of the configuration.
 ASKED = list(dict.fromkeys(asking.model for asking in EDITION.asked()))
@@ -77,7 +72,6 @@ TABLES = [str(path) for path in LAYOUT.tables()]
 COPIED = [name for name, source in EDITION.sources.items() if source.kind == "files"]
 PULLED = [name for name in EDITION.sources if name not in COPIED]
 NOW = time.strftime("%Y-%m-%dT%H%MZ", time.gmtime())
-SHARDS = range(EDITION.shards)
 
 
 wildcard_constraints:

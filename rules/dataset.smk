@@ -23,7 +23,7 @@ rule record_edition:
 rule build_dataset:
     """Filter the relations, split the facts, draw the wrong choices (T-REx-MC)."""
     input:
-        facts=JOBS.facts_record,
+        facts=lambda wildcards: LAYOUT.facts_record(wildcards.dataset),
         drafts=JOBS.drafts,
         evidence=JOBS.evidence,
     output:
@@ -36,7 +36,7 @@ rule build_dataset:
         **by_name(JOBS.building_needs),
     params:
         version=VERSIONS["build"],
-        facts=JOBS.facts,
+        facts=lambda wildcards: LAYOUT.facts(wildcards.dataset),
         drafts=lambda wildcards, input: flag("--drafts", input.drafts),
         files=known_by(JOBS.drafts),
         evidence=lambda wildcards, input: flag("--evidence", input.evidence),

@@ -125,7 +125,7 @@ def prepare(layout: Layout) -> None:
         assert main(["pull", *words_of(words), *out]) == 0
     for name in layout.config.datasets:
         wildcards = SimpleNamespace(dataset=name)
-        words = f"--facts {jobs.facts(wildcards)} {jobs.dataset_options(wildcards)}"
+        words = f"--facts {layout.facts(name)} {jobs.dataset_options(wildcards)}"
         assert main(["build", "dataset", *words_of(words), "--output", str(layout.dataset_folder(name))]) == 0
 
 

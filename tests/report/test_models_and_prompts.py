@@ -92,7 +92,7 @@ def asking(layout, suite, model):
 
 
 def test_the_table_is_what_comparing_again_gives(layout):
-    assert layout.read(layout.between("across"), Measure) == measure_across(layout)[0]
+    assert layout.read(layout.between("across"), Measure) == measure_across(layout)["across"]
     assert layout.between("across") in layout.tables()
 
 
@@ -191,7 +191,7 @@ def test_a_frozen_edition_is_compared_again_and_names_no_folder_of_the_users(lay
 
 def test_one_model_alone_is_not_compared(layout):
     alone = Layout(layout.root, layout.config.model_copy(update={"models": layout.config.models[:1]}))
-    rows = measure_across(alone).across
+    rows = measure_across(alone)["across"]
     known = {row.metric for row in rows if row.value is not None and row.metric != SAME}
     assert known == {"mean_accuracy", "deviation", "relation_mean", "relation_accuracy"}
     board = Shown("real", False, 6, [entrant(layout, asking(layout, "ic_lke", "small"))], measures=rows)

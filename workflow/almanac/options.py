@@ -53,6 +53,9 @@ WORDS = {
     "less_than_equal": "must be at most {le}",
     "too_short": "must have at least {min_length} members",
 }
+# Of a verb's flags that name a path.
+FOLDER: dict[str, Any] = {"type": Path, "metavar": "FOLDER"}
+FILE: dict[str, Any] = {"type": Path, "metavar": "FILE"}
 NO_FLAG = object()  # stands in the annotation of a setting that is the configuration's alone
 INSIDE = "inside"  # in the context of a validation: the folder of an unpacked edition, outside which nothing is read
 

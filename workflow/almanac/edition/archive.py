@@ -99,22 +99,14 @@ def named(manifest: dict[str, Any]) -> str:
 
 
 def about(config: EditionConfig, manifest: dict[str, Any], rows: dict[str, type]) -> dict[str, bytes]:
-    """Return the files that cite and describe an edition, by their names in its archive.
-
-    Args:
-        config: the edition.
-        manifest: what it holds.
-        rows: the row class of each table, by its name in the archive.
-    """
+    """Return the files that cite and describe an edition, by their names in its archive; see `citation.croissant`."""
     return {CITATION: citation(config, manifest), CROISSANT: croissant(config, manifest, rows)}
 
 
 def contents(layout: Layout, withheld: Collection[Path]) -> dict[Path, type]:
     """Return the tables of a frozen edition with their row classes.
 
-    Args:
-        layout: the edition.
-        withheld: the response files that stay outside; in their stead all that was judged of them is there.
+    In the stead of response files that stay outside (``withheld``) all that was judged of them is there.
     """
     found = layout.tables() | layout.facts_tables()
     for asking in layout.config.asked():

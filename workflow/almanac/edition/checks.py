@@ -78,11 +78,7 @@ def check_datasets(layout: Layout, manifest: Mapping[str, Any], again: Path) -> 
     """Build every dataset again from its source and hold it against the frozen one, byte by byte.
 
     The texts that state a planted world's facts are its corpus's, which no edition carries: they are taken as frozen.
-
-    Args:
-        layout: the edition.
-        manifest: its manifest.
-        again: a folder to build in.
+    ``again`` is a folder to build in.
 
     Returns:
         How many datasets there are.
@@ -109,11 +105,8 @@ def check_makers(layout: Layout, manifest: Mapping[str, Any]) -> list[str]:
     """Hold the manifest's records of response files against the models that the responses name.
 
     The digest of an edition is over its files alone, not over these records. The model's digest stands in every row
-    too, and so it is under that digest.
-
-    Args:
-        layout: the unpacked edition; responses that are withheld are no part of it, and their records are believed.
-        manifest: its manifest.
+    too, and so it is under that digest. Responses that are withheld are no part of the unpacked edition, and their
+    records are believed.
 
     Returns:
         Lines to print: what made each model's responses, and how many files do not say so.
@@ -170,7 +163,8 @@ def check_shown(layout: Layout, manifest: Mapping[str, Any], draw: Callable[[], 
     Raises:
         AlmanacError: one is missing, added or differs, naming it.
     """
-    shown = {entry["path"]: entry["sha256"] for entry in manifest["files"] if _is_shown(layout, entry["path"])}
+    drawn = (layout.page().relative_to(layout.root).as_posix(), *(f"{what}/" for what in SHOWN))
+    shown = {entry["path"]: entry["sha256"] for entry in manifest["files"] if entry["path"].startswith(drawn)}
     maker = maker_of(layout.page())
     hint = "(with the packages of lock.txt?)" if maker == MAKER else f"by {MAKER}; it was made by {maker}"
     for name in shown:
@@ -184,10 +178,6 @@ def check_shown(layout: Layout, manifest: Mapping[str, Any], draw: Callable[[], 
             wrong.append(f"{name}: {told} when the report is made again {hint}")
     refuse(wrong, len(wrong))
     return len(shown)
-
-
-def _is_shown(layout: Layout, name: str) -> bool:
-    return name.startswith(tuple(f"{what}/" for what in SHOWN)) or layout.root / name == layout.page()
 
 
 def _forged(name: str, what: str) -> AlmanacError:

@@ -119,10 +119,7 @@ def _title(config: EditionConfig) -> str:
 def croissant(config: EditionConfig, manifest: Mapping[str, Any], rows: Mapping[str, type]) -> bytes:
     """Return the description of an edition that loaders of datasets read: every file, and every table's columns.
 
-    Args:
-        config: the edition.
-        manifest: what it holds.
-        rows: the row class of each table, by its name in the archive.
+    ``rows`` has the row class of each table, by its name in the archive.
     """
     here = [entry for entry in manifest["files"] if not entry.get("withheld")]
     filled = [entry for entry in here if entry.get("columns") and entry["path"] in rows]

@@ -194,9 +194,6 @@ def measured(results: Path) -> tuple[Costs, list[str]]:
     """Return what work costs on this machine, by the logs of the editions that have been made here, and their names.
 
     A suite that no finished job of this machine has answered keeps its number.
-
-    Args:
-        results: the folder of all editions.
     """
     took: dict[str, float] = defaultdict(float)
     planned: dict[str, float] = defaultdict(float)
@@ -209,12 +206,11 @@ def measured(results: Path) -> tuple[Costs, list[str]]:
         found = _took(layout.logs())
         plain = {(row.model, row.suite, row.dataset * (row.suite != TRAINING)): row for row in costs(layout.config)}
         for key, second in found.items():
-            row = plain.get(key)
-            model = layout.config.participants().get(key[0])
-            if row is None or model is None:
+            if key not in plain:
                 continue
+            size = layout.config.participants()[key[0]].model.size
             took[key[1]] += second
-            planned[key[1]] += Costs().spent(key[1], model.model.size, row.tokens)
+            planned[key[1]] += Costs().spent(key[1], size, plain[key].tokens)
         names += [record.parent.name] if found else []
     return Costs(factors={key: took[key] / planned[key] for key in took if planned[key] > 0 and took[key] > 0}), names
 

@@ -58,10 +58,7 @@ class Difference:
 def differences(a: Side, b: Side, tolerance: float) -> Iterator[Difference]:
     """Yield what differs, table by table; one that does not has no difference.
 
-    Args:
-        a: one side.
-        b: the other.
-        tolerance: floats are equal where they differ by no more, or by no more than that share of the larger.
+    Floats are equal where they differ by no more than ``tolerance``, or by no more than that share of the larger.
 
     Raises:
         AlmanacError: a table cannot be read, naming it.
@@ -105,14 +102,10 @@ def _key(row: type) -> tuple[str, ...]:
 def compared(
     table: str, a: pl.LazyFrame, b: pl.LazyFrame, rows: Sequence[type], tolerance: float
 ) -> Iterator[Difference]:
-    """Yield what differs between two tables; see `differences`.
+    """Yield what differs between two tables of one name; see `differences`.
 
-    Args:
-        table: how it is called.
-        a: one side.
-        b: the other.
-        rows: row classes; the key is that of the first of which both sides have it, else all columns without floats.
-        tolerance: of floats.
+    The key is that of the first of some row classes (``rows``) of which both sides have it, else all columns without
+    floats.
     """
     own, other = a.collect_schema(), b.collect_schema()
     if not own and not other:

@@ -115,14 +115,6 @@ class Jobs:
 
     # Datasets
 
-    def facts(self, wildcards: Any) -> Path:
-        """Return the folder that a dataset's facts are read from."""
-        return self.layout.facts(wildcards.dataset)
-
-    def facts_record(self, wildcards: Any) -> Path:
-        """Return the file that is written last in that folder."""
-        return self.layout.facts_record(wildcards.dataset)
-
     def frozen_facts(self) -> list[Path]:
         """Return what is written last of each folder of facts that a frozen edition carries."""
         return sorted(set(map(self.layout.facts_record, self.config.used_datasets())))
@@ -283,11 +275,7 @@ class Jobs:
         return self.layout.written(author, who.dataset)
 
     def reported(self, words: Iterable[str]) -> str:
-        """Return the flags by which `report` prints what a run was for: texts that a model writes, or what was found.
-
-        Args:
-            words: of the command, its targets among them.
-        """
+        """Return the flags by which `report` prints what a command was for: texts that a model writes, or findings."""
         written = (self.written(word, None) for word in words if word in self.config.authors())
         return " ".join([f"--edition {self.layout.root}", *(f"--written {path}" for path in written)])
 
@@ -309,7 +297,7 @@ class Jobs:
     def building_needs(self, wildcards: Any, input: Any, attempt: int) -> Needs:
         """Return what a job that builds a dataset needs, by the facts beside the record."""
         # The size of what is not made yet is not known; Snakemake then asks again before the job.
-        megabytes = input.size_mb + facts_megabytes(self.facts(wildcards))
+        megabytes = input.size_mb + facts_megabytes(self.layout.facts(wildcards.dataset))
         return needs(0, 0, megabytes=megabytes, attempt=attempt)
 
     def training_needs(self, wildcards: Any, input: Any, attempt: int) -> Needs:
@@ -328,12 +316,7 @@ class Jobs:
 
 
 def by_name(of: Callable[[Any, Any, int], Needs], *more: str) -> dict[str, Callable[..., int]]:
-    """Return a function a resource, of a job's wildcards, input and attempt, as a rule takes them.
-
-    Args:
-        of: what a job needs.
-        more: the resources besides memory and run time.
-    """
+    """Return a function a resource (memory, run time and ``more``) of a job's wildcards, input and attempt."""
 
     def one(name: str) -> Callable[..., int]:
         return lambda wildcards, input, attempt: int(getattr(of(wildcards, input, attempt), name))

@@ -8,33 +8,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from almanac import tables
+from almanac import rows, tables
 from almanac.config import Asking, EditionConfig
 from almanac.edition.asking import TABLES as REQUEST_TABLES
 from almanac.errors import AlmanacError
 from almanac.frames import read_frame
 from almanac.options import INSIDE, explain
 from almanac.resources import stored_parameters
-from almanac.rows import (
-    Agreement,
-    Choices,
-    Entity,
-    Evidence,
-    Exposure,
-    Fact,
-    Knowledge,
-    Measure,
-    Outcome,
-    Popularity,
-    Refused,
-    Relation,
-    RelationCount,
-    Request,
-    Response,
-    Standing,
-    Template,
-    Validation,
-)
 from almanac.sealed import PULLED, opened
 from almanac.sources.files import table_files
 from almanac.sources.records import TABLES as FACT_TABLES
@@ -49,25 +29,25 @@ RECORD = "edition.json"  # of an edition's configuration
 SHOWN = ("tables", "figures", "items")  # the folders next to the page; items where they are too many for it
 ALL = "all"  # what a round is about that is asked alike of every model
 DATASET_TABLES: dict[str, type] = {
-    "entities": Entity,
-    "relations": Relation,
-    "facts": Fact,
-    "choices": Choices,
-    "templates": Template,
-    "popularity": Popularity,
-    "evidence": Evidence,
-    "exposures": Exposure,
-    "refused": Refused,
-    "counts": RelationCount,
+    "entities": rows.Entity,
+    "relations": rows.Relation,
+    "facts": rows.Fact,
+    "choices": rows.Choices,
+    "templates": rows.Template,
+    "popularity": rows.Popularity,
+    "evidence": rows.Evidence,
+    "exposures": rows.Exposure,
+    "refused": rows.Refused,
+    "counts": rows.RelationCount,
 }
 # What is between models and between methods: numbers, what is recovered of planted knowledge, how methods agree, the
 # facts by how many methods call each known, and how methods stand to each other in telling what models were taught.
 BETWEEN: dict[str, type] = {
-    "across": Measure,
-    "validation": Validation,
-    "agreements": Agreement,
-    "knowledge": Knowledge,
-    "standings": Standing,
+    "across": rows.Measure,
+    "validation": rows.Validation,
+    "agreements": rows.Agreement,
+    "knowledge": rows.Knowledge,
+    "standings": rows.Standing,
 }
 
 
@@ -257,9 +237,9 @@ class Layout:
 
     def asked(self, folder: Path, suite: Asks[Any]) -> dict[Path, type]:
         """Return the tables of a folder of requests with their row classes: what a suite asks in one round."""
-        rows = REQUEST_TABLES | suite.tables("asked")
-        found = {folder / f"{table}.parquet": row for table, row in rows.items()}
-        return found | dict.fromkeys(self.shards(folder, "requests"), Request)
+        own = REQUEST_TABLES | suite.tables("asked")
+        found = {folder / f"{table}.parquet": row for table, row in own.items()}
+        return found | dict.fromkeys(self.shards(folder, "requests"), rows.Request)
 
     def answers(self, asking: Asking) -> Answers:
         """Return what was asked of a model and what it answered."""
@@ -271,7 +251,7 @@ class Layout:
             [self.files(step) for step in self.steps(asking)],
             suite.setting,
             suite.tables("asked"),
-            None if path is None else read_frame(path, Exposure),
+            None if path is None else read_frame(path, rows.Exposure),
         )
 
     def options(self, asking: Asking) -> Any:
@@ -288,8 +268,8 @@ class Layout:
 
     def judgements(self, asking: Asking, *, frozen: bool = False) -> dict[Path, type]:
         """Return all these tables with their row classes; ``frozen``: those alone that an edition holds."""
-        rows = {"outcomes": Outcome, **SUITES[asking.suite].tables("judged", frozen=frozen)}
-        return {self.judged(asking, table): row for table, row in rows.items()}
+        own = {"outcomes": rows.Outcome, **SUITES[asking.suite].tables("judged", frozen=frozen)}
+        return {self.judged(asking, table): row for table, row in own.items()}
 
     def made_of(self, asking: Asking) -> list[Path]:
         """Return the files that a model's outcomes and numbers are made of."""
@@ -334,11 +314,11 @@ class Layout:
             out |= {self.dataset(name, table): row for table, row in DATASET_TABLES.items()}
         for asking in self.config.asked():
             for files in map(self.files, self.steps(asking)):
-                out |= self.asked(files.folder, SUITES[asking.suite]) | dict.fromkeys(files.responses, Response)
-            out |= self.judgements(asking, frozen=True) | {self.measures(asking): Measure}
+                out |= self.asked(files.folder, SUITES[asking.suite]) | dict.fromkeys(files.responses, rows.Response)
+            out |= self.judgements(asking, frozen=True) | {self.measures(asking): rows.Measure}
             exposures = self.exposures(asking)
             if exposures is not None:
-                out[exposures] = Exposure
+                out[exposures] = rows.Exposure
         return out | {self.between(table): row for table, row in BETWEEN.items()}
 
     def facts(self, dataset: str) -> Path:

@@ -83,9 +83,7 @@ def written(manifest: Mapping[str, Any]) -> bytes:
 def parsed(content: bytes, where: str) -> tuple[dict[str, Any], Manifest]:
     """Return a manifest as it is written and as it is checked: whole, and with the digest that it gives.
 
-    Args:
-        content: as it stands in a file.
-        where: which file, for messages.
+    ``where`` names its file in messages.
 
     Raises:
         AlmanacError: it is damaged, or says another digest.
@@ -108,16 +106,10 @@ def parsed(content: bytes, where: str) -> tuple[dict[str, Any], Manifest]:
 def judged(archive: zipfile.ZipFile, path: Path, folder: Path, dense: bool = False) -> dict[str, Any]:
     """Return the manifest of an archive that is as it should be, the content of its other members not yet read.
 
-    Args:
-        archive: the archive.
-        path: where it lies.
-        folder: where it will be unpacked.
-        dense: whether it may unpack to any number of times its size.
-
     Raises:
         AlmanacError: the archive would unpack to far more than an edition of its size, and ``dense`` is not set; the
             manifest is missing, damaged or too large; a member is there twice, is not in the manifest or missing, has
-            another size than is said, or would be written outside its folder; there is too little room.
+            another size than is said, or would be written outside its folder; there is too little room in ``folder``.
     """
     members = archive.infolist()
     wrong = [f"{name}: is in the archive {n} times" for name, n in Counter(archive.namelist()).items() if n > 1]

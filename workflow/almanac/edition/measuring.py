@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,11 +16,11 @@ from almanac import tables
 from almanac.columns import columns
 from almanac.config import Asking
 from almanac.config.models import ModelConfig
-from almanac.edition.layout import BETWEEN, Layout
+from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import read_frame
 from almanac.planting.options import TrainingOptions
-from almanac.rows import Agreement, Exposure, Knowledge, Measure, NotAsked, Outcome, Relation, Standing, Validation
+from almanac.rows import Exposure, Measure, NotAsked, Outcome, Relation
 from almanac.statistics.intervals import Estimate, combined
 from almanac.suites import headline
 from almanac.suites.agreement import Called, agreements, called, of_facts, on_same_facts
@@ -118,9 +118,7 @@ def measure_model(layout: Layout, model: str) -> Iterator[tuple[Asking, int | No
         AlmanacError: as `judge`.
     """
     _one_model(layout, model)
-    for asking in layout.config.asked():
-        if asking.model != model:
-            continue
+    for asking in layout.config.asked(model):
         suite, options = SUITES[asking.suite], layout.options(asking)
         part, folder, path = _part(layout, asking), layout.judged(asking, "outcomes").parent, layout.measures(asking)
         made = layout.judgements(asking)
@@ -179,31 +177,8 @@ def judged_of(layout: Layout, asking: Asking) -> Judged:
     return join(suite, layout.options(asking), answers, layout.data(asking.dataset), outcomes, own)
 
 
-class Between(NamedTuple):
-    """What lies between models and between methods: the rows of each table of `BETWEEN`.
-
-    Attributes:
-        across: the numbers between models.
-        validation: what the methods recover of planted knowledge.
-        agreements: how each two methods agree on a model's facts.
-        knowledge: how many methods call each fact known.
-        standings: how well methods tell what planted models were taught, and in what order.
-    """
-
-    across: list[Measure]
-    validation: list[Validation]
-    agreements: list[Agreement]
-    knowledge: list[Knowledge]
-    standings: list[Standing]
-
-    def tables(self, layout: Layout) -> Iterator[tuple[Path, type[Any], list[Any]]]:
-        """Yield the tables: path, row class and rows."""
-        for table, row in BETWEEN.items():
-            yield layout.between(table), row, getattr(self, table)
-
-
-def measure_across(layout: Layout) -> Between:
-    """Return what lies between models and between methods."""
+def measure_across(layout: Layout) -> dict[str, list[Any]]:
+    """Return what lies between models and between methods: the rows of each table of `BETWEEN`, by its name."""
     rows: list[Measure] = []
     found: list[Run] = []
     known: dict[tuple[str, str], list[Called]] = defaultdict(list)
@@ -238,13 +213,13 @@ def measure_across(layout: Layout) -> Between:
                     told += asked(calls, own, str(world), model.name, *variant)
     rows += [row for name, of in several.items() for row in SUITES[name].over(together(of))]
     rows += [row for key, own in known.items() for row in on_same_facts(*key, own)]
-    return Between(
-        rows,
-        validate(found, layout.config.validation),
-        [row for key, own in known.items() for row in agreements(*key, own)],
-        [row for key, own in known.items() for row in of_facts(*key, own)],
-        standings(told),
-    )
+    return {
+        "across": rows,
+        "validation": validate(found, layout.config.validation),
+        "agreements": [row for key, own in known.items() for row in agreements(*key, own)],
+        "knowledge": [row for key, own in known.items() for row in of_facts(*key, own)],
+        "standings": standings(told),
+    }
 
 
 def pooled(layout: Layout, suite: Suite[Any]) -> list[str]:
@@ -284,9 +259,7 @@ def measures_of(layout: Layout) -> list[Measure]:
 def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> list[Finding]:
     """Return what every method says of every model, in the order of the configuration.
 
-    Args:
-        layout: the edition.
-        measures: its numbers, if they have been read.
+    The numbers of the edition are given where they have been read already (``measures``).
     """
     measures = measures_of(layout) if measures is None else measures
     found = headline.findings(
@@ -327,15 +300,11 @@ def held(layout: Layout) -> Iterator[tuple[str, BarResult]]:
         suite, planted = SUITES[asking.suite], participants[asking.model].model.planted
         if planted is None or planted.architecture not in suite.held_architectures:
             continue
-        if layout.exposures(asking) is None:
-            continue
-        if planted.permuted and not suite.nulls_miss:
+        if layout.exposures(asking) is None or (planted.permuted and not suite.nulls_miss):
             continue
         settings = layout.options(asking).model_dump_json()
-        invented = layout.config.datasets[asking.dataset].world is not None
-        alike[(asking.suite, participants[asking.model].model.name, settings, *(() if invented else asking))].append(
-            asking
-        )
+        apart = asking if layout.config.datasets[asking.dataset].world is None else ()
+        alike[asking.suite, participants[asking.model].model.name, settings, *apart].append(asking)
     for askings in alike.values():
         suite, model = SUITES[askings[0].suite], participants[askings[0].model].model
         options, null = layout.options(askings[0]), model.planted is not None and model.planted.permuted
@@ -389,15 +358,7 @@ def _understood(rows: Sequence[Measure], suite: Suite[Any], model: Entrant) -> l
 def shown(
     layout: Layout, suite: Suite[Any], dataset: str, askings: Sequence[Asking], between: Sequence[Measure] = ()
 ) -> Shown:
-    """Return what a suite's chapter on a dataset is made of.
-
-    Args:
-        layout: the edition.
-        suite: the suite.
-        dataset: the dataset.
-        askings: the models that were asked.
-        between: the numbers between them.
-    """
+    """Return what a suite's chapter on a dataset is made of, with the numbers ``between`` the models that are asked."""
     config = layout.config.datasets[dataset]
     measures = [row for asking in askings for row in layout.read(layout.measures(asking), Measure)]
     steps = {step[:4]: step for asking in askings for step in layout.steps(asking)}

@@ -28,10 +28,7 @@ def member(root: Path, path: Path) -> str:
 def lines(path: Path, row: type, filled: set[str] | None = None) -> Iterator[bytes]:
     """Yield a Parquet table as canonical JSON Lines, some rows at a time.
 
-    Args:
-        path: the table.
-        row: its row class.
-        filled: gets the names of the columns in which any row has a value.
+    ``filled`` gets the names of the columns in which any row has a value.
 
     Raises:
         AlmanacError: a number is not finite, which JSON cannot say; or as `tables.read_arrow`.
@@ -66,11 +63,6 @@ def blocks(stream: IO[bytes]) -> Iterator[bytes]:
 
 def unpack_table(stream: IO[bytes], path: Path, row: type) -> tuple[int, list[str]]:
     """Write JSON Lines as the Parquet table of a row class.
-
-    Args:
-        stream: the lines.
-        path: the table.
-        row: its row class.
 
     Returns:
         How many rows there are, and the columns in which any has a value.

@@ -69,10 +69,7 @@ class Rebuild:
 def publish(layout: Layout, manifest: Mapping[str, Any], folder: Path) -> None:
     """Write what the project carries of an edition: manifest, tables, and a page of Markdown with its summary.
 
-    Args:
-        layout: the edition, its page drawn.
-        manifest: of its archive.
-        folder: where to; what lies there of an earlier state is replaced.
+    The edition's page has been drawn. What lies in the folder of an earlier state is replaced.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with tables.atomic(folder / MANIFEST) as temporary:
@@ -110,13 +107,7 @@ def carried(edition: str, table: str) -> list[dict[str, Any]]:
 
 
 def rebuilt(layout: Layout, manifest: Mapping[str, Any], folder: Path) -> Rebuild:
-    """Hold a rebuilt edition against the published one.
-
-    Args:
-        layout: the rebuild, unpacked.
-        manifest: of its archive.
-        folder: of the published edition.
-    """
+    """Hold a rebuilt edition, unpacked, with the manifest of its archive against the folder of the published one."""
     was, now = ({one["path"]: one["sha256"] for one in own["files"]} for own in (manifest_of(folder), manifest))
 
     def unlike(starts: tuple[str, ...] | str) -> tuple[int, list[str]]:
@@ -156,13 +147,9 @@ def _named(row: Sequence[object]) -> str:
 def _compared(
     first: pl.DataFrame, second: pl.DataFrame, key: Sequence[str], loosely: bool
 ) -> Iterator[tuple[str, int, pl.DataFrame]]:
-    """Yield of each column how many values were compared, and those that are too far from what was published.
+    """Yield of each column how many values were compared, and those that are too far from what was published (first).
 
-    Args:
-        first: the published table.
-        second: the rebuilt one.
-        key: the columns that name a row.
-        loosely: compare numbers that have an interval with that, and nothing else.
+    ``loosely``: compare numbers that have an interval with that, and nothing else.
     """
     rows = first.join(second, on=[*key, NTH], suffix=AGAIN)
     for column in (name for name in first.columns if name in second.columns and name not in (*key, NTH)):

@@ -54,8 +54,7 @@ def _first_difference(was: Any, now: Any, key: str) -> str | None:
 def replaced(layout: Layout) -> list[str]:
     """Return what a run replaces: models that it no longer asks, other facts, another size, what other code has made.
 
-    Args:
-        layout: the edition that is to be made; a folder that holds none, or a damaged one, loses nothing.
+    A folder that holds no edition, or a damaged one, loses nothing.
     """
     before, config = _recorded(layout), layout.config
     page = layout.page()

@@ -3,7 +3,7 @@
 import shutil
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -57,25 +57,17 @@ def opened(root: Path) -> Iterator[Side]:
     Raises:
         AlmanacError: it is none of these, or holds no table.
     """
-    if root.is_dir():
-        files = (path.relative_to(root) for path in root.rglob("*") if path.is_file())
-        side = Side(root, None, frozenset(path.as_posix() for path in files if _is_table(path.name)))
-        yield _filled(side)
-    elif zipfile.is_zipfile(root):
-        with zipfile.ZipFile(root) as archive:
-            yield _filled(Side(root, archive, frozenset(name for name in archive.namelist() if _is_table(name))))
-    else:
+    if not (root.is_dir() or zipfile.is_zipfile(root)):
         raise AlmanacError(f"{root}: is no folder and no zip archive; name results/EDITION or an edition's archive")
-
-
-def _is_table(name: str) -> bool:
-    return name.endswith(ENDINGS) and not PurePosixPath(name).name.startswith(".")
-
-
-def _filled(side: Side) -> Side:
-    if not side.names:
-        raise AlmanacError(f"{side.root}: holds no table ({' or '.join(ENDINGS)}); name results/EDITION or an edition")
-    return side
+    with nullcontext() if root.is_dir() else zipfile.ZipFile(root) as archive:
+        if archive is None:
+            names = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()]
+        else:
+            names = archive.namelist()
+        tables = [name for name in names if name.endswith(ENDINGS) and not PurePosixPath(name).name.startswith(".")]
+        if not tables:
+            raise AlmanacError(f"{root}: holds no table ({' or '.join(ENDINGS)}); name results/EDITION or an edition")
+        yield Side(root, archive, frozenset(tables))
 
 
 def pairs(a: Side, b: Side) -> Iterator[tuple[str, str | None, str | None]]:

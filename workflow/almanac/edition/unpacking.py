@@ -30,10 +30,7 @@ def manifest_of(archive_path: Path, folder: Path, dense: bool = False) -> dict[s
 def unpack(archive_path: Path, folder: Path, dense: bool = False) -> dict[str, Any]:
     """Unpack an archive after checking every byte against its manifest; its tables become Parquet again.
 
-    Args:
-        archive_path: the archive.
-        folder: where to.
-        dense: whether it may unpack to any number of times its size.
+    ``dense``: whether it may unpack to any number of times its size.
 
     Returns:
         The manifest.

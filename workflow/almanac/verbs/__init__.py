@@ -1,1 +1,1 @@
-"""The verbs: one module each, with its flags (`add_arguments`) and what it reads, does and writes (`run`)."""
+"""The verbs: one module each, with its flags (`add_arguments`) and what it does (`run`: exit status, or none for 0)."""

@@ -23,7 +23,7 @@ from almanac.models.answerer import Answerer
 from almanac.models.options import ENGINES, AnswerOptions
 from almanac.models.parts import DoneParts
 from almanac.models.reuse import FINAL, Reusable
-from almanac.options import add_flags, from_flags, positive
+from almanac.options import FILE, add_flags, from_flags, positive
 from almanac.progress import progress
 from almanac.rows import KINDS, Request, Response
 from almanac.versions import VERSIONS
@@ -50,12 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--engine", choices=ENGINES, default="forest", help="the fastest backend that may be used [forest]"
     )
     # Given once with several files, or several times: all count.
-    several: dict[str, Any] = {"type": Path, "nargs": "+", "action": "extend", "required": True, "metavar": "FILE"}
+    several: dict[str, Any] = {**FILE, "nargs": "+", "action": "extend", "required": True}
     parser.add_argument("--requests", **several, help="request files that `ask` wrote")
     parser.add_argument("--contexts", **several, help="their contexts, one file for each of --requests")
-    parser.add_argument(
-        "--reuse", type=Path, metavar="FILE", help="responses of this model, which are copied for equal requests"
-    )
+    parser.add_argument("--reuse", **FILE, help="responses of this model, which are copied for equal requests")
     parser.add_argument("--output", **several, help="where the responses go, one file for each of --requests")
     add_flags(parser, AnswerOptions, "how the model answers (--api…: one on an OpenAI-compatible server)")
 
@@ -70,7 +68,7 @@ class Files:
     reuse: Path | None = None
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Load the model, answer what no reused response answers, write one row for every request."""
     options, jobs = from_flags(arguments, AnswerOptions), _jobs(arguments)
     surveys = [windows.survey(files.requests, files.contexts) for files in jobs]
@@ -86,7 +84,6 @@ def run(arguments: argparse.Namespace) -> int:
     for files, survey, finish, seconds in answered:
         took = f"; {seconds:.1f} s CPU besides starting and loading" if finish() else ""
         print(f"{files.output}: {survey.requests} requests: {_statuses(files.output)}{took}", file=sys.stderr)
-    return 0
 
 
 def _jobs(arguments: argparse.Namespace) -> list[Files]:
@@ -145,11 +142,7 @@ def answer_parts(
 ) -> Callable[[], bool]:
     """Answer a request file window by window, going on where an earlier run of the same job was stopped.
 
-    Args:
-        answerer: the model.
-        files: the files.
-        survey: of the requests.
-        kinds: the kinds of request that the model is declared to answer.
+    ``kinds`` are the kinds of request that the model is declared to answer.
 
     Returns:
         What makes the response file of its parts, and says so. One that is there already it only marks as younger than

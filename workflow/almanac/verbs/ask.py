@@ -3,12 +3,11 @@
 import argparse
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 from almanac.edition.asking import write_asked
 from almanac.errors import AlmanacError
-from almanac.options import add_flags, from_flags, positive
+from almanac.options import FILE, FOLDER, add_flags, from_flags, positive
 from almanac.progress import progress
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.asked import Batch
@@ -34,10 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         part = suites.add_parser(name, help=one.summary)
         add_flags(part, one.options, f"{name} ({one.paper})" if one.paper else name)
         origin = part.add_mutually_exclusive_group(required=True)
-        origin.add_argument("--dataset", type=Path, metavar="FOLDER", help="a dataset made by `build`")
+        origin.add_argument("--dataset", **FOLDER, help="a dataset made by `build`")
         if one.reads == "questions":
-            path: dict[str, Any] = {"type": Path, "metavar": "FILE", "dest": "given"}  # a setting may be called file
-            origin.add_argument("--file", **path, help="instead: ask what a file made elsewhere says")
+            # A setting may be called file.
+            origin.add_argument("--file", **FILE, dest="given", help="instead: ask what a file made elsewhere says")
         if len(one.rounds) > 1:
             rounds = [at.name for at in one.rounds]
             later = part.add_argument_group("a later round")
@@ -45,19 +44,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                 "--round", choices=rounds, default=rounds[0], help=f"the round that is asked [{rounds[0]}]"
             )
             help_text = "the folder of an earlier round; give it once for each, in their order"
-            later.add_argument("--before", type=Path, action="append", metavar="FOLDER", help=help_text)
+            later.add_argument("--before", **FOLDER, action="append", help=help_text)
             help_text = "what a model answered in that round; after each --before"
-            later.add_argument("--responses", type=Path, nargs="+", action="append", metavar="FILE", help=help_text)
-        part.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where the requests go")
+            later.add_argument("--responses", **FILE, nargs="+", action="append", help=help_text)
+        part.add_argument("--output", **FOLDER, required=True, help="where the requests go")
         part.add_argument("--shards", type=positive, default=1, help="how many files the requests are divided into [1]")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Read the dataset, ask, write what was asked and one request file a shard."""
     suite = ASKING[arguments.suite]
     counts = write_asked(arguments.output, _shown(_batches(suite, arguments)), suite.tables("asked"), arguments.shards)
     print(", ".join(f"{count} {name}" for name, count in counts.items()), file=sys.stderr)
-    return 0
 
 
 def _batches(suite: Asks[Any], arguments: argparse.Namespace) -> Iterable[Batch]:

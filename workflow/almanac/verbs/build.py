@@ -8,7 +8,6 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from almanac import tables
@@ -17,7 +16,7 @@ from almanac.dataset.building import build_tables, sourced, with_drafts
 from almanac.dataset.options import DatasetOptions
 from almanac.dataset.templates import KEEP
 from almanac.errors import AlmanacError
-from almanac.options import add_flags, from_flags
+from almanac.options import FILE, FOLDER, add_flags, from_flags
 from almanac.progress import print_notes, progress
 from almanac.rows import Refused, RelationCount
 from almanac.sealed import PULLED, checked_record, sealed
@@ -44,50 +43,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
     things = parser.add_subparsers(dest="thing", required=True, metavar="THING")
     dataset = things.add_parser("dataset", help="a multiple-choice dataset from a folder of fact tables")
-    dataset.add_argument(
-        "--facts", type=Path, required=True, metavar="FOLDER", help="holds the tables facts and entities"
-    )
+    dataset.add_argument("--facts", **FOLDER, required=True, help="holds the tables facts and entities")
     source = "the source's name, written on each fact [the folder's name]"
     dataset.add_argument("--name", default=None, metavar="NAME", help=source)
-    dataset.add_argument(
-        "--drafts", type=Path, metavar="FILE", help="proofread templates; those kept join the folder's"
-    )
-    dataset.add_argument(
-        "--evidence", type=Path, metavar="FILE", help="texts that say these facts, instead of the folder's"
-    )
+    dataset.add_argument("--drafts", **FILE, help="proofread templates; those kept join the folder's")
+    dataset.add_argument("--evidence", **FILE, help="texts that say these facts, instead of the folder's")
     add_flags(dataset, DatasetOptions, "the dataset (defaults: the paper's)")
     edition = things.add_parser("edition", help="the record of an edition's whole configuration, checked")
     origin = edition.add_mutually_exclusive_group(required=True)
-    origin.add_argument("--config", type=Path, metavar="FILE", help="a configuration file")
+    origin.add_argument("--config", **FILE, help="a configuration file")
     origin.add_argument("--settings", metavar="JSON", help="the settings themselves, as the workflow passes them")
     templates = things.add_parser("templates", help="a folder's own templates, and the drafts that a person has kept")
-    templates.add_argument("--drafts", type=Path, required=True, metavar="FILE", help="the proofread file")
-    templates.add_argument(
-        "--frozen", type=Path, metavar="FOLDER", help="a folder of facts, whose own templates come first"
-    )
-    for part, what in ((dataset, "FOLDER"), (edition, "FILE"), (templates, "FILE")):
-        part.add_argument("--output", type=Path, required=True, metavar=what, help="where it goes")
+    templates.add_argument("--drafts", **FILE, required=True, help="the proofread file")
+    templates.add_argument("--frozen", **FOLDER, help="a folder of facts, whose own templates come first")
+    for part, what in ((dataset, FOLDER), (edition, FILE), (templates, FILE)):
+        part.add_argument("--output", **what, required=True, help="where it goes")
     for name, author in AUTHORS.items():
         written = things.add_parser(name, help=f"{author.texts} that a model has written, filtered, to be proofread")
-        path: dict[str, Any] = {"type": Path, "required": True}
-        written.add_argument("--dataset", **path, metavar="FOLDER", help="the dataset that they are of")
-        written.add_argument(
-            "--asked", **path, metavar="FOLDER", action="append", help="what `ask` wrote, once a round"
-        )
-        several: dict[str, Any] = {"nargs": "+", "metavar": "FILE", "action": "append"}
-        written.add_argument("--responses", **path, **several, help="what `answer` wrote; after each --asked")
-        written.add_argument("--output", **path, metavar="FILE", help="where it goes")
+        written.add_argument("--dataset", **FOLDER, required=True, help="the dataset that they are of")
+        every: dict[str, Any] = {"required": True, "action": "append"}
+        written.add_argument("--asked", **FOLDER, **every, help="what `ask` wrote, once a round")
+        written.add_argument("--responses", **FILE, **every, nargs="+", help="what `answer` wrote; after each --asked")
+        written.add_argument("--output", **FILE, required=True, help="where it goes")
         add_flags(written, author.options, f"{name}, as it was asked")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Build the thing that is asked for."""
-    if arguments.thing in AUTHORS:
-        build_written(arguments)
-        return 0
     things = {"dataset": build_dataset, "edition": build_edition, "templates": build_templates}
-    things[arguments.thing](arguments)
-    return 0
+    things.get(arguments.thing, build_written)(arguments)
 
 
 def build_written(arguments: argparse.Namespace) -> None:

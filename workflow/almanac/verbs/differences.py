@@ -10,6 +10,7 @@ The exit status is 0 where nothing differs, 1 where something does, 2 where that
 import argparse
 import csv
 import math
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
@@ -70,21 +71,19 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_table(
-    table: str, found: Iterator[Difference], most: int | None, write: Callable[[Line], object] | None
+    table: str, found: Iterator[Difference], most: int | None, write: Callable[[list[Line]], object] | None
 ) -> Kind:
     """Print the counts of a table's differences and the first of each kind; return the first's kind."""
-    counts: dict[tuple[Kind, str | None], int] = {}
-    shown: dict[tuple[Kind, str | None], list[Line]] = {}
+    counts = Counter[tuple[Kind, str | None]]()
+    shown: dict[tuple[Kind, str | None], list[Line]] = defaultdict(list)
     for one in found:
         what = one.kind, one.column
-        counts[what] = counts.get(what, 0) + one.count
-        lines = shown.setdefault(what, [])
-        left = None if most is None else most - len(lines)
-        for number, line in enumerate(_lines(one, None if write else left)):
-            if write:
-                write(line)
-            if left is None or number < left:
-                lines.append(line)
+        counts[what] += one.count
+        left = None if most is None else most - len(shown[what])
+        lines = list(_lines(one, None if write else left))
+        if write:
+            write(lines)
+        shown[what] += lines[:left]
     print(f"{table}: " + "; ".join(_counted(*what, count) for what, count in counts.items()))
     for lines in shown.values():
         for _, kind, column, row, in_a, in_b in lines:
@@ -128,12 +127,12 @@ def _texts(values: pl.Series) -> list[str]:
 
 
 @contextmanager
-def _listing(path: Path | None) -> Iterator[Callable[[Line], object] | None]:
-    """Yield what writes a line of a CSV file, which is there when the block ends; none without a file."""
+def _listing(path: Path | None) -> Iterator[Callable[[list[Line]], object] | None]:
+    """Yield what writes lines of a CSV file, which is there when the block ends; none without a file."""
     if path is None:
         yield None
         return
     with atomic(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as out:
         writer = csv.writer(out)
         writer.writerow(COLUMNS)
-        yield writer.writerow
+        yield writer.writerows

@@ -7,6 +7,7 @@ from pathlib import Path
 from almanac.edition.archive import contents, freeze, named, too_large
 from almanac.edition.layout import Layout
 from almanac.edition.published import publish
+from almanac.options import FOLDER
 from almanac.progress import progress
 
 EXAMPLES = """\
@@ -17,16 +18,14 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
-    parser.add_argument("--edition", type=Path, required=True, metavar="FOLDER", help="results/EDITION")
+    parser.add_argument("--edition", **FOLDER, required=True, help="results/EDITION")
     parser.add_argument(
         "--output", type=Path, required=True, metavar="PLACE", help="FILE.zip, or a folder: EDITION-DIGEST.zip in it"
     )
-    parser.add_argument(
-        "--publish", type=Path, metavar="FOLDER", help="also write the manifest and the tables that readers cite there"
-    )
+    parser.add_argument("--publish", **FOLDER, help="also write the manifest and the tables that readers cite there")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Freeze and print the archive and the digest to cite."""
     layout = Layout.open(arguments.edition)
     with progress(len(contents(layout, too_large(layout))), "files") as done:
@@ -38,4 +37,3 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"{path}: {len(manifest['files'])} files, {size:.1f} MB", file=sys.stderr)
     print(f"cited as by {', '.join(layout.config.credit)} (`credit` in the configuration)", file=sys.stderr)
     print(f"{path}\ndigest {manifest['digest']}")
-    return 0

@@ -9,11 +9,11 @@ from typing import Any
 from almanac import tables, unfinished
 from almanac.config import given
 from almanac.edition.asking import write_asked
-from almanac.edition.layout import Layout
+from almanac.edition.layout import BETWEEN, Layout
 from almanac.edition.measuring import held, judge, measure, measure_across, measure_model
 from almanac.errors import AlmanacError, nearest
 from almanac.frames import frames
-from almanac.options import add_flags, from_flags
+from almanac.options import FILE, FOLDER, add_flags, from_flags
 from almanac.progress import progress
 from almanac.report.lines import measure_lines, standing_lines, validation_lines
 from almanac.rows import Fact, Item, Measure, Outcome, Response
@@ -41,21 +41,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     across = what.add_parser("across", help="models side by side, and what is recovered of planted knowledge")
     across.add_argument("--strict", action="store_true", help="exit with 1 if a bar of the validation is missed")
     for part in (model, across):
-        part.add_argument("--edition", type=Path, required=True, metavar="FOLDER", help="results/EDITION")
+        part.add_argument("--edition", **FOLDER, required=True, help="results/EDITION")
         part.add_argument("--settings", metavar="JSON", help="its configuration, if not that of its record")
     for name, suite in SUITES.items():
         part = what.add_parser(name, help=f"of files, without an edition: {suite.summary}")
         origin = part.add_mutually_exclusive_group(required=True)
-        asked: dict[str, Any] = {"type": Path, "metavar": "FOLDER", "action": "append"}
-        origin.add_argument("--asked", **asked, help="what `ask` wrote; once a round, in their order")
+        origin.add_argument("--asked", **FOLDER, action="append", help="what `ask` wrote; once a round, in their order")
         if suite.reads == "answers":
-            origin.add_argument("--answers", type=Path, metavar="FILE", help="instead: questions and answers, a table")
-        several: dict[str, Any] = {"type": Path, "nargs": "+", "metavar": "FILE", "action": "append"}
-        part.add_argument("--responses", **several, help="what `answer` wrote; after each --asked")
-        part.add_argument(
-            "--facts", type=Path, metavar="FOLDER", help="the dataset that was asked, for numbers by its properties"
-        )
-        part.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where the tables go")
+            origin.add_argument("--answers", **FILE, help="instead: questions and answers, a table")
+        answered = "what `answer` wrote; after each --asked"
+        part.add_argument("--responses", **FILE, nargs="+", action="append", help=answered)
+        part.add_argument("--facts", **FOLDER, help="the dataset that was asked, for numbers by its properties")
+        part.add_argument("--output", **FOLDER, required=True, help="where the tables go")
         part.add_argument("--model", default="model", metavar="NAME", help="the model's name in the tables [model]")
         part.add_argument("--dataset", default="dataset", metavar="NAME", help="the dataset's name there [dataset]")
         add_flags(part, suite.options, f"{name}, as it was asked")
@@ -97,15 +94,15 @@ def _model(layout: Layout, model: str) -> int:
 def _across(layout: Layout, strict: bool) -> int:
     """Compare the models, hold what is recovered against the bars, and print that."""
     found = measure_across(layout)
-    rows, validation = found.across, found.validation
-    for path, row, own in found.tables(layout):
-        tables.write(path, row, own)
-    print(f"{len(rows)} numbers between models", file=sys.stderr)
+    for table, rows in found.items():
+        tables.write(layout.between(table), BETWEEN[table], rows)
+    print(f"{len(found['across'])} numbers between models", file=sys.stderr)
+    validation = found["validation"]
     verdicts = list(held(layout))
     if validation or not verdicts:
         print(validation_lines(validation))
-    if found.standings:
-        print(standing_lines(found.standings))
+    if found["standings"]:
+        print(standing_lines(found["standings"]))
     for what, one in verdicts:
         verdict = "meets the bar" if one.met else "misses the bar"
         print(f"{what}, {one.found}: {verdict}")

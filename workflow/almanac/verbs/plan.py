@@ -22,6 +22,7 @@ from almanac.config.models import UNKNOWN_SIZE
 from almanac.edition.costs import Cost, Costs, by_model, costs, measured, sizes, total
 from almanac.errors import AlmanacError
 from almanac.locked import mistake_in_word
+from almanac.options import FILE, FOLDER
 from almanac.sources.options import DumpOptions
 
 EXAMPLES = """\
@@ -33,16 +34,16 @@ HEAD = ("tokens, millions", "GPU hours", "core hours", "GPU GiB", "download GB",
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
-    parser.add_argument("--configfile", type=Path, required=True, metavar="FILE", help="the edition's configuration")
+    parser.add_argument("--configfile", **FILE, required=True, help="the edition's configuration")
     parser.add_argument("--config", nargs="*", default=[], metavar="KEY=VALUE", help="other settings, as in snakemake")
     by = "a line a model, or a line a model, suite and dataset [model]"
     parser.add_argument("--by", choices=("model", "asking"), default="model", help=by)
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write the whole plan there, as .csv or .json")
+    parser.add_argument("--output", **FILE, help="write the whole plan there, as .csv or .json")
     finished = f"the folder of the editions made here, by which costs are estimated [{RESULTS}]"
-    parser.add_argument("--results", type=Path, default=RESULTS, metavar="FOLDER", help=finished)
+    parser.add_argument("--results", **FOLDER, default=RESULTS, help=finished)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Print the plan, and write its rows where that is wanted."""
     output = arguments.output
     if output is not None and output.suffix not in (".csv", ".json"):
@@ -56,7 +57,6 @@ def run(arguments: argparse.Namespace) -> int:
     print(table(by_model(rows) if arguments.by == "model" else rows, total(rows)))
     for line in remarks(config, rows, rates, editions):
         print(line, file=sys.stderr)
-    return 0
 
 
 def write(path: Path, rows: Sequence[Cost]) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from almanac import sealed, tables
 from almanac.dataset.names import ObjectNames
 from almanac.errors import AlmanacError
-from almanac.options import add_flags, from_flags
+from almanac.options import FOLDER, add_flags, from_flags
 from almanac.planting import corpus as corpora
 from almanac.planting import ledger
 from almanac.planting.evidence import evidence
@@ -40,17 +40,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     things = parser.add_subparsers(dest="thing", required=True, metavar="THING")
     world = things.add_parser("world", help="invented entities, relations and facts with planned doses")
     corpus = things.add_parser("corpus", help="documents, their exposure ledger and a tokenizer")
-    corpus.add_argument("--world", type=Path, required=True, metavar="FOLDER", help="a planted world")
-    corpus.add_argument("--real", type=Path, metavar="FOLDER", help="a dataset of which a part is taught too")
+    corpus.add_argument("--world", **FOLDER, required=True, help="a planted world")
+    corpus.add_argument("--real", **FOLDER, help="a dataset of which a part is taught too")
     corpus.add_argument("--real-facts", type=int, default=300, help="how many of its facts get a dose [300]")
     corpus.add_argument("--real-doses", type=int, nargs="+", default=[0, 4, 16, 64], help="the doses [0 4 16 64]")
-    corpus.add_argument(
-        "--null-of", type=Path, metavar="FOLDER", help="permute the objects, and keep the tokenizer of this corpus"
-    )
+    corpus.add_argument("--null-of", **FOLDER, help="permute the objects, and keep the tokenizer of this corpus")
     model = things.add_parser("model", help="a small model trained on a corpus")
-    model.add_argument("--corpus", type=Path, required=True, metavar="FOLDER", help="a planted corpus")
+    model.add_argument("--corpus", **FOLDER, required=True, help="a planted corpus")
     for part in (world, corpus, model):
-        part.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where it goes")
+        part.add_argument("--output", **FOLDER, required=True, help="where it goes")
         part.add_argument("--seed", type=int, default=1, help="the same seed gives the same bytes [1]")
     add_flags(world, WorldOptions, "the world")
     add_flags(corpus, CorpusOptions, "the corpus")
@@ -58,10 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_flags(model, TrainingOptions, "the model")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Plant the thing that is asked for."""
     {"world": plant_world, "corpus": plant_corpus, "model": plant_model}[arguments.thing](arguments)
-    return 0
 
 
 def plant_world(arguments: argparse.Namespace) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from almanac import __version__, unfinished
 from almanac.errors import AlmanacError, disk_full
-from almanac.options import add_flags, from_flags
+from almanac.options import FOLDER, add_flags, from_flags
 from almanac.progress import print_notes, progress
 from almanac.rows import Omission
 from almanac.sealed import PULLED, checked_record, sealed
@@ -60,19 +60,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--trust-remote-code", action="store_true", help="bring its Python code too, for `answer` to run"
     )
     for part in (files, model):
-        part.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where the copies go")
+        part.add_argument("--output", **FOLDER, required=True, help="where the copies go")
     for kind, options in KINDS.items():
         part = sources.add_parser(kind, help=str(options.model_fields["kind"].description).removeprefix(f"{kind}: "))
         part.add_argument("--contact", default=None, help="your e-mail address or page: whom the servers may write to")
         where = f"the folder of all snapshots [{SNAPSHOTS}]"
-        part.add_argument("--snapshots", type=Path, default=SNAPSHOTS, metavar="FOLDER", help=where)
+        part.add_argument("--snapshots", **FOLDER, default=SNAPSHOTS, help=where)
         again = "make another snapshot, called DATE (YYYY-MM-DD), and write what changed to --output, as JSON"
         part.add_argument("--again", default=None, metavar="DATE", help=again)
-        part.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where the tables go")
+        part.add_argument("--output", **FOLDER, required=True, help="where the tables go")
         add_flags(part, options, "the source")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Bring the files, then write the manifest that says what was brought."""
     if arguments.source == "files":
         copies = copy_tables(arguments.origin, arguments.output, arguments.merge)
@@ -90,7 +90,6 @@ def run(arguments: argparse.Namespace) -> int:
             pull_source(options, arguments.contact, arguments.snapshots, arguments.output)
         else:
             pull_again(options, arguments.contact, arguments.snapshots, arguments.again, arguments.output)
-    return 0
 
 
 def copy_tables(origin: Path, folder: Path, merge: bool = False) -> list[Path]:

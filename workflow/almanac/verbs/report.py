@@ -11,6 +11,7 @@ from almanac import tables
 from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import findings_of, measures_of
+from almanac.options import FILE, FOLDER
 from almanac.report import answer
 from almanac.report.asked import facts_asked
 from almanac.report.lines import failed, run_began, spent, validation_lines
@@ -35,13 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("after", "what is printed after a run: the validation, what was spent, what was found, and where the page is"),
     ):
         part = things.add_parser(name, help=summary)
-        part.add_argument("--edition", type=Path, required=True, metavar="FOLDER", help="results/EDITION")
+        part.add_argument("--edition", **FOLDER, required=True, help="results/EDITION")
         if name in ("found", "after"):
             help_text = "instead of what was found: a file that a model has written, and how many of its texts are kept"
-            part.add_argument("--written", type=Path, action="append", metavar="FILE", help=help_text)
+            part.add_argument("--written", **FILE, action="append", help=help_text)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Report the thing that is asked for."""
     # Of an edition whose run has failed there may be no record yet; its logs lie where they lie without one.
     layout = Layout(arguments.edition, EditionConfig(edition="unknown"))
@@ -63,7 +64,6 @@ def run(arguments: argparse.Namespace) -> int:
         print(spent(layout.logs(), run_began(Path()) if arguments.thing == "after" else 0.0))
         if arguments.thing == "after":
             print_end(layout, arguments.written)
-    return 0
 
 
 def print_end(layout: Layout, written: Sequence[Path] | None) -> None:

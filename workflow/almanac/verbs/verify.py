@@ -17,11 +17,12 @@ from almanac.dataset.comparison import compare
 from almanac.edition import published
 from almanac.edition.checks import check_datasets, check_ids, check_makers, check_shown, check_terms
 from almanac.edition.differences import IN_A, IN_B, compared
-from almanac.edition.layout import Layout
+from almanac.edition.layout import BETWEEN, Layout
 from almanac.edition.manifest import SHORT
 from almanac.edition.measuring import judge, measure, measure_across
 from almanac.edition.unpacking import manifest_of, unpack, withheld_of
 from almanac.errors import AlmanacError
+from almanac.options import FILE, FOLDER
 from almanac.rows import Measure, Outcome
 from almanac.sealed import check_table
 from almanac.sources.files import read_folder
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
     things = parser.add_subparsers(dest="thing", required=True, metavar="WHAT")
     edition = things.add_parser("edition", help="rehash every file of a frozen edition and measure it again")
-    edition.add_argument("archive", type=Path, metavar="FILE", help="an archive made by `freeze`")
+    edition.add_argument("archive", **FILE, help="an archive made by `freeze`")
     edition.add_argument("--digest", metavar="DIGEST", help="that it is cited by, or its first digits")
     dense = "read it though it would unpack to more than 30 times its size, which may fill the disk"
     edition.add_argument("--dense", action="store_true", help=dense)
@@ -48,15 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     rebuild.add_argument(
         "archive", type=Path, metavar="PLACE", help="an archive made by `freeze`, or the folder of one"
     )
-    rebuild.add_argument(
-        "--against", type=Path, metavar="FOLDER", help="the published edition [resources/editions/EDITION]"
-    )
+    rebuild.add_argument("--against", **FOLDER, help="the published edition [resources/editions/EDITION]")
     rebuild.add_argument("--dense", action="store_true", help=dense)
     for part in (edition, rebuild):
         part.add_argument("more", nargs="*", help=argparse.SUPPRESS)  # for an error that says what to do
     facts = things.add_parser("facts", help="compare facts with another folder's wherever both name a subject")
-    facts.add_argument("--facts", type=Path, required=True, metavar="FOLDER", help="the facts to check")
-    facts.add_argument("--against", type=Path, required=True, metavar="FOLDER", help="the facts to check them by")
+    facts.add_argument("--facts", **FOLDER, required=True, help="the facts to check")
+    facts.add_argument("--against", **FOLDER, required=True, help="the facts to check them by")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -106,8 +105,8 @@ def verify_edition(archive: Path, dense: bool = False, digest: str | None = None
                     "alone; measured again from its outcomes"
                 )
             numbers += _measure_again(layout, asking, again, judged_again)
-        for path, row, rows in measure_across(layout).tables(layout):
-            numbers += _agree_rows(layout, path, row, rows, again)
+        for table, rows in measure_across(layout).items():
+            numbers += _agree_rows(layout, layout.between(table), BETWEEN[table], rows, again)
         print(f"{numbers} rows of measures and the validation, measured again, agree")
         if withheld:
             print("the page shows items of responses that the edition has digests of alone; it is not drawn again")
