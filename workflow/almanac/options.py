@@ -113,26 +113,22 @@ class DiskKey(NamedTuple):
     rest: str
 
 
-def places(settings: Options) -> Iterator[DiskKey]:
-    """Yield whatever settings name on the user's disk, those in them too."""
-    return _places(settings, ())
-
-
-def _places(found: Any, way: tuple[str | int, ...], key: str = "") -> Iterator[DiskKey]:
+def places(found: Any, way: tuple[str | int, ...] = (), key: str = "") -> Iterator[DiskKey]:
+    """Yield whatever settings name on the user's disk, those in them too; `DiskKey` has their ``way`` and ``key``."""
     if isinstance(found, Options):
         for name, field in type(found).model_fields.items():
             inner, where = getattr(found, name), f"{key}.{name}".removeprefix(".")
             mark = next((mark for mark in field.metadata if isinstance(mark, OnDisk)), None)
             if mark is None:
-                yield from _places(inner, (*way, name), where)
+                yield from places(inner, (*way, name), where)
             elif inner is not None and (parts := mark.split(inner))[0] is not None:
                 yield DiskKey((*way, name), where, found, mark, parts[0], parts[1])
     elif isinstance(found, dict):
         for name, inner in found.items():
-            yield from _places(inner, (*way, name), f"{key}.{name}")
+            yield from places(inner, (*way, name), f"{key}.{name}")
     elif isinstance(found, tuple):
         for index, inner in enumerate(found):
-            yield from _places(inner, (*way, index), f"{key}.{getattr(inner, 'name', index)}")
+            yield from places(inner, (*way, index), f"{key}.{getattr(inner, 'name', index)}")
 
 
 def with_places(settings: Options, change: Callable[[DiskKey], str]) -> dict[str, Any]:
@@ -258,14 +254,6 @@ def _inner(annotation: Any) -> tuple[Any, bool]:
     return annotation, False
 
 
-def _has_no_flag(field: FieldInfo) -> bool:
-    """Whether a field is the configuration's alone, or has one possible value, which says what the settings are for."""
-    kind = field.annotation
-    if NO_FLAG in field.metadata:
-        return True
-    return typing.get_origin(kind) is typing.Literal and typing.get_args(kind) == (field.default,)
-
-
 def add_flags(parser: argparse.ArgumentParser, options: type[Options], title: str) -> None:
     """Add one flag a setting; one without a default is required, and the flag of a truth value means true alone."""
     group = parser.add_argument_group(title)
@@ -296,8 +284,9 @@ def _help(field: FieldInfo) -> str:
 
 
 def flagged(options: type[Options]) -> dict[str, FieldInfo]:
-    """Return the settings that have a flag, by name."""
-    return {name: field for name, field in options.model_fields.items() if not _has_no_flag(field)}
+    """Return the settings that have a flag, by name: not the configuration's alone, and no literal of one value."""
+    own = {name: field for name, field in options.model_fields.items() if NO_FLAG not in field.metadata}
+    return {name: field for name, field in own.items() if typing.get_args(field.annotation) != (field.default,)}
 
 
 def from_flags(arguments: argparse.Namespace, options: type[Settings]) -> Settings:
