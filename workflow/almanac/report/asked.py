@@ -76,11 +76,7 @@ class FactsAsked:
         return [f"{labels.get(row.relation_id, row.relation_id)} ({row.reason})" for row in whole]
 
     def taught(self, measures: Sequence[Measure]) -> str | None:
-        """Return what planted models know of the facts that they were taught; none where that is all of them, or none.
-
-        Args:
-            measures: the edition's numbers.
-        """
+        """Return what planted models know of the facts they were taught; none where these are all of them, or none."""
         doses = [dose for dose in self.doses if dose]
         if not doses or len(self.doses) >= self.tested:
             return None
