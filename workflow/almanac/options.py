@@ -31,20 +31,12 @@ LONGEST = 60  # characters of a value that a message repeats
 ALIKE = 0.7  # `difflib`'s ratio from which a key is taken for a misspelt one
 # What pydantic's complaints are in the words of those who write YAML.
 WORDS = {
-    "tuple_type": "must be a list, as [a, b]",
-    "list_type": "must be a list, as [a, b]",
-    "dict_type": "must hold keys and values",
-    "model_type": "must hold keys and values",
-    "model_attributes_type": "must hold keys and values",
+    **dict.fromkeys(("tuple_type", "list_type"), "must be a list, as [a, b]"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "must hold keys and values"),
     "string_type": "must be a text",
-    "int_type": "must be a whole number",
-    "int_parsing": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "finite_number": "must be a whole number",
-    "float_type": "must be a number",
-    "float_parsing": "must be a number",
-    "bool_type": "must be true or false",
-    "bool_parsing": "must be true or false",
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float", "finite_number"), "must be a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "must be a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "must be true or false"),
     "string_pattern_mismatch": "must have the form {pattern}",
     "literal_error": "must be {expected}",
     "greater_than": "must be more than {gt}",
@@ -55,10 +47,6 @@ WORDS = {
 }
 NO_FLAG = object()  # stands in the annotation of a setting that is the configuration's alone
 INSIDE = "inside"  # in the context of a validation: the folder of an unpacked edition, outside which nothing is read
-
-
-def _whole(value: str) -> tuple[str | None, str]:
-    return value, ""
 
 
 @dataclass(frozen=True)
@@ -75,7 +63,7 @@ class OnDisk:
 
     kind: Literal["file", "checkpoint", "tokenizer", "facts", "downloads", "registry"]
     read_by: str = ""
-    split: Callable[[str], tuple[str | None, str]] = _whole
+    split: Callable[[str], tuple[str | None, str]] = lambda value: (value, "")
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Put the path into its place when the setting is checked."""
@@ -177,7 +165,8 @@ def explain(
             message += unclosed(mistake["input"])
             if kind == "string_type" and isinstance(mistake["input"], bool | int | float):
                 message += "; put it in quotes, so that YAML reads a text"
-            if kind == "literal_error" and (meant := get_close_matches(str(mistake["input"]), _quoted(context), 1)):
+            allowed = re.findall(r"'([^']*)'", str(context.get("expected", "")))  # as pydantic lists them
+            if kind == "literal_error" and (meant := get_close_matches(str(mistake["input"]), allowed, 1)):
                 message += f"; did you mean {meant[0]}?"
         lines.append(f"{where}: {key}: {message}" if mistake["loc"] else f"{where}: {message}")
     return AlmanacError("\n".join(lines))
@@ -229,11 +218,6 @@ def _meant(key: str, value: object, keys: Collection[str]) -> str:
 def _keys(options: type[Options]) -> set[str]:
     """Return the names of all settings that there are."""
     return set(options.model_fields).union(*map(_keys, options.__subclasses__()))
-
-
-def _quoted(context: Mapping[str, Any]) -> list[str]:
-    """Return the values that pydantic lists as allowed."""
-    return re.findall(r"'([^']*)'", str(context.get("expected", "")))
 
 
 def positive(text: str) -> int:
