@@ -77,9 +77,6 @@ def _nulls(layout: Layout, rows: Sequence[Finding], between: Sequence[Measure]) 
 
 def with_facts(pages: Sequence[Page], facts: Sequence[answer.FactFound]) -> list[Page]:
     """Return the chapters with facts that are known and unknown in the first."""
-    table = answer.facts_table(facts)
-    if table is None:
-        return list(pages)
-    first = pages[0]
-    chapter = replace(first.chapter, parts=[*first.chapter.parts, table])
-    return [replace(first, chapter=chapter), *pages[1:]]
+    (first, *others), table = pages, answer.facts_table(facts)
+    parts = [*first.chapter.parts, *([] if table is None else [table])]
+    return [replace(first, chapter=replace(first.chapter, parts=parts)), *others]

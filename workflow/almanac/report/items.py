@@ -53,12 +53,7 @@ class Items:
         self._known: dict[str, pl.DataFrame] = {}
 
     def add(self, askings: Sequence[Asking], measures: Sequence[Measure]) -> None:
-        """Add what a suite asked of a dataset.
-
-        Args:
-            askings: the models that were asked.
-            measures: the numbers that are shown.
-        """
+        """Add what a suite asked of a dataset and models; ``measures`` are the numbers of it that are shown."""
         used = {name for row in measures for name in (*conditions_of(row), *row.of)}
         exact = {name for row in measures for name, one in conditions_of(row).items() if isinstance(one, Range)}
         exact |= {"item", "dose"} | {name for row in measures if row.formula in RECOMPUTED for name in row.of}
