@@ -184,12 +184,9 @@ def key_of(row: Measure) -> Key:
 
 
 def facts_table(facts: Sequence[FactFound]) -> Table | None:
-    """Return three facts of each dataset that most know and three that fewest know; none where no fact is known.
+    """Return three facts of each dataset that most know and three that fewest know; none where there are no facts.
 
     The caption says how many facts are known by all and by none, of which those shown are the first by their ids.
-
-    Args:
-        facts: how often each is known, of the models and methods that are above chance.
     """
     of: dict[str, list[FactFound]] = defaultdict(list)
     for one in facts:

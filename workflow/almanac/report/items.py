@@ -243,11 +243,7 @@ def items(
 ) -> tuple[dict[str, Any], list[FactFound]]:
     """Collect the items that numbers count; return what the page is told beside, and how often each fact is known.
 
-    Args:
-        layout: the edition.
-        evidence: collects the items.
-        measures: the numbers that are shown, by suite and dataset.
-        findings: what was found; facts are counted by the methods that are above chance.
+    Numbers are given by suite and dataset; facts are counted by the methods that are above chance.
     """
     out = Items(layout, evidence, findings)
     for suite, dataset, askings in layout.askings():
