@@ -15,7 +15,7 @@ from almanac.cli import main
 from almanac.config import Asking
 from almanac.models.answering import LocalAnswerer
 from almanac.report.answer import CANNOT, sentences
-from almanac.report.failing import NOT_FINITE, Failures, TooLong, Unanswered, unanswered
+from almanac.report.failing import NOT_FINITE, Failures, Unanswered, unanswered
 from almanac.rows import Entity, Relation, Response, Template
 from almanac.suites.headline import ABOVE_CHANCE, TOO_FEW
 
@@ -56,6 +56,9 @@ def test_requests_that_failed_are_counted_and_a_model_without_any_answer_is_no_m
     assert found.notes == []
 
 
+LONG = "300 tokens; the model reads at most 256"
+
+
 def asked_of(model, label):
     """A method that a model did not answer, and what was asked for it."""
     row = finding(model, label, TOO_FEW, facts=0)
@@ -64,14 +67,15 @@ def asked_of(model, label):
 
 def test_texts_that_are_too_long_are_told_as_that_and_not_as_what_a_model_cannot_do():
     (short, _), (masked, fills) = asked_of("short", "sequences"), asked_of("masked", "asking")
-    long = Unanswered({}, {Asking("short", "eic_lke", "world"): TooLong(2183, 2184, "256")})
+    long = Unanswered({}, {Asking("short", "eic_lke", "world"): Failures({LONG: 2183}, 2184)})
     assert list(long.notes()) == [
         "Too long for short (at most 256 tokens are read): 2,183 of 2,184 texts of EIC-LKE (world). "
         "Fewer examples in a text make it shorter."
     ]
     [found] = long.too_long.values()
     more = {
-        Asking(model, "eic_lke", "world"): replace(found, limit=limit) for model, limit in (("a", "256"), ("b", None))
+        Asking(model, "eic_lke", "world"): replace(found, reasons={reason: 2183})
+        for model, reason in (("a", LONG), ("b", "too long"))
     }
     [alike, unlike] = Unanswered({}, {**long.too_long, **more}).notes()
     assert alike.startswith("Too long for short, a (at most") and unlike.startswith("Too long for b: 2,183")
@@ -105,7 +109,7 @@ def test_a_suite_that_asks_nothing_of_a_dataset_says_so_with_the_reason(tmp_path
 def test_why_nothing_was_answered_is_read_from_the_responses(tmp_path):
     reasons = cycle(
         (
-            ("too_long", "300 tokens; the model reads at most 256"),
+            ("too_long", LONG),
             ("unsupported", "a decoder fills no blanks"),
             ("failed", "the server is busy"),
         )
@@ -125,5 +129,5 @@ def test_why_nothing_was_answered_is_read_from_the_responses(tmp_path):
     status = Counter(row.status for path in files.responses for row in tables.read(path, Response))
     assert set(status) == {"too_long", "unsupported", "failed"}
     assert found.failed == {"m": Failures({"the server is busy": status["failed"]}, status.total())}
-    assert found.too_long == {asking: TooLong(status["too_long"], status.total(), "256")}
+    assert found.too_long == {asking: Failures({LONG: status["too_long"]}, status.total())}
     assert found.unsupported == [asking]

@@ -31,20 +31,12 @@ LONGEST = 60  # characters of a value that a message repeats
 ALIKE = 0.7  # `difflib`'s ratio from which a key is taken for a misspelt one
 # What pydantic's complaints are in the words of those who write YAML.
 WORDS = {
-    "tuple_type": "must be a list, as [a, b]",
-    "list_type": "must be a list, as [a, b]",
-    "dict_type": "must hold keys and values",
-    "model_type": "must hold keys and values",
-    "model_attributes_type": "must hold keys and values",
+    **dict.fromkeys(("tuple_type", "list_type"), "must be a list, as [a, b]"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "must hold keys and values"),
     "string_type": "must be a text",
-    "int_type": "must be a whole number",
-    "int_parsing": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "finite_number": "must be a whole number",
-    "float_type": "must be a number",
-    "float_parsing": "must be a number",
-    "bool_type": "must be true or false",
-    "bool_parsing": "must be true or false",
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float", "finite_number"), "must be a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "must be a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "must be true or false"),
     "string_pattern_mismatch": "must have the form {pattern}",
     "literal_error": "must be {expected}",
     "greater_than": "must be more than {gt}",
@@ -58,10 +50,6 @@ FOLDER: dict[str, Any] = {"type": Path, "metavar": "FOLDER"}
 FILE: dict[str, Any] = {"type": Path, "metavar": "FILE"}
 NO_FLAG = object()  # stands in the annotation of a setting that is the configuration's alone
 INSIDE = "inside"  # in the context of a validation: the folder of an unpacked edition, outside which nothing is read
-
-
-def _whole(value: str) -> tuple[str | None, str]:
-    return value, ""
 
 
 @dataclass(frozen=True)
@@ -78,7 +66,7 @@ class OnDisk:
 
     kind: Literal["file", "checkpoint", "tokenizer", "facts", "downloads", "registry"]
     read_by: str = ""
-    split: Callable[[str], tuple[str | None, str]] = _whole
+    split: Callable[[str], tuple[str | None, str]] = lambda value: (value, "")
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Put the path into its place when the setting is checked."""
@@ -116,26 +104,22 @@ class DiskKey(NamedTuple):
     rest: str
 
 
-def places(settings: Options) -> Iterator[DiskKey]:
-    """Yield whatever settings name on the user's disk, those in them too."""
-    return _places(settings, ())
-
-
-def _places(found: Any, way: tuple[str | int, ...], key: str = "") -> Iterator[DiskKey]:
+def places(found: Any, way: tuple[str | int, ...] = (), key: str = "") -> Iterator[DiskKey]:
+    """Yield whatever settings name on the user's disk, those in them too; `DiskKey` has their ``way`` and ``key``."""
     if isinstance(found, Options):
         for name, field in type(found).model_fields.items():
             inner, where = getattr(found, name), f"{key}.{name}".removeprefix(".")
             mark = next((mark for mark in field.metadata if isinstance(mark, OnDisk)), None)
             if mark is None:
-                yield from _places(inner, (*way, name), where)
+                yield from places(inner, (*way, name), where)
             elif inner is not None and (parts := mark.split(inner))[0] is not None:
                 yield DiskKey((*way, name), where, found, mark, parts[0], parts[1])
     elif isinstance(found, dict):
         for name, inner in found.items():
-            yield from _places(inner, (*way, name), f"{key}.{name}")
+            yield from places(inner, (*way, name), f"{key}.{name}")
     elif isinstance(found, tuple):
         for index, inner in enumerate(found):
-            yield from _places(inner, (*way, index), f"{key}.{getattr(inner, 'name', index)}")
+            yield from places(inner, (*way, index), f"{key}.{getattr(inner, 'name', index)}")
 
 
 def with_places(settings: Options, change: Callable[[DiskKey], str]) -> dict[str, Any]:
@@ -184,7 +168,8 @@ def explain(
             message += unclosed(mistake["input"])
             if kind == "string_type" and isinstance(mistake["input"], bool | int | float):
                 message += "; put it in quotes, so that YAML reads a text"
-            if kind == "literal_error" and (meant := get_close_matches(str(mistake["input"]), _quoted(context), 1)):
+            allowed = re.findall(r"'([^']*)'", str(context.get("expected", "")))  # as pydantic lists them
+            if kind == "literal_error" and (meant := get_close_matches(str(mistake["input"]), allowed, 1)):
                 message += f"; did you mean {meant[0]}?"
         lines.append(f"{where}: {key}: {message}" if mistake["loc"] else f"{where}: {message}")
     return AlmanacError("\n".join(lines))
@@ -238,11 +223,6 @@ def _keys(options: type[Options]) -> set[str]:
     return set(options.model_fields).union(*map(_keys, options.__subclasses__()))
 
 
-def _quoted(context: Mapping[str, Any]) -> list[str]:
-    """Return the values that pydantic lists as allowed."""
-    return re.findall(r"'([^']*)'", str(context.get("expected", "")))
-
-
 def positive(text: str) -> int:
     """Read a whole number above 0 from a command line."""
     if not text.isdecimal() or int(text) == 0:
@@ -259,14 +239,6 @@ def _inner(annotation: Any) -> tuple[Any, bool]:
     if typing.get_origin(annotation) is typing.Annotated:
         return _inner(typing.get_args(annotation)[0])
     return annotation, False
-
-
-def _has_no_flag(field: FieldInfo) -> bool:
-    """Whether a field is the configuration's alone, or has one possible value, which says what the settings are for."""
-    kind = field.annotation
-    if NO_FLAG in field.metadata:
-        return True
-    return typing.get_origin(kind) is typing.Literal and typing.get_args(kind) == (field.default,)
 
 
 def add_flags(parser: argparse.ArgumentParser, options: type[Options], title: str) -> None:
@@ -299,8 +271,9 @@ def _help(field: FieldInfo) -> str:
 
 
 def flagged(options: type[Options]) -> dict[str, FieldInfo]:
-    """Return the settings that have a flag, by name."""
-    return {name: field for name, field in options.model_fields.items() if not _has_no_flag(field)}
+    """Return the settings that have a flag, by name: not the configuration's alone, and no literal of one value."""
+    own = {name: field for name, field in options.model_fields.items() if NO_FLAG not in field.metadata}
+    return {name: field for name, field in own.items() if typing.get_args(field.annotation) != (field.default,)}
 
 
 def from_flags(arguments: argparse.Namespace, options: type[Settings]) -> Settings:

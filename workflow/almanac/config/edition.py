@@ -266,11 +266,8 @@ class EditionConfig(AuthorsConfig):
 
     def participants(self) -> dict[str, "Participant"]:
         """Return who is asked: every checkpoint, and every recipe once for each world."""
-        out: dict[str, Participant] = {}
-        for model in self.models:
-            for name, world in self._names_of(model).items():
-                out[name] = Participant(name, model, world)
-        return out
+        named = ((model, self._names_of(model)) for model in self.models)
+        return {name: Participant(name, model, world) for model, own in named for name, world in own.items()}
 
     def _names_of(self, model: ModelConfig) -> dict[str, str | None]:
         """Return the names under which a model is asked, each with the world it was planted in."""

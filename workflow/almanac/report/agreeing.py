@@ -60,12 +60,7 @@ def chapter(layout: Layout) -> Chapter | None:
 
 
 def forests(between: Sequence[Measure], findings: Sequence[Finding]) -> Iterator[Drawing]:
-    """Yield, a dataset, what every method calls known of the facts that all methods asked.
-
-    Args:
-        between: the numbers between models and methods.
-        findings: what was found, with verdicts.
-    """
+    """Yield, a dataset, what every method calls known of the facts that all methods asked."""
     verdicts = {(one.known.suite, one.known.dataset, one.known.model, one.known.where): one for one in findings}
     of: dict[str, list[tuple[Measure, Finding]]] = defaultdict(list)
     for row in between:

@@ -122,7 +122,7 @@ def chapter(
     ]
     known, above = ("known, of these relations", "known, of other relations"), "above chance, of these relations"
     head = (*HEAD[:3], "verdict", *known, "chance", "null", above, "p", "facts", "count as")
-    caption = "\n\n".join([RULE, *_by_scores(rows), *_examples(rows), *_guessed(facts)])
+    caption = "\n\n".join([RULE, *_remarks(rows, facts)])
     unanswered = [at for at, one in enumerate(rows) if not one.facts]
     parts: list[Table | Drawing | str] = [
         *told.notes,
@@ -152,23 +152,17 @@ def _silent(rows: Sequence[Finding]) -> dict[str, list[Finding]]:
     return silent
 
 
-def _by_scores(rows: Sequence[Finding]) -> list[str]:
-    """Return which methods have verdicts by scores, where there are any."""
-    methods = [one.method.label for one in rows if not one.method.by_answer and one.above is not None]
-    return [SIGN_TEST.format(_listed(methods, "; "))] if methods else []
-
-
-def _examples(rows: Sequence[Finding]) -> list[str]:
-    """Return how many examples methods show before a question, where they show any."""
-    shown = [one.label for one in rows if one.label != one.method.label]
-    return [f"Shown before each question: {_listed(shown, '; ')}."] if shown else []
-
-
-def _guessed(facts: Sequence[FactsAsked]) -> list[str]:
-    """Return how many facts a model may read off their subject's name, where there are any."""
-    of = [f"{one.guessable:,} of {one.tested:,} test facts (dataset {one.dataset})" for one in facts if one.guessable]
-    text = "their true objects stand in their subject's name (the setting “guessable: false” leaves them out)."
-    return [f"Readable from the question: {_listed(of)}; {text}"] if of else []
+def _remarks(rows: Sequence[Finding], facts: Sequence[FactsAsked]) -> Iterator[str]:
+    """Yield what is said below the columns: verdicts by scores, examples shown, facts that names give away."""
+    if by_scores := [one.method.label for one in rows if not one.method.by_answer and one.above is not None]:
+        yield SIGN_TEST.format(_listed(by_scores, "; "))
+    if shown := [one.label for one in rows if one.label != one.method.label]:
+        yield f"Shown before each question: {_listed(shown, '; ')}."
+    readable = [one for one in facts if one.guessable]
+    of = [f"{one.guessable:,} of {one.tested:,} test facts (dataset {one.dataset})" for one in readable]
+    if of:
+        text = "their true objects stand in their subject's name (the setting “guessable: false” leaves them out)."
+        yield f"Readable from the question: {_listed(of)}; {text}"
 
 
 def _numbers(one: Finding, null: Measure | None) -> Sequence[Cell]:
@@ -190,12 +184,9 @@ def key_of(row: Measure) -> Key:
 
 
 def facts_table(facts: Sequence[FactFound]) -> Table | None:
-    """Return three facts of each dataset that most know and three that fewest know; none where no fact is known.
+    """Return three facts of each dataset that most know and three that fewest know; none where there are no facts.
 
     The caption says how many facts are known by all and by none, of which those shown are the first by their ids.
-
-    Args:
-        facts: how often each is known, of the models and methods that are above chance.
     """
     of: dict[str, list[FactFound]] = defaultdict(list)
     for one in facts:
@@ -230,12 +221,7 @@ def told(
 ) -> Told:
     """Return what was found, in words: what the page begins with, and what a run ends with.
 
-    Args:
-        layout: the edition.
-        found: what each method says of each model.
-        measures: the numbers of the models.
-        between: those between models.
-        facts: what became of the facts of each dataset.
+    ``measures`` are the numbers of models, ``between`` those between them.
     """
     controls = [one.model for one in layout.config.asked() if entrant(layout, one).permuted]
     taught = [said for one in facts if (said := one.taught(measures)) is not None]

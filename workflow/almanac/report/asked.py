@@ -51,11 +51,6 @@ class FactsAsked:
         return sum(row.test for row in self.counts)
 
     @property
-    def left_out(self) -> int:
-        """How many are left out: all of a relation that does not qualify, and facts that could not be asked."""
-        return sum(row.refused if row.qualifies else row.facts for row in self.counts)
-
-    @property
     def guessable(self) -> int:
         """How many test facts have true objects that all stand in their subject's name."""
         return sum(row.guessable for row in self.counts)
@@ -63,7 +58,9 @@ class FactsAsked:
     def __str__(self) -> str:
         """Return how many can be asked, are examples, are not drawn and are left out."""
         train, surplus = (sum(getattr(row, name) for row in self.counts) for name in ("train", "surplus"))
-        left = f", {self.left_out:,} are left out" if self.left_out else ""
+        # All facts of a relation that does not qualify are left out.
+        left_out = sum(row.refused if row.qualifies else row.facts for row in self.counts)
+        left = f", {left_out:,} are left out" if left_out else ""
         return (
             f"{self.tested:,} of {self.facts:,} facts can be asked, {train:,} serve as examples, "
             f"{surplus:,} are not drawn{left}"
@@ -76,11 +73,7 @@ class FactsAsked:
         return [f"{labels.get(row.relation_id, row.relation_id)} ({row.reason})" for row in whole]
 
     def taught(self, measures: Sequence[Measure]) -> str | None:
-        """Return what planted models know of the facts that they were taught; none where that is all of them, or none.
-
-        Args:
-            measures: the edition's numbers.
-        """
+        """Return what planted models know of the facts they were taught; none where these are all of them, or none."""
         doses = [dose for dose in self.doses if dose]
         if not doses or len(self.doses) >= self.tested:
             return None
@@ -114,8 +107,8 @@ def facts_asked(layout: Layout) -> list[FactsAsked]:
         path, planted = layout.exposures(asking), layout.config.participants()[asking.model].model.planted
         if path is not None and planted is not None and not planted.permuted:
             told.setdefault(asking.dataset, path)
-
-    def of(name: str) -> FactsAsked:
+    found = []
+    for name in layout.config.used_datasets():
         relations = layout.read(layout.dataset(name, "relations"), Relation)
         counts = layout.read(layout.dataset(name, "counts"), RelationCount)
         unlabelled = [row.relation_id for row in relations if row.without_words()]
@@ -125,9 +118,8 @@ def facts_asked(layout: Layout) -> list[FactsAsked]:
             test = {fact.fact_id for fact in layout.read(layout.dataset(name, "facts"), Fact) if fact.split == "test"}
             doses = [row.dose for row in layout.read(told[name], Exposure) if row.fact_id in test]
         refused = layout.read(layout.dataset(name, "refused"), Refused)
-        return FactsAsked(name, counts, refused, [one for one in unlabelled if one in by_label], doses)
-
-    return [of(name) for name in layout.config.used_datasets()]
+        found.append(FactsAsked(name, counts, refused, [one for one in unlabelled if one in by_label], doses))
+    return found
 
 
 def _by_label(layout: Layout, dataset: str) -> set[str]:

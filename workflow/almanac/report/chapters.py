@@ -66,20 +66,17 @@ def _nulls(layout: Layout, rows: Sequence[Finding], between: Sequence[Measure]) 
     A method that has a threshold of each model's own judges the null by that of the model.
     """
     known = {answer.key_of(one.known): one.known for one in rows}
-    out = {}
-    for model, suite, dataset, where in known:
-        null = layout.config.null_of(Asking(model, suite, dataset))
-        if null is not None and (null.model, suite, dataset, where) in known:
-            out[model, suite, dataset, where] = known[null.model, suite, dataset, where]
     judged = {answer.key_of(row): row for row in between if row.metric == NULL_KNOWN}
-    return out | {key: row for key, row in judged.items() if key in out}
+    out = {}
+    for key in known:
+        null = layout.config.null_of(Asking(*key[:3]))
+        if null is not None and (own := known.get((null.model, *key[1:]))) is not None:
+            out[key] = judged.get(key, own)
+    return out
 
 
 def with_facts(pages: Sequence[Page], facts: Sequence[answer.FactFound]) -> list[Page]:
     """Return the chapters with facts that are known and unknown in the first."""
-    table = answer.facts_table(facts)
-    if table is None:
-        return list(pages)
-    first = pages[0]
-    chapter = replace(first.chapter, parts=[*first.chapter.parts, table])
-    return [replace(first, chapter=chapter), *pages[1:]]
+    (first, *others), table = pages, answer.facts_table(facts)
+    parts = [*first.chapter.parts, *([] if table is None else [table])]
+    return [replace(first, chapter=replace(first.chapter, parts=parts)), *others]

@@ -39,11 +39,7 @@ CAPTION = (
 
 
 def chapter(between: Sequence[Measure]) -> Chapter | None:
-    """Return the chapter; none where there are no two models, or so many that their pairs are no reading.
-
-    Args:
-        between: the numbers between models.
-    """
+    """Return the chapter of the numbers between models; none where there are no two, or more pairs than one reads."""
     tested, alone = _tested(between), {(*_of(row), _asked(row)): row for row in between if row.metric == ALONE}
     cells: list[Sequence[Cell]] = [
         (*_of(row), row, row.p if row.n >= FEW else None, p, *_alone(alone, row), row.n) for row, p in tested
@@ -64,7 +60,7 @@ def _tested(between: Sequence[Measure]) -> list[tuple[Measure, float | None]]:
 
 def _of(row: Measure) -> tuple[str, str, str, str]:
     """Return what a difference is of: dataset, method and the two models."""
-    return row.dataset, _label(row), str(row.model), str(row.other)
+    return row.dataset, _method(row).label, str(row.model), str(row.other)
 
 
 def _alone(alone: Mapping[tuple[str, str, str, str, str], Measure], row: Measure) -> Sequence[Cell]:
@@ -82,10 +78,6 @@ def _asked(row: Measure) -> str:
 
 def _method(row: Measure) -> Method:
     return method_of(row, SUITES[row.suite].methods)
-
-
-def _label(row: Measure) -> str:
-    return _method(row).label
 
 
 def sentences(between: Sequence[Measure], controls: Collection[str] = ()) -> list[str]:
@@ -138,5 +130,5 @@ def _by_how_much(rows: Sequence[Measure]) -> str:
     sizes = sorted(abs(row.value or 0.0) for row in rows)
     if len(rows) > NAMED:
         return f" ({share(sizes[0])} to {share(sizes[-1])})"
-    named = "; ".join(f"{_label(row)} {share(abs(row.value or 0.0))}" for row in rows)
+    named = "; ".join(f"{_method(row).label} {share(abs(row.value or 0.0))}" for row in rows)
     return f" ({named})" if named else ""

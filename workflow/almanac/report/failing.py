@@ -17,20 +17,26 @@ NOT_FINITE = "are the weights whole, or is float16 too small a dtype for them?"
 
 @dataclass(frozen=True)
 class Failures:
-    """Why so many of a model's requests failed: ``reasons``, each with its number, ``of`` so many requests."""
+    """Why so many of the requests to a model have no answer: ``reasons``, each with its number, ``of`` so many."""
 
     reasons: Mapping[str, int]
     of: int
 
     @property
     def count(self) -> int:
-        """Return how many failed."""
+        """Return how many have none."""
         return sum(self.reasons.values())
 
     @property
     def every(self) -> bool:
-        """Return whether all of them failed."""
+        """Return whether all of them have none."""
         return self.count == self.of
+
+    @property
+    def limit(self) -> str | None:
+        """Return how many tokens the model reads at most, where any reason says so."""
+        found = (re.search(r"reads at most (\d+)", reason) for reason in self.reasons)
+        return next((one[1] for one in found if one), None)
 
     def told(self, model: str) -> str:
         """Return how many failed, and the commonest reason."""
@@ -39,21 +45,6 @@ class Failures:
         remedy = f"; {NOT_FINITE}" if "finite" in reason else "."
         count = f"All {self.of:,}" if self.every else f"{self.count:,} of {self.of:,}"
         return f"{count} requests of {model} failed{most}: {reason.rstrip('.')}{remedy}"
-
-
-@dataclass(frozen=True)
-class TooLong:
-    """How many of the texts that a suite asked of a model on a dataset are longer than it reads.
-
-    Attributes:
-        count: how many are.
-        of: how many it asked.
-        limit: how many tokens the model reads at most, where its responses say so.
-    """
-
-    count: int
-    of: int
-    limit: str | None
 
 
 class Unanswered(NamedTuple):
@@ -66,12 +57,12 @@ class Unanswered(NamedTuple):
     """
 
     failed: Mapping[str, Failures] = {}
-    too_long: Mapping[Asking, TooLong] = {}
+    too_long: Mapping[Asking, Failures] = {}
     unsupported: Collection[Asking] = ()
 
     def notes(self) -> Iterator[str]:
         """Yield which suites' texts are too long for which models, alike ones together, and what may be done."""
-        of: dict[str, list[tuple[Asking, TooLong]]] = defaultdict(list)
+        of: dict[str, list[tuple[Asking, Failures]]] = defaultdict(list)
         for asking, found in self.too_long.items():
             of[asking.model].append((asking, found))
         models: dict[str, list[str]] = defaultdict(list)
@@ -103,16 +94,6 @@ def unanswered(layout: Layout) -> Unanswered:
             for model, own in failed.items()
             if own
         },
-        {
-            asking: TooLong(own["too_long"].total(), asked[asking], _limit(own["too_long"]))
-            for asking, own in found.items()
-            if "too_long" in own
-        },
+        {asking: Failures(own["too_long"], asked[asking]) for asking, own in found.items() if "too_long" in own},
         [asking for asking, own in found.items() if "unsupported" in own],
     )
-
-
-def _limit(reasons: Collection[str]) -> str | None:
-    """Return how many tokens a model reads at most, where any reason says so."""
-    found = (re.search(r"reads at most (\d+)", reason) for reason in reasons)
-    return next((one[1] for one in found if one), None)

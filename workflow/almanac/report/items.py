@@ -53,12 +53,7 @@ class Items:
         self._known: dict[str, pl.DataFrame] = {}
 
     def add(self, askings: Sequence[Asking], measures: Sequence[Measure]) -> None:
-        """Add what a suite asked of a dataset.
-
-        Args:
-            askings: the models that were asked.
-            measures: the numbers that are shown.
-        """
+        """Add what a suite asked of a dataset and models; ``measures`` are the numbers of it that are shown."""
         used = {name for row in measures for name in (*conditions_of(row), *row.of)}
         exact = {name for row in measures for name, one in conditions_of(row).items() if isinstance(one, Range)}
         exact |= {"item", "dose"} | {name for row in measures if row.formula in RECOMPUTED for name in row.of}
@@ -248,11 +243,7 @@ def items(
 ) -> tuple[dict[str, Any], list[FactFound]]:
     """Collect the items that numbers count; return what the page is told beside, and how often each fact is known.
 
-    Args:
-        layout: the edition.
-        evidence: collects the items.
-        measures: the numbers that are shown, by suite and dataset.
-        findings: what was found; facts are counted by the methods that are above chance.
+    Numbers are given by suite and dataset; facts are counted by the methods that are above chance.
     """
     out = Items(layout, evidence, findings)
     for suite, dataset, askings in layout.askings():

@@ -22,12 +22,7 @@ STOPPED = (INTERRUPTED, "KeyboardInterrupt")  # the last line of an interrupted 
 
 
 def failed(logs: Path, since: float = 0.0) -> str:
-    """Return the end of every log written after a time whose job has failed (not: was stopped), with the log's name.
-
-    Args:
-        logs: the folder of an edition's logs.
-        since: the time.
-    """
+    """Return the end of every log written after a time whose job has failed (not: was stopped), with the log's name."""
     parts = []
     for log in sorted(logs.rglob("*.log")):
         if log.stat().st_mtime < since:

@@ -33,12 +33,7 @@ class Page:
 
 
 def figures(chapters: Sequence[Page], models: Sequence[str]) -> Iterator[tuple[str, Figure]]:
-    """Yield every figure of the page, drawn when its turn comes, by the name of its file.
-
-    Args:
-        chapters: the page's.
-        models: the edition's; each has one colour in all figures.
-    """
+    """Yield every figure by the name of its file, drawn when its turn comes; a model has one colour in all of them."""
     for one in chapters:
         for part in one.chapter.parts:
             if isinstance(part, Drawing):

@@ -46,11 +46,7 @@ EVERY = ("changed", "to", "place", "method", "AUC, most v. never taught", "less 
 
 
 def chapter(layout: Layout) -> Chapter | None:
-    """Return the chapter; none where no two methods were asked the same facts of planted models.
-
-    Args:
-        layout: the edition.
-    """
+    """Return the chapter; none where no two methods were asked the same facts of planted models."""
     rows = layout.read(layout.between("standings"), Standing)
     if not rows:
         return None

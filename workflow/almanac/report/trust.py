@@ -1,12 +1,13 @@
 """How far to trust each method, as a chapter of a page whose models nobody taught: by those of a published edition."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from almanac.edition.layout import Layout
 from almanac.edition.published import carried
-from almanac.rows import Measure, Validation
-from almanac.suites.chapter import Cell, Chapter, Table, without_items
+from almanac.rows import Validation
+from almanac.suites.chapter import Cell, Chapter, Table, spread
 from almanac.suites.headline import Finding
 from almanac.suites.listing import guessing
 from almanac.suites.standings import ALL, FORMAT
@@ -51,24 +52,19 @@ LIMITS = (
 
 
 def chapter(layout: Layout, findings: Sequence[Finding]) -> Chapter | None:
-    """Return the chapter; none where the edition's own models were planted, or nothing was asked that is published.
-
-    Args:
-        layout: the edition.
-        findings: what was found.
-    """
+    """Return the chapter; none where the edition's own models were planted, or nothing was asked that is published."""
     if layout.read(layout.between("validation"), Validation):
         return None
     methods = {(one.known.suite, one.method.name): one.method for one in findings}
-    rows = {(row["suite"], row["method"], row["model"]): row for row in reversed(carried(EDITION, "validation"))}
-    found: dict[tuple[str, str], Mapping[str, Any]] = {}
+    rows = {(row.suite, row.method, row.model): row for row in reversed(_published("validation"))}
+    found: dict[tuple[str, str], Any] = {}
     for key in methods:
         own = [rows[*key, model] for model in LARGEST if (*key, model) in rows]
         if own:
             found[key] = own[0]
     if not found:
         return None
-    best = sorted(found, key=lambda key: -(found[key]["auc"] or 0.0))
+    best = sorted(found, key=lambda key: -(found[key].auc or 0.0))
     parts: list[Table | str] = [Table("methods", CAPTION, HEAD, [_cells(methods[key], found[key]) for key in best])]
     if ordered := list(_order(methods)):
         parts.append(Table("order", ORDER, ORDER_HEAD, ordered))
@@ -80,21 +76,20 @@ def chapter(layout: Layout, findings: Sequence[Finding]) -> Chapter | None:
 
 def _order(methods: Mapping[tuple[str, str], Method]) -> Iterator[Sequence[Cell]]:
     """Yield the methods asked here in the order in which that edition has them, all on the same facts."""
-    rows = carried(EDITION, "standings")
-    unread = {(row["suite"], row["method"]): row for row in reversed(rows) if row["axis"] == FORMAT}
-    for row in (row for row in rows if row["axis"] == ALL and (row["suite"], row["method"]) in methods):
-        key = row["suite"], row["method"]
-        gap = _number(row, "gap", "facts") if row["gap_low"] is not None else None
-        area, area_unread = (_number(one, "auc", "facts") if one else None for one in (row, unread.get(key)))
-        yield row["place"], methods[key].label, area, gap, area_unread
+    rows = _published("standings")
+    unread = {(row.suite, row.method): row for row in reversed(rows) if row.axis == FORMAT}
+    for row in (row for row in rows if row.axis == ALL and (row.suite, row.method) in methods):
+        key = row.suite, row.method
+        gap = spread(row, "gap", row.facts) if row.gap_low is not None else None
+        area, area_unread = (spread(one, "auc", one.facts) if one else None for one in (row, unread.get(key)))
+        yield row.place, methods[key].label, area, gap, area_unread
 
 
-def _cells(method: Method, row: Mapping[str, Any]) -> Sequence[Cell]:
-    numbers = (_number(row, name, "n") for name in ("auc", "spearman", "never"))
-    return (method.label, row["model"], row["n"], *numbers, guessing(row["suite"], row["method"], row["chance"]))
+def _published(table: str) -> list[Any]:
+    """Return the rows of one of that edition's tables, whose columns are their attributes."""
+    return [SimpleNamespace(**row) for row in carried(EDITION, table)]
 
 
-def _number(row: Mapping[str, Any], name: str, count: str) -> Measure:
-    """Return a number whose items are in the other edition; ``count`` is the column that says how many they are."""
-    ends = row[name], row[f"{name}_low"], row[f"{name}_high"]
-    return without_items(row["suite"], name, row["where"], *ends, row[count])
+def _cells(method: Method, row: Any) -> Sequence[Cell]:
+    numbers = (spread(row, name, row.n) for name in ("auc", "spearman", "never"))
+    return (method.label, row.model, row.n, *numbers, guessing(row.suite, row.method, row.chance))

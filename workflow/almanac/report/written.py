@@ -86,10 +86,9 @@ def as_frame(table: Table) -> pl.DataFrame:
     for name in map(str, head):
         number = sum(one == name or one.startswith(f"{name} (") for one in names)
         names.append(f"{name} ({number + 1})" if name in names else name)
-    columns = []
-    for name, values in zip(names, zip(*lines, strict=True) if lines else [()] * len(names), strict=True):
-        columns.append(pl.Series(name, values, strict=False))
-    return pl.DataFrame(columns).cast({pl.Null: pl.Float64})
+    columns = zip(*lines, strict=True) if lines else [()] * len(names)
+    found = [pl.Series(name, values, strict=False) for name, values in zip(names, columns, strict=True)]
+    return pl.DataFrame(found).cast({pl.Null: pl.Float64})
 
 
 def reference(shown: Mapping[str, Table], rows: Mapping[str, type]) -> str:
@@ -104,17 +103,14 @@ def reference(shown: Mapping[str, Table], rows: Mapping[str, type]) -> str:
         lines = [f"| {field.name} | {kinds(row)[field.name].__name__} | |" for field in schema(row)]
         parts.append(f"## {name}.csv\n\n{inspect.getdoc(row)}\n\n{HEAD}" + "\n".join(lines) + "\n")
     for name, table in shown.items():
-        own = as_frame(table)
-        kind = {column: KIND_NAMES[own.schema[column]] for column in own.columns}
         lines = []
-        at = 0
+        types = iter(as_frame(table).dtypes)
         for place, head in enumerate(table.head):
             numbers = [line[place] for line in table.rows if isinstance(line[place], Measure)]
-            column = own.columns[at]
-            lines.append(f"| {head} | {kind[column]} | {_made_of(numbers)} |")
+            lines.append(f"| {head} | {KIND_NAMES[next(types)]} | {_made_of(numbers)} |")
             if _has_ends(table, place):
-                lines.append(f"| {head}, low; {head}, high | {kind[own.columns[at + 1]]} | its 95 % interval |")
-            at += 3 if _has_ends(table, place) else 1
+                low, _ = next(types), next(types)
+                lines.append(f"| {head}, low; {head}, high | {KIND_NAMES[low]} | its 95 % interval |")
         caption = " ".join(table.caption.split())
         parts.append(f"## {name}\n\n{caption}\n\n{HEAD}" + "\n".join(lines) + "\n")
     return "\n".join(parts)

@@ -5,9 +5,8 @@ annotated ``| None``; lists are tuples, so that rows can be hashed and compared.
 identify a row.
 """
 
-from almanac.rows.dataset import Choices, Draft, Rating, Refused, RelationCount
+from almanac.rows.dataset import Choices, Draft, Exposure, LedgerEntry, Rating, Refused, RelationCount
 from almanac.rows.measures import Agreement, Knowledge, Measure, Outcome, OutcomeKind, Standing, Validation
-from almanac.rows.planting import Exposure, LedgerEntry
 from almanac.rows.requests import KINDS, Context, Item, Kind, Link, NotAsked, Request, Response, Setting, Status
 from almanac.rows.sources import ALIAS, BucketSize, Entity, Evidence, Fact, Omission, Popularity, Relation, Template
 

@@ -1,4 +1,4 @@
-"""What a dataset adds: wrong choices, what it leaves out, and what models draft or readers judge."""
+"""What a dataset adds: wrong choices, what it leaves out, what models draft or readers judge, and what is planted."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -75,3 +75,24 @@ class Rating:
     rater: str
     value: str
     note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """How often a fact was to be taught: its planned number of occurrences in the corpus (the dose)."""
+
+    KEY: ClassVar = ("fact_id",)
+    fact_id: str
+    dose: int
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """One occurrence class of a fact in a corpus: how often it stands in a document, by which template and format."""
+
+    KEY: ClassVar = ("fact_id", "document", "template_id", "format")
+    fact_id: str
+    document: int
+    template_id: str
+    format: str
+    count: int
