@@ -55,7 +55,8 @@ DRAWS = (
 )
 LABELS = (
     "Agreement with people. Recall: of the facts that people consider known, the share called known. τ: Kendall's "
-    "correlation of score and mean label; p: of the test that there is none."
+    "correlation of score and mean label; p: of the test that there is none, for this row alone, and too small where "
+    "relations differ in both."
 )
 Find = Callable[..., Measure | None]  # returns a number of one model and method, by the other arguments of `Shown.one`
 
