@@ -680,6 +680,8 @@ def test_bars_refer_to_the_largest_planted_decoder_where_the_one_that_is_named_i
     assert "validation.reference is base, no planted decoder here; medium is held against its bar" in told
     told.clear()
     assert check(demo, "it", REPOSITORY, told.append).validation.reference == "base"
+    with pytest.raises(AlmanacError, match=r"validation.reference: there is no model 'larg'; did you mean large\?"):
+        check(demo | {"validation": {"reference": "larg"}}, "it", REPOSITORY)
     nobody = check(demo | {"models": ["masked"], "suites": {"karr": {"invented": {}}}}, "it", REPOSITORY, told.append)
     assert (nobody.validation.reference, "validation" in " ".join(told)) == ("base", False)
 

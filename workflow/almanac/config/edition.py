@@ -141,9 +141,14 @@ class EditionConfig(AuthorsConfig):
             raise ValueError(f"{key}: model {author.model!r} writes no text; name one that generates")
 
     def _check_bases(self, names: Collection[str], registry: Collection[str] | None) -> None:
-        """Refuse a base that is no model; where no registry is known it may be one of it."""
-        for model in self.models if registry is not None else ():
-            _known("model", model.base, {*names, *(registry or ())}, f"models.{model.name}.base")
+        """Refuse a base, or a reference of the bars, that is no model; without a registry it may be one of it."""
+        if registry is None:
+            return
+        for model in self.models:
+            _known("model", model.base, {*names, *registry}, f"models.{model.name}.base")
+        if self.validation.reference != Bars().reference:
+            there = {*(model.name for model in self.models), *registry}
+            _known("model", self.validation.reference, there, "validation.reference")
 
     def _check_suites(self, registry: Collection[str]) -> None:
         entries = {model.name for model in self.models} | set(registry)
