@@ -1,7 +1,6 @@
 """Do methods agree? The same facts of one model, called known or not by each method that asked them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
 from typing import NamedTuple
 
 import polars as pl
@@ -62,23 +61,33 @@ def agreements(dataset: str, model: str, found: Sequence[Called]) -> list[Agreem
     correlation of the scores Bonett and Wright's.
     """
     rows = []
-    for one, other in combinations(found, 2):
-        both = one.facts.join(other.facts, on="fact", how="inner", suffix=" other", maintain_order="left")
-        if both.height < FEW:
-            continue
-        pairs = both.group_by("known", "known other").len().rows()
-        count = {(first, second): number for first, second, number in pairs}
-        known, first, second, neither = (
-            count.get(key, 0) for key in ((True, True), (True, False), (False, True), (False, False))
-        )
-        alike = both.with_columns((pl.col("known") == pl.col("known other")).alias("alike"))
-        agreed = Estimate(*grouped.macro(alike, [], "alike", None, SUBJECT).row(0))
-        beyond = kappa(known, first, second, neither)
-        rank = spearman(both["score"].to_list(), both["score other"].to_list())
-        numbers = {**agreed.named("agreement"), **beyond.named("kappa"), **rank.named("rho")}
-        counts = (both.height, known, first, second, neither)
-        rows.append(Agreement(dataset, model, *one.key, *other.key, *counts, **numbers))
+    for at, one in enumerate(found):
+        pairs = [(other, _on_both(one, other)) for other in found[at + 1 :]]
+        pairs = [(other, both) for other, both in pairs if both.height >= FEW]
+        for (other, both), agreed in zip(pairs, _agreed([both for _, both in pairs]), strict=True):
+            mine, theirs = both["known"].to_numpy(), both["known other"].to_numpy()
+            cells = (mine & theirs, mine & ~theirs, theirs & ~mine, ~mine & ~theirs)
+            known, first, second, neither = (int(cell.sum()) for cell in cells)
+            beyond = kappa(known, first, second, neither)
+            rank = spearman(both["score"].to_list(), both["score other"].to_list())
+            numbers = {**agreed.named("agreement"), **beyond.named("kappa"), **rank.named("rho")}
+            counts = (both.height, known, first, second, neither)
+            rows.append(Agreement(dataset, model, *one.key, *other.key, *counts, **numbers))
     return rows
+
+
+def _on_both(one: Called, other: Called) -> pl.DataFrame:
+    """Return the facts that two methods asked, with what the second calls them as ``known other``, ``score other``."""
+    return one.facts.join(other.facts, on="fact", how="inner", suffix=" other", maintain_order="left")
+
+
+def _agreed(pairs: Sequence[pl.DataFrame]) -> list[Estimate]:
+    """Return the share of facts on which the methods of each pair agree."""
+    if not pairs:
+        return []
+    alike = (pl.col("known") == pl.col("known other")).alias("alike")
+    every = pl.concat(both.select(pl.lit(at).alias("pair"), SUBJECT, alike) for at, both in enumerate(pairs))
+    return [Estimate(*rest) for _, *rest in grouped.macro(every, ["pair"], "alike", None, SUBJECT).sort("pair").rows()]
 
 
 def on_same_facts(dataset: str, model: str, found: Sequence[Called]) -> Iterator[Measure]:
