@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pandas
+import polars
 import pytest
 import yaml
 from tests.report import editions
@@ -11,6 +12,8 @@ from tests.report.reading import Page, check_items, clickable
 from almanac import read_edition
 from almanac.edition.archive import freeze
 from almanac.report.chapters import chapters
+from almanac.report.evidence import EvidenceFiles
+from almanac.report.items import Items
 from almanac.rows import Entity, Popularity, Relation, Response, Template
 from almanac.suites.listing import OURS
 
@@ -85,3 +88,16 @@ console.log(JSON.stringify([0, 1, 2].map((at) => outcomeOf(columns, at)[0])));
 """
     said = editions.run_script(layout.page().read_text("utf-8"), probe)
     assert said == ["correct", "called known, wrongly", "error"]
+
+
+def test_how_often_a_fact_was_taught_is_what_any_of_the_models_says(layout, tmp_path):
+    """A checkpoint that nobody taught says nothing of it, whether it is asked first or last."""
+    items = Items(layout, EvidenceFiles(tmp_path / "items"), [])
+    [dataset] = layout.config.used_datasets()
+    fact = layout.data(dataset).facts[0]
+    names = {"fact": [fact.fact_id], "relation": [fact.relation_id], "subject": [fact.subject_id], "object": ["Oname"]}
+    for dose in (None, 8, None):
+        frame = polars.DataFrame({**names, "dose": [dose], "hit": [True]}, schema_overrides={"dose": polars.Int64})
+        items._name(dataset, frame)
+        items._count(dataset, frame)
+    assert [(one.fact, one.dose, one.known, one.asked) for one in items.facts()] == [(fact.fact_id, 8, 3, 3)]

@@ -85,11 +85,10 @@ class Items:
     def _count(self, dataset: str, frame: pl.DataFrame) -> None:
         """Count which facts one model knows by one method: those that most of its items know."""
         observed = frame.filter(pl.col("hit").is_not_null() & pl.col("fact").is_not_null())
-        names, known = pl.col(*NAMED, "dose").first(), (pl.col("hit").mean() > HALF).cast(pl.Int64)
-        own = observed.group_by("fact", maintain_order=True).agg(names, known.alias("known"), asked=1)
-        own = own.with_columns(pl.col("fact", *NAMED).cast(pl.String))
+        known = (pl.col("hit").mean() > HALF).cast(pl.Int64)
+        own = observed.group_by(pl.col("fact").cast(pl.String), maintain_order=True).agg(known.alias("known"), asked=1)
         every = pl.concat([self._known.get(dataset, own.clear()), own]).group_by("fact", maintain_order=True)
-        self._known[dataset] = every.agg(names, pl.col("known", "asked").sum())
+        self._known[dataset] = every.agg(pl.col("known", "asked").sum())
 
     def facts(self) -> list[FactFound]:
         """Return how often each fact is known, of the models and methods that are above chance.
@@ -105,9 +104,10 @@ class Items:
         found = []
         for dataset, own in self._known.items():
             label, relations = self._data[dataset].names.label, self.relations[dataset]
-            for fact, relation, subject, truth, *counts in own.iter_rows():
+            named = own.join(self._facts[dataset], on="fact", how="left", maintain_order="left")
+            for fact, known, asked_by, relation, subject, truth, dose in named.iter_rows():
                 said = " — ".join((label(subject), relations[relation], label(truth)))
-                found.append(FactFound(dataset, fact, said, *counts))
+                found.append(FactFound(dataset, fact, said, dose, known, asked_by))
         return found
 
     def _asked(self, answers: Answers) -> Mapping[int, str]:
