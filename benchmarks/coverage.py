@@ -1,12 +1,16 @@
-"""How often the intervals of a headline number, and of the difference of two models, hold the truth.
+"""How often the intervals of a headline number, of a difference of two models, and of some others hold the truth.
 
     python -m benchmarks.coverage
 
 Facts are drawn 2,000 times by each design. *These relations*: the relations keep their true shares and facts are drawn
 anew; the truth is the mean of these shares. *Other relations*: the relations' shares are drawn anew too, from a beta
 distribution; the truth is that distribution's mean. *Differences*: a second model answers a tenth of the same facts
-otherwise; the relations keep their shares. The last designs are hard on purpose, and stand apart: so few relations of
-so skewed shares, or so few subjects, that no interval of these kinds can be trusted.
+otherwise; the relations keep their shares. *Errs*: how often the test of a difference rejects at .05 where both models
+know the same. The last designs are hard on purpose, and stand apart: so few relations of so skewed shares, or so few
+subjects, that no interval of these kinds can be trusted.
+
+Below: tables of methods that recover the same, in which any is said to be worse than the first; intervals of
+overconfidence where confidence is right; and how much accuracy varies over templates that are equally good.
 """
 
 import argparse
@@ -20,7 +24,12 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from almanac.statistics import grouped
-from almanac.statistics.paired import macro_difference
+from almanac.statistics.intervals import LEVEL, normal_quantile
+from almanac.statistics.paired import macro_difference, p_of_difference
+from almanac.suites.agreement import Called
+from almanac.suites.belief.calibration import overconfidence
+from almanac.suites.standings import ALL, CalledFacts, standings
+from almanac.suites.suite import Method
 
 LOW, HIGH = 0.93, 0.97  # what a coverage of 95 % may come to
 CHANGED = 0.1  # of the answers, between the two models of a difference
@@ -154,12 +163,80 @@ def difference_coverage(design: Design, runs: int, seed: int = 0) -> float:
     return float(np.mean([(one.low or 0.0) <= truth <= (one.high or 0.0) for one in found]))
 
 
+def level_of_difference(design: Design, runs: int, seed: int = 0) -> float:
+    """Return how often two models that know the same are said to differ, at .05; each fact is asked once."""
+    rng = np.random.default_rng(seed)
+    one, other = (draw(replace(design, asked=1), runs, rng, True)[0] for _ in range(2))
+    both = one.with_columns(other["hit"].alias("other")).partition_by("run")
+    return float(np.mean([p_of_difference(own, "hit", "other", "relation", "subject") <= 0.05 for own in both]))
+
+
+def worse_than_the_first(methods: int, area: float, tables: int, seed: int = 0) -> tuple[float, float]:
+    """Return in how many tables of equal methods any lies below the first: as printed, and by intervals for one alone.
+
+    Three worlds of 50 facts taught and 50 not, four models; half of a score's variance is the fact's.
+    """
+    rng, taught = np.random.default_rng(seed), np.arange(100) < 50
+    apart = stats.norm.ppf(area) * np.sqrt(2)
+    names, found = [f"f{at}" for at in range(100)], np.zeros((tables, 2))
+    fixed = {"fact": names, "subject": names, "dose": taught * 64, "object_dose": [1] * 100}
+    for table in range(tables):
+        told = []
+        for world in ("one", "two", "three"):
+            of_facts = rng.standard_normal(100)
+            for model, method in np.ndindex(4, methods):
+                scores = apart * taught + np.sqrt(0.5) * (of_facts + rng.standard_normal(100))
+                frame = pl.DataFrame({**fixed, "score": scores, "hit": (scores > apart / 2).astype(float)})
+                called = Called("s", Method(f"m{method}", "", {}), {}, frame)
+                told.append(CalledFacts(world, str(model), ALL, "", called))
+        rows = [row for row in standings(told) if row.axis == ALL and row.gap_low is not None]
+        alone = normal_quantile(LEVEL) * np.sqrt(2) / stats.studentized_range.ppf(LEVEL, methods, np.inf)
+        found[table] = [
+            any((row.gap or 0.0) > ((row.gap or 0.0) - (row.gap_low or 0.0)) * width for row in rows)
+            for width in (1.0, alone)
+        ]
+    return float(found[:, 0].mean()), float(found[:, 1].mean())
+
+
+def overconfidence_coverage(subjects: int, accuracy: float, runs: int, seed: int = 0) -> float:
+    """Return how often the interval holds 0 of a model that is as sure as it is likely to be right, by 20 answers."""
+    rng, held = np.random.default_rng(seed), 0
+    for _ in range(runs):
+        drawn = rng.binomial(20, accuracy, subjects) / 20
+        hits = rng.random(subjects) < accuracy
+        found = overconfidence(
+            pl.DataFrame({"subject": range(subjects), "confidence": drawn, "hit": hits}), "confidence"
+        )
+        held += found.low is not None and found.high is not None and found.low <= 0 <= found.high
+    return held / runs
+
+
+def deviation_of_equal_templates(relations: int, pairs: int, templates: int, runs: int, seed: int = 0) -> float:
+    """Return the mean deviation of BELIEF's accuracy over prompt sets where every template has half the pairs right."""
+    accuracy = np.random.default_rng(seed).binomial(pairs, 0.5, (runs, relations, templates)) / pairs
+    return float(np.sqrt(accuracy.var(axis=2).sum(axis=1)).mean() / relations)
+
+
+def print_others(runs: int) -> None:
+    """Print how often other intervals hold the truth."""
+    for area in (0.9, 0.98, 0.995):
+        printed, alone = worse_than_the_first(19, area, runs // 20)
+        said = f"{printed:.2f} of tables call one worse than the first ({alone:.2f} by intervals for one alone)"
+        print(f"19 equal methods, AUC {area}: {said}")
+    for subjects, accuracy in ((10, 0.95), (20, 0.95), (120, 0.99), (60, 0.5)):
+        held = overconfidence_coverage(subjects, accuracy, runs // 2)
+        print(f"overconfidence, {subjects} subjects, accuracy {accuracy}: {held:.3f}")
+    for relations, pairs, templates in ((10, 6, 5), (10, 40, 8), (40, 750, 20)):
+        deviation = deviation_of_equal_templates(relations, pairs, templates, runs // 10)
+        print(f"{templates} equal templates, {pairs} pairs in each of {relations} relations: SD {deviation:.4f}")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 if a design that is not hard lies outside of the bars."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.coverage", description=__doc__)
     parser.add_argument("--runs", type=int, default=2000, metavar="N", help="runs a design [2000]")
     runs = parser.parse_args(arguments).runs
-    print(f"{'design':<34}{'these relations':>16}{'other relations':>16}{'differences':>12}")
+    print(f"{'design':<34}{'these relations':>16}{'other relations':>16}{'differences':>12}{'errs':>7}")
     missed = 0
     for design in DESIGNS:
         found = [coverage(design, runs, same) for same in (True, False)]
@@ -167,8 +244,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         outside = [not LOW <= one <= HIGH for one in found]
         missed += 0 if design.hard else sum(outside)
         note = "  hard" if design.hard else "  outside" * any(outside)
-        print(f"{design.name:<34}{found[0]:>16.3f}{found[1]:>16.3f}{found[2]:>12.3f}{note}")
+        errs = level_of_difference(design, runs // 2)
+        print(f"{design.name:<34}{found[0]:>16.3f}{found[1]:>16.3f}{found[2]:>12.3f}{errs:>7.3f}{note}")
     print(f"{missed} of {3 * sum(not one.hard for one in DESIGNS)} outside of {LOW:.2f} to {HIGH:.2f}")
+    print_others(runs)
     return int(missed > 0)
 
 

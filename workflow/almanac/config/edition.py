@@ -115,7 +115,7 @@ class EditionConfig(AuthorsConfig):
                 raise ValueError(f"models.{model.name}: a planted model needs a world; add one to planting.worlds")
         for key, author in self.authors().items():
             self._author_can_be(key, author)
-        self._check_bases(names, (info.context or {}).get(KNOWN))
+        self._check_named(names, (info.context or {}).get(KNOWN))
         for name, source in self.sources.items():
             if isinstance(source, FilesOptions) and source.path is None and self.facts is None:
                 raise ValueError(f"sources.{name}: has no path; give the folder or file with --config facts=PATH")
@@ -140,7 +140,7 @@ class EditionConfig(AuthorsConfig):
         if silent or "generate" not in (model.kinds or ("generate",)):
             raise ValueError(f"{key}: model {author.model!r} writes no text; name one that generates")
 
-    def _check_bases(self, names: Collection[str], registry: Collection[str] | None) -> None:
+    def _check_named(self, names: Collection[str], registry: Collection[str] | None) -> None:
         """Refuse a base, or a reference of the bars, that is no model; without a registry it may be one of it."""
         if registry is None:
             return

@@ -73,7 +73,8 @@ class _First:
             for item, experiment, fact_id in asked.iter_rows():
                 self.methods[fact_id].add(experiment)
                 if experiment in pools.options.modes and fact_id in facts:
-                    rows, fact = (Draw(*row) for row in drawn[item].iter_rows()), facts[fact_id]
+                    fact = facts[fact_id]
+                    rows = (Draw(**row) for row in drawn[item].iter_rows(named=True))
                     if FactDraw.of(rows) == pools.draw(fact, fact.object_key, VARIANTS[experiment]):
                         self.as_drawn[fact_id].add(experiment)
             mined = links.filter(pl.col("role") == MINED).unique("relation_id", keep="first", maintain_order=True)
