@@ -86,11 +86,13 @@ wildcard_constraints:
     date=r"\d{4}-\d\d-\d\d[^/]*",
 
 
-# Jobs find the package without installing it, in every environment and on every node, and keep to their threads.
+# Jobs find the package without installing it, in every environment and on every node, and keep to their threads. Images
+# of containers often forbid bytecode, and then each of many short jobs compiles the package.
 PACKAGE = quote(str(ROOT / "workflow"))
 WHOLE = quote(EDITION.model_dump_json()).replace("{", "{{").replace("}", "}}")
 shell.prefix(
-    f"set -euo pipefail; export PYTHONPATH={PACKAGE}${{{{PYTHONPATH:+:$PYTHONPATH}}}} ALMANAC_SETTINGS={WHOLE}"
+    "set -euo pipefail; unset PYTHONDONTWRITEBYTECODE; "
+    f"export PYTHONPATH={PACKAGE}${{{{PYTHONPATH:+:$PYTHONPATH}}}} ALMANAC_SETTINGS={WHOLE}"
     " POLARS_MAX_THREADS=${{OMP_NUM_THREADS:-1}}; "
 )
 REPORTED = JOBS.reported(sys.argv[1:])  # what is printed at the end

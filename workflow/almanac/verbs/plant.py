@@ -143,14 +143,14 @@ def _names(real: Sequence[Taught]) -> list[str]:
 
 def plant_model(arguments: argparse.Namespace) -> None:
     """Train one model on a corpus and save it with its loss curve, its ledger and its exposures."""
-    from almanac.planting import training
-
     tables.check_writable(arguments.output / "loss.csv")
     source = arguments.corpus
     made_of = _made_of(arguments)
     if _is_made(arguments.output, made_of):
         print("made of the same corpus by the same settings; it stays", file=sys.stderr)
         return
+    from almanac.planting import training  # seconds, which a model that stays need not wait for
+
     documents = tables.read(source / "documents.parquet", corpora.Document)
     vocabulary = _vocabulary(source)
     options = from_flags(arguments, TrainingOptions)
