@@ -10,7 +10,8 @@ know the same. The last designs are hard on purpose, and stand apart: so few rel
 subjects, that no interval of these kinds can be trusted.
 
 Below: tables of methods that recover the same, in which any is said to be worse than the first; intervals of
-overconfidence where confidence is right; and how much accuracy varies over templates that are equally good.
+overconfidence where confidence is right, and of a difference of two F1; and how much accuracy varies over templates
+that are equally good.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from scipy import stats
 
 from almanac.statistics import grouped
 from almanac.statistics.intervals import LEVEL, normal_quantile
-from almanac.statistics.paired import macro_difference, p_of_difference
+from almanac.statistics.paired import macro_difference, p_of_difference, ratio_differences
 from almanac.suites.agreement import Called
 from almanac.suites.belief.calibration import overconfidence
 from almanac.suites.standings import ALL, CalledFacts, standings
@@ -211,6 +212,40 @@ def overconfidence_coverage(subjects: int, accuracy: float, runs: int, seed: int
     return held / runs
 
 
+def f1_coverage(
+    subjects: int, questions: int, before: float, after: float, kept: float, runs: int, seed: int = 0
+) -> float:
+    """Return how often the interval of a difference of two F1 holds the truth.
+
+    Args:
+        subjects: how many; half of what decides on a question is its subject's.
+        questions: of each subject.
+        before: the share of right answers the first time; of the others three in ten abstain.
+        after: that of the answers that are given anew the second time.
+        kept: the share of those that are not.
+        runs: how often questions are drawn.
+        seed: of the draws.
+    """
+    rng, shape = np.random.default_rng(seed), (runs, subjects, questions)
+    of_subjects = rng.standard_normal((runs, subjects, 1))
+
+    def answers(share: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        right = np.sqrt(0.5) * (of_subjects + rng.standard_normal(shape)) < stats.norm.ppf(share)
+        return right, right | (rng.random(shape) < 0.7)
+
+    first, stay = answers(before), rng.random(shape) < kept
+    second = [np.where(stay, old, new) for old, new in zip(first, answers(after), strict=True)]
+    places = {"run": np.indices(shape)[0].ravel(), "subject": np.indices(shape)[1].ravel()}
+    one, other = (
+        pl.DataFrame({**places, "part": 2 * right.ravel().astype(int), "whole": 1 + answered.ravel().astype(int)})
+        for right, answered in (second, first)
+    )
+    shares = kept * before + (1 - kept) * after, before
+    truths = [2 * share / (2 * share + (2 * 0.7 + 0.3) * (1 - share)) for share in shares]
+    found = ratio_differences(one, other, ["run"], "part", "whole", "subject").values()
+    return float(np.mean([(row.low or 0.0) <= truths[0] - truths[1] <= (row.high or 0.0) for row in found]))
+
+
 def deviation_of_equal_templates(relations: int, pairs: int, templates: int, runs: int, seed: int = 0) -> float:
     """Return the mean deviation of BELIEF's accuracy over prompt sets where every template has half the pairs right."""
     accuracy = np.random.default_rng(seed).binomial(pairs, 0.5, (runs, relations, templates)) / pairs
@@ -226,6 +261,12 @@ def print_others(runs: int) -> None:
     for subjects, accuracy in ((10, 0.95), (20, 0.95), (120, 0.99), (60, 0.5)):
         held = overconfidence_coverage(subjects, accuracy, runs // 2)
         print(f"overconfidence, {subjects} subjects, accuracy {accuracy}: {held:.3f}")
+    for of in ((60, 1, 0.5, 0.5, 0.9), (60, 1, 0.5, 0.5, 0.0), (50, 4, 0.5, 0.2, 0.5), (50, 4, 0.05, 0.3, 0.7)):
+        subjects, questions, before, after, kept = of
+        told = f"right {before} and, of {1 - kept:.1f} anew, {after}"
+        print(
+            f"differences of F1, {subjects} subjects, {questions} questions each, {told}: {f1_coverage(*of, runs):.3f}"
+        )
     for relations, pairs, templates in ((10, 6, 5), (10, 40, 8), (40, 750, 20)):
         deviation = deviation_of_equal_templates(relations, pairs, templates, runs // 10)
         print(f"{templates} equal templates, {pairs} pairs in each of {relations} relations: SD {deviation:.4f}")

@@ -6,12 +6,14 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks.coverage import LOW, Design, difference_coverage
+from benchmarks.coverage import LOW, Design, difference_coverage, f1_coverage
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
-from almanac.statistics.paired import macro_difference, p_of_difference
+from almanac.statistics import grouped
+from almanac.statistics.intervals import Estimate, combined
+from almanac.statistics.paired import macro_difference, p_of_difference, ratio_differences
 
 PAIRS = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=40)
 
@@ -152,3 +154,49 @@ def test_the_interval_holds_the_truth_of_few_facts_a_relation(facts):
     """39 relations, as the facts that ship have, of which a first look asks one or two facts each."""
     design = Design("", 39, (facts,), 0.3)
     assert LOW - 0.01 <= difference_coverage(design, 300) <= 1
+
+
+SCORED = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9), st.sampled_from("gh")), max_size=30)
+
+
+def scored(rows):
+    """Return questions, each right (2), wrong (1) or not answered (0), with what they add to F1."""
+    found, subjects, groups = zip(*rows, strict=True) if rows else ((), (), ())
+    columns = {"part": [2 * (one == 2) for one in found], "whole": [1 + (one > 0) for one in found]}
+    schema = {"part": pl.Int64, "whole": pl.Int64, "s": pl.Int64, "g": pl.String}
+    return pl.DataFrame({**columns, "s": subjects, "g": groups}, schema)
+
+
+def f1_difference(one, other, by=()):
+    return ratio_differences(scored(one), scored(other), by, "part", "whole", "s")
+
+
+@given(SCORED, SCORED)
+def test_a_difference_of_f1_does_not_care_which_is_first_and_is_there_where_both_are(one, other):
+    found, turned = f1_difference(one, other, ["g"]), f1_difference(other, one, ["g"])
+    assert {*found} == {*turned} == {(group,) for *_, group in one} & {(group,) for *_, group in other}
+    for (group,), own in found.items():
+        parts = [[row for row in rows if row[-1] == group] for rows in (one, other)]
+        assert f1_difference(*parts) == {(): pytest.approx(own)}
+        f1 = [2 * sum(row[0] == 2 for row in rows) / sum(1 + (row[0] > 0) for row in rows) for rows in parts]
+        assert own.value == pytest.approx(f1[0] - f1[1])
+        back = turned[group,]
+        assert (-back.value, -back.high, -back.low) == pytest.approx(own)
+        assert -1 <= own.low <= own.value + 1e-12 and own.value - 1e-12 <= own.high <= 1 and own.low < own.high
+
+
+def test_a_difference_of_f1_is_surer_where_the_same_subjects_go_alike():
+    answers = [(at % 3, at, "g") for at in range(60)]
+    others = [(at % 2, at + 100, "g") for at in range(60)]
+    f1 = [Estimate(*grouped.ratio(scored(rows), [], "part", "whole", "s").row(0)) for rows in (answers, others)]
+    assert f1_difference(answers, others)[()] == pytest.approx(combined([(1, f1[0]), (-1, f1[1])]))
+    same = f1_difference(answers, answers)[()]
+    alone = combined([(1, f1[0]), (-1, f1[0])])
+    # Of 60 that do not differ one cannot know that none ever does.
+    assert same.value == 0 and same.low == pytest.approx(-same.high)
+    assert 0.03 < same.high < 0.4 * alone.high
+
+
+@pytest.mark.parametrize("of", [(60, 1, 0.5, 0.5, 0.0), (60, 1, 0.9, 0.6, 0.6), (50, 4, 0.5, 0.2, 0.5)])
+def test_the_interval_of_a_difference_of_f1_holds_the_truth(of):
+    assert LOW <= f1_coverage(*of, 600) <= 0.99

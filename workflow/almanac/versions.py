@@ -17,8 +17,8 @@ VERSIONS = {
     "plant": 6,
     "ask": 14,
     "answer": 8,
-    "measure": 37,
-    "report": 49,
+    "measure": 38,
+    "report": 50,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

@@ -245,19 +245,21 @@ PASSAGES = [
 
 def test_robustness_compares_the_same_questions(measured):
     found = measured(PASSAGES)
-    metrics = ("f1_with", "kept", "gained", "followed", "no_ops")
+    metrics = ("f1_with", "f1_change", "kept", "gained", "followed", "no_ops")
     own = {metric: found.one(metric, "saq-wh", context="antifactual") for metric in metrics}
     own["f1_without"] = found.one("f1_without", "saq-wh", with_antifactual=True)
     # By hand, over u v w x: right without u v, right with v w.
     assert {metric: (row.value, row.n) for metric, row in own.items()} == {
         "f1_without": (0.5, 4),
         "f1_with": (0.5, 4),
+        "f1_change": (0, 4),
         "kept": (0.5, 2),
         "gained": (0.5, 2),
         "followed": (0.5, 4),
         "no_ops": (1 / 7, 7),
     }
     assert own["f1_without"].n_correct == own["f1_with"].n_correct == 2
+    assert -1 < own["f1_change"].low < 0 < own["f1_change"].high < 1
     assert found.one("kept", "saq-wh", context="relevant").n == 1
 
 
@@ -341,6 +343,7 @@ def test_models_are_compared_before_and_after_tuning(tmp_path):
     across = SUITE.across(judged, None, SUITE.options(pairs=["base:tuned"]))
     assert {(row.model, row.other) for row in across} == {("tuned-one", "base-one")}
     values = {(row.metric, conditions_of(row)["reading"]): row.value for row in across}
+    assert all(row.low < row.value < row.high for row in across)
     # By hand: 4 correct of 4 answered and 6 asked, after 3 of them.
     assert values["f1_difference", "strict"] == pytest.approx(2 * 4 / (2 * 4 + 2) - 2 * 3 / (2 * 3 + 2 * 1 + 2))
     assert values["abstained_difference", "strict"] == 0

@@ -157,16 +157,7 @@ def ratio(frame: pl.DataFrame, by: Sequence[str], part: str, whole: str, cluster
     Returns:
         As `shares`.
     """
-    keys, kept = _observed(frame, by, {"part": part, "whole": whole}, {"cluster": clusters})
-    kept = kept.filter(pl.col("whole") > 0)
-    total = pl.col("whole").sum().over(keys)
-    kept = kept.with_columns((pl.col("part").sum().over(keys) / total).alias("value"), total.alias("total"))
-    cluster = kept.group_by([*keys, "cluster"], maintain_order=True).agg(
-        (pl.col("part") - pl.col("value") * pl.col("whole")).sum().alias("residual"),
-        COUNT.alias("n"),
-        pl.col("whole").max(),
-        pl.col("value", "total").first(),
-    )
+    keys, cluster = residuals(frame, by, part, whole, clusters)
     found = cluster.group_by(keys, maintain_order=True).agg(
         pl.col("value", "total").first(),
         (pl.col("total").first() / pl.col("whole").max() * COUNT / pl.col("n").sum()).alias("worth"),
@@ -177,6 +168,29 @@ def ratio(frame: pl.DataFrame, by: Sequence[str], part: str, whole: str, cluster
     effect = _cautious(pl.col("worth") * pl.col("variance") / (spread * pl.col("total") ** 2), pl.col("worth"))
     worth = pl.when(varies).then(pl.col("worth") / effect).otherwise(pl.col("worth"))
     return _with_wilson(found.with_columns(worth.alias("worth")), by)
+
+
+def residuals(
+    frame: pl.DataFrame, by: Sequence[str], part: str, whole: str, clusters: str
+) -> tuple[list[str], pl.DataFrame]:
+    """Return what each cluster has above a ratio of sums more than the ratio would give it; arguments as of `ratio`.
+
+    Returns:
+        The names that the columns of the groups have, and a row a cluster: these, ``cluster``, its ``residual``, how
+        many observations it has (``n``), the largest of their wholes (``whole``), the group's ratio (``value``) and the
+        sum of the group's wholes (``total``).
+    """
+    keys, kept = _observed(frame, by, {"part": part, "whole": whole}, {"cluster": clusters})
+    kept = kept.filter(pl.col("whole") > 0)
+    total = pl.col("whole").sum().over(keys)
+    kept = kept.with_columns((pl.col("part").sum().over(keys) / total).alias("value"), total.alias("total"))
+    cluster = kept.group_by([*keys, "cluster"], maintain_order=True).agg(
+        (pl.col("part") - pl.col("value") * pl.col("whole")).sum().alias("residual"),
+        COUNT.alias("n"),
+        pl.col("whole").max(),
+        pl.col("value", "total").first(),
+    )
+    return keys, cluster
 
 
 def _observed(

@@ -18,7 +18,7 @@ from almanac.suites.facteval.texts import VALUES
 LEAST_VALID = 0.05  # share of true-false answers with a verdict; below, the model never learned the format
 ASKED = (*FORM, "context")
 COUNTED = ("counted", *BY)  # what pooled numbers are chosen by
-PASSAGES = ("f1_without", "f1_with", "kept", "gained", "followed", "no_ops")
+PASSAGES = ("f1_without", "f1_with", "f1_change", "kept", "gained", "followed", "no_ops")
 READ_HOW = (
     "Precision: the share of the answered questions that is right. Recall: the share of the asked ones. F1: their "
     "harmonic mean. Abstentions lower only recall; an answer without a verdict counts as wrong; errors are left "
@@ -273,7 +273,7 @@ def _passages(shown: Shown, first: str) -> Table:
         "that the passage states. Left out: the share of questions in whose passage nothing could be replaced; they "
         "count nowhere else."
     )
-    head = ["model", "question", "F1 without", "F1 with", "kept", "gained", "followed", "left out"]
+    head = ["model", "question", "F1 without", "F1 with", "change", "kept", "gained", "followed", "left out"]
     return Table("passages", caption, head, rows)
 
 

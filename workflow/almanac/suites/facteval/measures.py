@@ -12,12 +12,13 @@ from typing import Any
 import polars as pl
 
 from almanac.rows import Measure
+from almanac.statistics.paired import ratio_differences
 from almanac.suites.chapter import Shown
 from almanac.suites.facteval.judging import STRICT
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import FIB, MCQ, NONE, SAQ, STATEMENT, TEMPLATE, TFQ, WH, WRITTEN
 from almanac.suites.facteval.texts import VALUES
-from almanac.suites.judged import Judged, Not
+from almanac.suites.judged import SUBJECT, Judged, Not, conditions_of
 from almanac.suites.recovery import recovery
 
 FORM = ("experiment", "origin", "negatives")
@@ -161,10 +162,10 @@ def robustness(judged: Judged) -> list[Measure]:
     """Compare each kind of passage with none, over the questions that were asked both ways and answered.
 
     Returns:
-        ``f1_without`` and ``f1_with`` over the same questions, ``kept`` (of what is right without, the share that stays
-        right), ``gained`` (of what is not, the share that becomes right), ``followed`` (the share that names the wrong
-        object that the passage states) and ``no_ops`` (the share of questions that are left out, since nothing was
-        replaced in their passage).
+        ``f1_without`` and ``f1_with`` over the same questions and their difference ``f1_change``, ``kept`` (of what is
+        right without, the share that stays right), ``gained`` (of what is not, the share that becomes right),
+        ``followed`` (the share that names the wrong object that the passage states) and ``no_ops`` (the share of
+        questions that are left out, since nothing was replaced in their passage).
     """
     by = (*FORM, "reading")
     rows = judged.where(context=Not(NONE)).measures("no_ops", "mean", "unchanged", by=BY)
@@ -172,9 +173,10 @@ def robustness(judged: Judged) -> list[Measure]:
         if column.startswith(PAIRED):
             context = column.removeprefix(PAIRED)
             both = judged.where({column: True})
-            passage = both.where(context=context)
-            rows += _score(both.where(context=NONE), "f1", by, "f1_without")
+            plain, passage = both.where(context=NONE), both.where(context=context)
+            rows += _score(plain, "f1", by, "f1_without")
             rows += _score(passage, "f1", by, "f1_with")
+            rows += _changes(plain, passage, "f1_change", SCORES["f1"], by)
             rows += passage.where(right_without=True).measures("kept", "mean", "hit", by=by)
             rows += passage.where(right_without=False).measures("gained", "mean", "hit", by=by)
             rows += passage.where(follows=Not(None)).measures("followed", "mean", "follows", by=by)
@@ -196,13 +198,21 @@ def across(judged: Mapping[str, Judged], shown: Shown, options: FactEvalOptions)
     """
     rows = []
     for base, tuned in base_and_tuned(list(judged), options.pairs):
-        before = {(row.metric, row.where): row.value for row in _before_and_after(judged[base])}
-        for row in _before_and_after(judged[tuned]):
-            first = before.get((row.metric, row.where))
-            if first is not None and row.value is not None:
-                own = replace(row, metric=f"{row.metric}_difference", other=base, formula="other")
-                rows.append(replace(own, value=row.value - first, low=None, high=None))
+        before, after = (judged[name].where(counted=True, context=NONE) for name in (base, tuned))
+        for metric, of in (("f1_difference", SCORES["f1"]), ("abstained_difference", ("abstained", "asked"))):
+            rows += [replace(row, other=base) for row in _changes(before, after, metric, of, BY)]
     return rows + [row for own in list(judged.values())[:1] for row in _how_alike(own, options)]
+
+
+def _changes(before: Judged, after: Judged, metric: str, of: tuple[str, str], by: Sequence[str]) -> list[Measure]:
+    """Return by how much a ratio of sums is higher afterwards, in each group that has it both times."""
+    found = ratio_differences(after.frame, before.frame, by, *of, SUBJECT)
+    rows = []
+    for row in after.measures(metric, "ratio", *of, by=by):
+        where = conditions_of(row)
+        if change := found.get(tuple(where[name] for name in by)):
+            rows.append(replace(row, formula="other", **change._asdict()))
+    return rows
 
 
 def base_and_tuned(models: Sequence[str], pairs: Sequence[str]) -> list[tuple[str, str]]:
@@ -219,11 +229,6 @@ def base_and_tuned(models: Sequence[str], pairs: Sequence[str]) -> list[tuple[st
             if name == base + world and world[:1] in ("", "-") and tuned + world in models:
                 found.append((name, tuned + world))
     return found
-
-
-def _before_and_after(judged: Judged) -> list[Measure]:
-    plain = judged.where(counted=True, context=NONE)
-    return [*_score(plain, "f1", BY), *plain.measures("abstained", "mean", "abstained", by=BY)]
 
 
 def _how_alike(judged: Judged, options: FactEvalOptions) -> list[Measure]:

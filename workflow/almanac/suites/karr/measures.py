@@ -13,10 +13,11 @@ import polars as pl
 from almanac.rows import Measure
 from almanac.statistics import grouped
 from almanac.statistics.intervals import NOTHING, Estimate
+from almanac.statistics.paired import macro_difference
 from almanac.statistics.ranks import auc, kendall
 from almanac.suites.chapter import Shown
 from almanac.suites.headline import NULL_KNOWN
-from almanac.suites.judged import SUBJECT, Judged, Not, Range, as_text
+from almanac.suites.judged import FACT, SUBJECT, Judged, Not, Range, as_text
 from almanac.suites.karr.asking import FACTS, NULL, PARAREL, SPURIOUS
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
@@ -174,13 +175,18 @@ def _held_out(group: Judged) -> list[Measure]:
 
 
 def _deltas(judged: Judged) -> list[Measure]:
-    """Return, by method, the share known of facts with another object less that with their own."""
+    """Return, by method, the share known of facts with another object less that with their own.
+
+    It has an interval where all facts have a value both times.
+    """
     rows = []
     for group in judged.groups("experiment"):
-        asked = dict(group.frame.group_by("asked").agg(pl.col("hit").cast(pl.Float64).mean()).iter_rows())
-        true, other = asked.pop(FACTS, None), next(iter(asked.values()), None)
-        if asked:
-            delta = None if true is None or other is None else other - true
+        asked = group.frame.pivot("asked", index=[FACT, SUBJECT], values="hit", maintain_order=True)
+        others = [name for name in asked.columns if name not in (FACT, SUBJECT, FACTS)]
+        if FACTS in asked.columns and others:
+            delta = Estimate(asked.select(pl.col(others[0]).mean() - pl.col(FACTS).mean()).item(), None, None)
+            if asked[FACTS].null_count() == asked[others[0]].null_count() == 0:
+                delta = macro_difference(asked.with_columns(pl.lit(0).alias("all")), others[0], FACTS, "all", SUBJECT)
             rows.append(group.measure("spurious_delta", delta, of=("hit", "asked")))
     return rows
 
