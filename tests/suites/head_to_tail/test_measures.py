@@ -10,6 +10,7 @@ from scipy import stats
 from tests.suites.head_to_tail.world import imdb, knows_the_head, strict_judge, tables, trial
 from tests.suites.support import number, ok, silent
 
+from almanac.statistics.intervals import Estimate, combined
 from almanac.suites.chapter import Entrant, Shown, Table
 from almanac.suites.head_to_tail.across import correlations
 from almanac.suites.head_to_tail.suite import HeadToTail
@@ -136,6 +137,39 @@ def test_what_a_model_was_taught_divides_by_exposure(tmp_path):
     parts = {part.name: part for part in chapter.parts if isinstance(part, Table)}
     assert "domains" not in parts, "there is one"
     assert [row[2] for row in parts["levels"].rows] == ["all"]
+
+
+def test_by_how_much_accuracy_falls_from_head_to_tail_is_measured_and_said(tmp_path):
+    def say(question):
+        known = bucket(question) != "tail"
+        return ok(texts=(question.item.accepted[0] if known else "Atlantis",))
+
+    def bucket(question):
+        at = int(question.item.fact_id.split("|")[1][-2:])
+        return "head" if at < 10 else "torso" if at < 30 else "tail"
+
+    answers = {
+        "lower in the tail than in the head": say,
+        "higher in the tail": lambda question: ok(
+            texts=(question.item.accepted[0] if bucket(question) == "tail" else "Atlantis",)
+        ),
+        "neither": lambda question: ok(texts=("Atlantis",)),
+    }
+    for told, model in answers.items():
+        asked = trial(tmp_path / told, tables(10, 20, 60), cap=10).answer(model)
+        rows = asked.measures()
+        fall = number(rows, "fall", **ASKED, level=("head", "tail"))
+        ends = {end: number(rows, "accuracy", **ASKED, level=end) for end in ("head", "tail")}
+        assert fall.n == sum(row.n for row in ends.values())
+        # Newcombe's interval of two independent shares.
+        head, tail = (Estimate(row.value, row.low, row.high) for row in ends.values())
+        assert (fall.value, fall.low, fall.high) == pytest.approx(combined([(1, head), (-1, tail)]))
+        assert number(rows, "fall", **ASKED, level=("head", "tail"), domain="lives").n < fall.n
+        chapter = asked.suite.chapter(asked.shown(), asked.options)
+        [sentence] = [part for part in chapter.parts if isinstance(part, str) and "its difference" in part]
+        assert sentence.endswith(f"by the 95 % interval of its difference: {told}: m.")
+        [levels] = [part for part in chapter.parts if isinstance(part, Table) and part.name == "levels"]
+        assert levels.head[-1] == "accuracy: head less tail" and levels.rows[0][-1] == fall
 
 
 def graded(level):

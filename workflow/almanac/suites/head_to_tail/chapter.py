@@ -11,7 +11,7 @@ from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, filled
 from almanac.suites.head_to_tail.asking import CLOZE, QUESTION, HeadToTailSetting
 from almanac.suites.head_to_tail.buckets import BUCKETS, EXPOSURE
 from almanac.suites.head_to_tail.judging import JUDGE, RULES
-from almanac.suites.head_to_tail.measures import BY, COMMON, ONCE, RATES
+from almanac.suites.head_to_tail.measures import BY, COMMON, ENDS, ONCE, RATES
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.head_to_tail.score_tables import judged, said, score_levels, scores
 from almanac.suites.head_to_tail.variants import VERSION
@@ -42,6 +42,15 @@ class Rates:
                 found.setdefault((str(row.model), tuple(where[name] for name in (*BY, *keys))), {})[metric] = row
         return found
 
+    def falls(self) -> dict[tuple[str, Way, str], Measure]:
+        """Return by how much accuracy is lower in the tail than in the head, by model, way of asking and domain."""
+        found = {}
+        for keys in ((), ("domain",)):
+            for row in self.shown.valued("fall", *BY, *keys, level=ENDS, **ONCE):
+                where = self.shown.at(row)
+                found[str(row.model), tuple(where[name] for name in BY), str(where.get("domain", "all"))] = row
+        return found
+
     def rows(self, *keys: str, **fixed: Condition) -> list[Sequence[Cell]]:
         """Return a table's rows: model, how it was asked, the columns, the number of answers, and the rates."""
         return [
@@ -68,6 +77,7 @@ def chapter(shown: Shown, options: HeadToTailOptions) -> Chapter | None:
         rates_table("rates", "All questions (Tables 3, 9 and 14 of the paper).", rates.rows()),
         *drawing(shown, way),
         *_dose_drawing(shown, options),
+        *_fell(rates, way),
         levels(rates),
         rates_table("domains", "By domain.", _several(rates.rows("domain")), "domain", folded=True),
         rates_table("kinds", "By type of the subject.", _several(rates.rows("kind")), "type", folded=True),
@@ -158,13 +168,32 @@ def levels(rates: Rates) -> Table:
     several = len({domain for _, _, domain in lines} - {"all"}) > 1
     # A bucket that no subject is in has no column.
     buckets = [bucket for bucket in BUCKETS if any(bucket in own for own in lines.values())]
+    falls = rates.falls()
     rows: list[Sequence[Cell]] = [
-        [model, said(key), domain, *(own.get(bucket, {}).get(rate) for bucket in buckets for rate in HEAD[:2])]
+        [
+            *(model, said(key), domain),
+            *(own.get(bucket, {}).get(rate) for bucket in buckets for rate in HEAD[:2]),
+            *([falls.get((model, key, domain))] if falls else []),
+        ]
         for (model, key, domain), own in lines.items()
         if domain == "all" or several
     ]
-    head = ("model", "asked", "domain", *(f"{bucket}: {rate}" for bucket in buckets for rate in HEAD[:2]))
-    return Table("levels", "Head, torso and tail (Table 4), by what the chapter's first lines say.", head, rows)
+    head = ["model", "asked", "domain", *(f"{bucket}: {rate}" for bucket in buckets for rate in HEAD[:2])]
+    head += ["accuracy: head less tail"] if falls else []
+    caption = "Head, torso and tail (Table 4), by what the chapter's first lines say."
+    return Table("levels", caption, head, rows)
+
+
+def _fell(rates: Rates, way: Way) -> Iterator[str]:
+    """Yield of which models accuracy falls from head to tail."""
+    own = {model: row for (model, key, domain), row in rates.falls().items() if (key, domain) == (way, "all")}
+    found: dict[str, list[str]] = {"lower in the tail than in the head": [], "higher in the tail": [], "neither": []}
+    for model, row in own.items():
+        place = 0 if (row.low or 0) > 0 else 1 if (row.high or 0) < 0 else 2
+        list(found.values())[place].append(model)
+    if own:
+        told = "; ".join(f"{what}: {', '.join(models)}" for what, models in found.items() if models)
+        yield f"Accuracy, {said(way)}, by the 95 % interval of its difference: {told}."
 
 
 def _predicates(rates: Rates) -> Table:

@@ -8,9 +8,10 @@ import polars as pl
 
 from almanac.rows import Measure
 from almanac.statistics.agreement import cohens_kappa
+from almanac.statistics.intervals import Estimate, combined
 from almanac.suites.head_to_tail.judging import JUDGE, RULES
 from almanac.suites.head_to_tail.options import HeadToTailOptions
-from almanac.suites.judged import Judged, Not
+from almanac.suites.judged import Judged, Not, conditions_of
 from almanac.suites.recovery import recovery
 
 BY = ("reading", "experiment", "prompt")
@@ -20,6 +21,7 @@ SCORES = ("exact", "f1", "rouge_l")
 PLAIN = "_plain"  # ends the names of scores without variants
 WRONG = "_wrong"  # and of what by a score is hallucinated
 PARTS = (("level",), ("domain",), ("domain", "level"))
+ENDS = ("head", "tail")
 COMMON = ("head", "torso")  # the buckets of predicates that Table 6 takes together
 
 
@@ -68,7 +70,8 @@ def measure(judged: Judged, options: HeadToTailOptions) -> list[Measure]:
 def divided(once: Judged) -> list[Measure]:
     """Return the rates over all questions and in each of `PARTS`, and the scores by rules with and without variants.
 
-    So Tables 3, 4, 9, 11 and 14; the rates of the head's most popular (5, 12, 13) and of natural questions (10) too.
+    So Tables 3, 4, 9, 11 and 14, with by how much accuracy falls from head to tail (``fall``); the rates of the head's
+    most popular (5, 12, 13) and of natural questions (10) too.
     """
     rows = rates(once, *BY)
     for part in PARTS:
@@ -76,7 +79,20 @@ def divided(once: Judged) -> list[Measure]:
     for own in (once.where(top=True), once.where(natural=True)):
         rows += rates(own, *BY) + rates(own, *BY, "domain")
     rows += rates(once.where(natural=True, level=Not(None)), *BY, "level")
-    return rows + _scores(once.where(reading=RULES))
+    return rows + _falls(once) + _scores(once.where(reading=RULES))
+
+
+def _falls(once: Judged) -> list[Measure]:
+    """Return by how much accuracy is lower in the tail than in the head: other subjects, so independent shares."""
+    rows = []
+    for by in (BY, (*BY, "domain")):
+        for group in once.where({"level": ENDS}, **{name: Not(None) for name in by[len(BY) :]}).groups(*by):
+            shares = group.measures("accuracy", "mean", "hit", by=("level",))
+            found = {conditions_of(row)["level"]: Estimate(row.value, row.low, row.high) for row in shares}
+            if found.keys() == {*ENDS}:
+                fall = combined([(1, found["head"]), (-1, found["tail"])])
+                rows.append(group.measure("fall", fall, of=("hit", "level")))
+    return rows
 
 
 def rates(judged: Judged, *by: str) -> list[Measure]:
