@@ -27,6 +27,7 @@ from almanac import tables
 from almanac.cli import main
 from almanac.rows import Entity, Evidence, Fact, Popularity
 from almanac.sources.options import KINDS, AnySource, DumpOptions
+from almanac.sources.source_tables import ROWS
 
 BORN = [
     test_trex.DOCUMENT,
@@ -88,7 +89,7 @@ def test_from_the_publishers_files_to_a_dataset(tmp_path, name):
     assert {row.type for row in popularity} == types
     assert {row.source for row in popularity} == {kind}
     counts = json.loads((pulled / "pull.json").read_text())["rows"]
-    assert counts["popularity"] == len(popularity)
+    assert counts == {table: tables.count(pulled / f"{table}.parquet", row) for table, row in ROWS.items()}
     assert bool(tables.count(pulled / "evidence.parquet", Evidence)) == texts
     assert built == any(
         len({fact.object_key for fact in facts if fact.relation_id == relation}) > 1

@@ -15,7 +15,7 @@ from almanac.sources.thirds import Cuts, cuts, sizes
 MENTIONS = "mention"  # the type of popularity that is counted in the facts
 
 
-def bucket_tables(folder: Path) -> None:
+def bucket_tables(folder: Path) -> int:
     """Give the entities and relations of a source's tables their buckets, in place and as streams.
 
     Entities are divided among those of their source and type, relations by their number of facts. Where a source has
@@ -23,6 +23,9 @@ def bucket_tables(folder: Path) -> None:
 
     Args:
         folder: holds `popularity`, `buckets`, `relations` and `facts` as Parquet.
+
+    Returns:
+        The rows of `buckets`.
 
     Raises:
         AlmanacError: a score is below 0; a table is missing or of another shape.
@@ -34,6 +37,7 @@ def bucket_tables(folder: Path) -> None:
         facts = pl.scan_parquet(folder / "facts.parquet").group_by("relation_id").len()
         counts = dict(facts.collect(engine="streaming").iter_rows())
         tables.write(path, Relation, bucket_relations(relations, counts)[0])
+    return tables.count(folder / "buckets.parquet", BucketSize)
 
 
 def _bucket_entities(path: Path, summary: Path) -> None:

@@ -175,7 +175,7 @@ def pull_source(options: NetworkOptions, contact: str | None, snapshots: Path, o
             left = "; ".join(f"{row.reason}: {row.count}" for row in read(beside / "omissions.parquet", Omission))
             raise AlmanacError(f"{raw}: gives no facts; left out were: {left or 'none'}; check the source's settings")
         counts["popularity"] = count_mentions(beside, options.kind)
-        bucket_tables(beside)
+        counts["buckets"] = bucket_tables(beside)
 
     replace_tables(output, fill)
     for table, count in counts.items():
