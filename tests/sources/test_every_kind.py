@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from pydantic import TypeAdapter
@@ -68,6 +69,19 @@ def test_no_kind_of_files_is_forgotten():
     assert {name.partition(",")[0] for name in KIND} == {
         kind for kind, options in KINDS.items() if issubclass(options, DumpOptions)
     }
+
+
+def test_the_document_says_of_every_kind_whether_an_edition_may_contain_it():
+    page = (Path(__file__).parents[2] / "docs" / "sources.md").read_text(encoding="utf-8")
+    lines = page[page.index("| kind | what |") :].partition("\n\n")[0].splitlines()[2:]
+    said = {}
+    for kinds, *_, terms in (line.strip("| ").split(" | ") for line in lines):
+        # "`trex`, `bear`: yes; the others: no", or of all of the line "CC0, yes"
+        own = [(re.findall(r"`(\w+)`", part), part.endswith("yes")) for part in terms.split("; ")]
+        for kind in re.findall(r"`(\w+)`", kinds):
+            said[kind] = next((may for named, may in own if kind in named), own[-1][1])
+    assert said.pop("files") is False, "as you say"
+    assert said == {kind: options.model_fields["redistributable"].default for kind, options in KINDS.items()}
 
 
 @pytest.mark.parametrize("name", KIND)

@@ -49,7 +49,12 @@ class BucketSize:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation; ``property`` is its Wikidata property path where it has one (``P166/P585``)."""
+    """A relation; ``property`` is its Wikidata property path where it has one (``P166/P585``).
+
+    ``cardinality`` (``1-1``, ``N-1``, ``N-M``), ``object_type`` and ``domain`` are labels that FactEval groups its
+    results by (Head-to-Tail by ``domain``), or empty. Of an object of type ``person`` Head-to-Tail accepts initials, of
+    one of type ``year`` a date of that year; a relation of the domain ``context`` it does not ask.
+    """
 
     KEY: ClassVar = ("relation_id",)
     relation_id: str
