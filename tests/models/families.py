@@ -549,8 +549,11 @@ def config_of(family: Family, tokenizer: Any, **settings: Any) -> Any:
 def make(family: Family, folder: Path) -> Path:
     """Save a checkpoint of a family in a folder; the same weights every time."""
     tokenizer = TOKENIZERS[family.tokenizer]()
-    network = AUTO[family.kind].from_config(config_of(family, tokenizer))
-    sharpen(network, family.gain, zlib.crc32(family.name.encode()))
+    seed = zlib.crc32(family.name.encode())
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)  # some begin with biases that are drawn: GPT-OSS, Mamba
+        network = AUTO[family.kind].from_config(config_of(family, tokenizer))
+    sharpen(network, family.gain, seed)
     network.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     settings = folder / "tokenizer_config.json"
