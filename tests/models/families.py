@@ -98,6 +98,17 @@ OPT = {
     "num_attention_heads": 4,
     "max_position_embeddings": LENGTH,
 }
+BART = {
+    "d_model": 32,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 64,
+    "decoder_ffn_dim": 64,
+    "max_position_embeddings": LENGTH,
+    "decoder_start_token_id": 2,
+}
 T5 = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4, "decoder_start_token_id": 0}
 
 CAUSAL = (
@@ -530,6 +541,16 @@ SEQ2SEQ = (
         gain=1.0,
         spare=11,
         tokenizer_class="T5Tokenizer",
+    ),
+    Family(
+        "BART",
+        "bart",
+        "byte_level_mask",
+        BART,
+        "learned positions, `</s><s>` before an answer",
+        "BART",
+        kind="seq2seq",
+        tokenizer_class="BartTokenizer",
     ),
 )
 FAMILIES = {family.name: family for family in (*CAUSAL, *MASKED, *SEQ2SEQ)}
