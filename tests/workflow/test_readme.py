@@ -39,6 +39,25 @@ COMMIT = "0123456789abcdef" * 2 + "01234567"
 SMALL = {"CONFIG": "tests/data/tiny.yaml"}  # instead of the demo, which trains for minutes
 
 
+@pytest.mark.whole
+def test_the_drawing_of_the_rules_is_drawn_of_the_rules_that_there_are(fresh):
+    """Its arrows, which `tred` has left where no longer way leads."""
+    [command] = re.findall(r"`(snakemake edition --rulegraph dot [^`|]+) \| tred", README)
+    drawn = shell(command, fresh().root)
+    assert drawn.returncode == 0, drawn.stderr
+    names = dict(re.findall(r'(\d+)\[label = "(\w+)', drawn.stdout))
+    edges = {(names[one], names[other]) for one, other in re.findall(r"(\d+) -> (\d+)", drawn.stdout)}
+
+    def after(rule):
+        return {rule}.union(*(after(other) for one, other in edges if one == rule))
+
+    picture = (REPOSITORY / "docs" / "rules.svg").read_text(encoding="utf-8")
+    shown = dict(re.findall(r"<title>(\d+)</title>.*?<text[^>]*>(\w+)", picture, re.DOTALL))
+    arrows = {(shown[one], shown[other]) for one, other in re.findall(r"<title>(\d+)&#45;&gt;(\d+)</title>", picture)}
+    longer = {(one, end) for one, other in edges for end in after(other) - {other}}
+    assert arrows == edges - longer
+
+
 @pytest.fixture
 def planned(tmp_path):
     """What lets Snakemake plan jobs and run none."""
