@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.models import tiny_networks
-from transformers import AutoTokenizer
+from tests.models import tiny_networks, tiny_tokenizers
+from transformers import AutoTokenizer, BigBirdConfig, BigBirdForMaskedLM
 
 from almanac.errors import AlmanacError
 from almanac.models.causal import CausalModel
@@ -158,6 +158,26 @@ def test_an_unknown_architecture_is_named(checkpoint, tmp_path, change):
     (folder / "config.json").write_text(json.dumps(config | change))
     with pytest.raises(AlmanacError, match=str(folder)):
         load(ModelSource(str(folder)))
+
+
+def test_sparse_attention_that_a_short_text_switches_off_is_never_used(tmp_path, capsys):
+    torch.manual_seed(0)
+    tokenizer = tiny_tokenizers.wordpiece()
+    shape = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    sparse = {"attention_type": "block_sparse", "block_size": 2, "num_random_blocks": 1, "max_position_embeddings": 64}
+    network = BigBirdForMaskedLM(BigBirdConfig(vocab_size=len(tokenizer), pad_token_id=0, **shape, **sparse))
+    tiny_networks.sharpen(network)
+    network.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    ids = torch.arange(5, 45)[None] % len(tokenizer)
+    peer = BigBirdForMaskedLM.from_pretrained(tmp_path).eval()
+    with torch.inference_mode():
+        first, _, later = peer(ids).logits, peer(ids[:, :4]), peer(ids).logits
+    assert (first - later).abs().max() > 0.1, "what came before decides"
+    found = load(ModelSource(str(tmp_path)))
+    assert "note: " in capsys.readouterr().err
+    with torch.inference_mode():
+        assert torch.equal(found.network(ids).logits, later)
 
 
 def test_a_head_that_was_never_trained_is_refused(checkpoint):

@@ -27,6 +27,7 @@ from almanac.models.masked import EncoderModel, MaskedModel
 from almanac.models.permutation import PermutationModel
 from almanac.models.seq2seq import Seq2SeqModel
 from almanac.models.tokens import Tokens
+from almanac.progress import print_notes
 from almanac.sealed import MADE, PULLED, checked_record
 
 Model = CausalModel | MaskedModel | Seq2SeqModel
@@ -133,13 +134,18 @@ def _check(source: ModelSource) -> None:
 def _config(source: ModelSource, folder: Path) -> Any:
     try:
         trust = source.trust_remote_code
-        return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=trust)
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=trust)
     except Exception as error:  # a damaged file makes the libraries raise errors of a dozen kinds
         own_code.refuse(folder, error)
         raise AlmanacError(
             f"model {folder}: config.json names no architecture that this version of transformers knows "
             f"({_first_line(error)}); use a checkpoint of a known architecture"
         ) from error
+    # BigBird's changes to full attention at the first short text and stays so: scores would depend on what came before.
+    if getattr(config, "attention_type", None) == "block_sparse":
+        config.attention_type = "original_full"
+        print_notes([f"{folder}: attends to all of a text, also where it is long enough for its sparse attention"])
+    return config
 
 
 def _first_line(error: Exception) -> str:
