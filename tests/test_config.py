@@ -534,6 +534,16 @@ def test_several_models_can_be_named_in_short(tmp_path):
     assert (alone.name, alone.path) == ("last-step", str(spaced))
 
 
+def test_checkpoints_named_in_short_stand_in_the_order_of_their_steps_and_other_models_where_they_were(tmp_path):
+    """A shell lists step-1000, step-200, step-90."""
+    names = ["last", "step-1000", "step-200", "step-90", "base"]
+    for name in names:
+        (tmp_path / name).mkdir()
+    text = " ".join(str(tmp_path / name) for name in names)
+    several = check(GOOD | {"model": text}, "mine.yaml", REPOSITORY).models[len(GOOD["models"]) :]
+    assert [one.name for one in several] == ["last", "step-90", "step-200", "step-1000", "base"]
+
+
 @pytest.mark.parametrize("between", [" ", ",", ", "])
 def test_several_models_that_are_not_there_are_named_one_by_one(tmp_path, between):
     one, other = tmp_path / "one", tmp_path / "other"

@@ -58,6 +58,16 @@ def test_many_pairs_take_one_sentence_and_very_many_no_chapter():
     assert sentences([]) == []
 
 
+def test_checkpoints_of_one_run_are_compared_with_the_one_before_however_many_there_are():
+    steps = [f"step-{step}" for step in range(100, 1300, 100)]
+    rows = [difference(0.2, 0.001, one=one, other=other) for at, one in enumerate(steps) for other in steps[:at]]
+    [table] = chapter(rows).parts
+    assert [row[2:4] for row in table.rows] == list(zip(steps[1:], steps, strict=False))
+    assert table.rows[0][6] == pytest.approx(0.011), "adjusted for these 11 alone"
+    baseline = [difference(0.2, 0.001, one=one, other="baseline") for one in steps]
+    assert len(chapter([*rows, *baseline]).parts[0].rows) == 11 + 12, "a run counts as one of the models"
+
+
 def test_how_many_facts_one_of_two_models_alone_has_right_stands_in_their_row_and_opens_them():
     where = as_text({**from_text(difference(0.1, 0.3).where), "fact": ["f1", "f2"]})
     alone = [

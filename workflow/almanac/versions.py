@@ -18,7 +18,7 @@ VERSIONS = {
     "ask": 14,
     "answer": 8,
     "measure": 38,
-    "report": 50,
+    "report": 51,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

@@ -20,6 +20,7 @@ from almanac.resources import GPU_FROM, stored_parameters
 SERVER = re.compile(r"https?://")
 IN_SHORT = re.compile(rf"{SERVER.pattern}\S+$|[^\s/]+/[^\s/@]+@\S+$")  # a server or a repository, by its looks
 ADDRESS = re.compile(r"[\w.-]+:\d+(/|$)")  # of a server, without http://
+CHECKPOINT = re.compile(r"(.*(?:steps?|checkpoint|ckpt|iter|iteration|epoch)[-_.]?)(\d+)", re.IGNORECASE)
 UNKNOWN_SIZE = 7_000_000_000  # parameters; a model that says nothing of its size is taken for one of this
 
 
@@ -62,6 +63,12 @@ def in_short(text: str, registry: Collection[str] = ()) -> dict[str, Any]:
 def as_name(text: str) -> str:
     """Return a text as a name in tables and folders."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-_.") or "model"
+
+
+def checkpoint(name: str) -> tuple[str, int] | None:
+    """Return what the names of a run's checkpoints begin with, and this one's step; none where it is no such name."""
+    found = CHECKPOINT.fullmatch(name)
+    return None if found is None else (found[1], int(found[2]))
 
 
 class PlantedConfig(TrainingOptions):

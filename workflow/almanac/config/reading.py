@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from almanac import sealed
 from almanac.config.edition import KNOWN, REGISTRY, EditionConfig
-from almanac.config.models import IN_SHORT, as_name, in_short
+from almanac.config.models import IN_SHORT, as_name, checkpoint, in_short
 from almanac.errors import AlmanacError, did_you_mean, refuse, unclosed
 from almanac.options import WORDS, explain, with_places, written_key
 from almanac.sources.options import KINDS, FilesOptions, SourceOptions
@@ -210,7 +210,8 @@ def _look_up(model: Any, registry: Mapping[str, Any], path: Path, where: str) ->
 def _named_in_short(text: str, registry: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
     """Return the entries of models named in short, with spaces between; of folders named alike, with what holds them.
 
-    A folder's name may have spaces itself: a text is several models only where one of its words is a model.
+    Checkpoints of one run stand together in the order of their steps: a shell lists step-10 before step-9. A folder's
+    name may have spaces itself: a text is several models only where one of its words is a model.
     """
 
     def is_model(word: str) -> bool:
@@ -220,12 +221,15 @@ def _named_in_short(text: str, registry: Mapping[str, Any], where: str) -> list[
     words = [text] if is_model(text) or not any(map(is_model, text.split())) else text.split()
     entries = [_one_more(word, registry, where) for word in words]
     times = Counter(entry["name"] for entry in entries)
-    return [
+    named = [
         entry | {"name": as_name(f"{Path(entry['path']).absolute().parent.name}-{entry['name']}")}
         if times[entry["name"]] > 1 and entry.get("path")
         else entry
         for entry in entries
     ]
+    keys = [checkpoint(entry["name"]) or (entry["name"], 0) for entry in named]
+    runs = [run for run, _ in keys]
+    return [named[at] for at in sorted(range(len(named)), key=lambda at: (runs.index(runs[at]), keys[at][1]))]
 
 
 def _one_more(text: str, registry: Mapping[str, Any], where: str) -> dict[str, Any]:

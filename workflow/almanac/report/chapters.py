@@ -6,7 +6,7 @@ from dataclasses import replace
 from almanac.config import Asking
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import findings_of, pooled, shown
-from almanac.report import agreeing, answer, asked, comparing, recovering, trust
+from almanac.report import agreeing, answer, asked, comparing, course, recovering, trust
 from almanac.report.page import Page
 from almanac.rows import Measure
 from almanac.suites import comparison_chapter
@@ -36,6 +36,7 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
     every = [row for own in measures.values() for row in own]
     first = findings_of(layout, every)
     together = {
+        "course": course.chapter(first, between),
         "compared": comparing.chapter(between),
         "agreement": agreeing.chapter(layout),
         "recovered": recovering.chapter(layout),

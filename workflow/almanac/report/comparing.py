@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
+from almanac.report import course
 from almanac.report.lines import share
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Table
@@ -12,7 +13,7 @@ from almanac.suites.judged import FACT, as_text, conditions_of
 from almanac.suites.listing import SUITES
 from almanac.suites.suite import Method
 
-MODELS = 8  # of an edition, up to which all pairs are listed
+MODELS = 8  # of an edition, up to which all pairs are listed; all checkpoints of one run together are one
 FOLDED = 40  # rows from which the table is folded
 TOLD = 3  # pairs up to which each has a sentence
 NAMED = 4  # methods up to which a sentence names them
@@ -25,7 +26,8 @@ ASKS = (
     "one than that of the shares in the first table. Methods may share a score and differ in its threshold alone (the "
     "agreement of methods has a ρ of 1), and then say the same twice. A difference over all relations may be more in "
     "one and less in another: see the chapters of the methods. Click a count to see which facts it counts; where they "
-    f"are more than {LISTED}, docs/notebook.md lists them."
+    f"are more than {LISTED}, docs/notebook.md lists them. Checkpoints of one run are each compared with the one "
+    "before, and those of two runs at equal steps."
 )
 CAPTION = (
     "Difference: the share that the model has right minus the share that the second one has right, on the facts that "
@@ -52,8 +54,11 @@ def chapter(between: Sequence[Measure]) -> Chapter | None:
 def _tested(between: Sequence[Measure]) -> list[tuple[Measure, float | None]]:
     """Return the differences, each with its adjusted p; none of no two models, or of so many that nobody reads them."""
     rows = [row for row in between if row.metric in (DIFFERENCE, TUNED) and row.value is not None]
-    if len({name for row in rows for name in (row.model, row.other)}) > MODELS:
+    models = {str(name) for row in rows for name in (row.model, row.other)}
+    if len(models) - sum(len(own) - 1 for own in course.runs(models).values()) > MODELS:  # a run counts once
         return []
+    wanted = course.compared(models)
+    rows = [row for row in rows if wanted(row.model, row.other)]
     adjusted = iter(holm([row.p for row in rows if row.n >= FEW and row.p is not None]))
     return [(row, next(adjusted) if row.n >= FEW and row.p is not None else None) for row in rows]
 

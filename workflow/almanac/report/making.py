@@ -23,7 +23,7 @@ from almanac.report.items import items
 from almanac.report.written import reference, summary, write_table
 from almanac.rows import Measure, Response, Standing, Validation
 
-SUMMARY = "answer", "compared", "recovered"  # the chapters that stand in summary.md
+SUMMARY = "answer", "course", "compared", "recovered"  # the chapters that stand in summary.md
 MADE = 50_000  # objects of drawings after which those that are done are looked for: a sixth less time, 12 MiB more
 
 

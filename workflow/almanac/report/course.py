@@ -1,0 +1,175 @@
+"""The course of training: what each method calls known of the checkpoints of one run, by their step."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from almanac.config.models import checkpoint
+from almanac.rows import Measure
+from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, Table
+from almanac.suites.comparison_chapter import POPULARITY
+from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, TOO_FEW, Finding, method_of
+from almanac.suites.judged import conditions_of
+from almanac.suites.listing import SUITES
+from almanac.suites.looks import COLOURS, GREY, MARKERS, values
+
+FEWEST = 3  # checkpoints of a run that is drawn
+ACROSS, WIDTH, HEIGHT = 4, 2.6, 1.9  # panels side by side, and their size in inches
+WIDE = 100  # the last step divided by the first, from which steps stand on a logarithmic scale
+Step = tuple[int, str]  # a step and its model
+ASKS = (
+    "Models whose names differ in their step alone, such as step-1000 and step-2000, are taken for checkpoints of one "
+    "run. All of them are asked the same questions."
+)
+KNOWN = (
+    "What each method calls known of {dataset} after each step of training ({run}), with 95 % intervals (of these "
+    "relations); each panel has its own scale. Filled: above chance; empty: not, or not tested. Dashed: the method's "
+    "chance for that checkpoint, which may change as much as what is known does: look at the distance between the two. "
+    "Methods that a checkpoint did not answer in the form that was asked for, or of too few facts, are left out there."
+)
+ABOVE = (
+    "Known minus chance of {dataset} after each step ({run}), with 95 % intervals, by method. Intervals of two steps "
+    "are of the same facts and may overlap where the steps differ: Models compared, all methods, tests each step "
+    "against the one before."
+)
+BY_POPULARITY = (
+    "Accuracy of {dataset} after each step ({run}) by the popularity of the subject, a mean over relations, with 95 % "
+    "intervals. Head, torso and tail each hold a third of all popularity, so the tail has most subjects. A fact that "
+    "is asked several times counts the first time. Chance is not taken off: what counts is how the lines part."
+)
+
+
+def runs(models: Iterable[str]) -> dict[str, list[Step]]:
+    """Return by the beginning of their names the checkpoints of each run, in the order of their steps."""
+    found: dict[str, list[Step]] = defaultdict(list)
+    for name in dict.fromkeys(models):
+        if (parts := checkpoint(name)) is not None:
+            run, step = parts
+            found[run].append((step, name))
+    return {run: sorted(own) for run, own in found.items() if len(own) >= FEWEST}
+
+
+def compared(models: Iterable[str]) -> Callable[[str | None, str | None], bool]:
+    """Return which two models are compared: of checkpoints neighbours in a run, and equal steps of two runs."""
+    places = {name: (run, at, step) for run, own in runs(models).items() for at, (step, name) in enumerate(own)}
+
+    def wanted(one: str | None, other: str | None) -> bool:
+        if one not in places or other not in places:
+            return True
+        (run, at, step), (other_run, other_at, other_step) = places[one], places[other]
+        return abs(at - other_at) == 1 if run == other_run else step == other_step
+
+    return wanted
+
+
+def chapter(findings: Sequence[Finding], between: Sequence[Measure]) -> Chapter | None:
+    """Return the chapter of an edition's runs; none where no three models are checkpoints of one.
+
+    Args:
+        findings: what each method says of each model.
+        between: the numbers between models, with the accuracies by popularity.
+    """
+    parts: list[Drawing | Table] = []
+    for run, steps in runs(str(one.known.model) for one in findings).items():
+        for dataset in dict.fromkeys(one.known.dataset for one in findings):
+            parts += _of_run(run, steps, dataset, findings, between)
+    return Chapter("The course of training", ASKS, parts) if parts else None
+
+
+def _of_run(
+    run: str, steps: Sequence[Step], dataset: str, findings: Sequence[Finding], between: Sequence[Measure]
+) -> Iterator[Drawing | Table]:
+    found: dict[str, dict[str, Finding]] = defaultdict(dict)
+    for one in findings:
+        if one.known.dataset == dataset and one.verdict not in (NOT_TAUGHT, NO_FORMAT, TOO_FEW):
+            found[one.label][str(one.known.model)] = one
+    known = {label: kept for label, own in found.items() if len(kept := _of(own, steps)) >= FEWEST}
+    if not known:
+        return
+    said, suffix = {"dataset": dataset, "run": f"{run}…"}, f"{dataset}-{run.strip('-_.')}"
+    yield Drawing(f"known-{suffix}", KNOWN.format(**said), partial(_figure, known, _draw_known))
+    head = ("method", *(f"{step:,}" for step, _ in steps))
+    cells: list[Sequence[Cell]] = [
+        (label, *(own[name].above if name in own else None for _, name in steps)) for label, own in found.items()
+    ]
+    yield Table(f"above-{suffix}", ABOVE.format(**said), head, cells)
+    popular: dict[str, dict[str, dict[str, Measure]]] = defaultdict(lambda: defaultdict(dict))
+    for row in between:
+        if row.metric == "popularity_accuracy" and row.dataset == dataset and row.value is not None:
+            label = method_of(row, SUITES[row.suite].methods).label
+            popular[label][str(row.model)][str(conditions_of(row)["bucket"])] = row
+    drawn = {label: kept for label, own in popular.items() if len(kept := _of(own, steps)) >= FEWEST}
+    if drawn:
+        caption = BY_POPULARITY.format(**said)
+        yield Drawing(f"popularity-{suffix}", caption, partial(_figure, drawn, _draw_popularity))
+        rows: list[Sequence[Cell]] = [
+            (label, bucket, *(own.get(name, {}).get(bucket) for _, name in steps))
+            for label, own in popular.items()
+            for bucket in POPULARITY
+        ]
+        yield Table(f"buckets-{suffix}", caption, ("method", "popularity", *head[1:]), rows)
+
+
+def _of(own: Mapping[str, Any], steps: Sequence[Step]) -> list[tuple[int, Any]]:
+    """Return what there is of a run's checkpoints, each after its step."""
+    return [(step, own[name]) for step, name in steps if name in own]
+
+
+def _figure(panels: Mapping[str, Sequence[tuple[int, Any]]], draw: Any) -> Figure:
+    """Draw a panel a method, all with the same scale of steps; each has its own scale of shares, which differ much."""
+    across = min(ACROSS, len(panels))
+    down = -(-len(panels) // across)
+    figure = Figure(figsize=(max(WIDTH * across, 2 * WIDTH), HEIGHT * down + 0.4), layout="constrained")
+    every: list[Axes] = list(figure.subplots(down, across, squeeze=False, sharex=True).ravel())
+    steps = [step for own in panels.values() for step, _ in own]
+    first = min((step for step in steps if step), default=1)
+    for axes, (label, own) in zip(every, panels.items(), strict=False):
+        draw(axes, own)
+        axes.set_title(label, fontsize=8)
+        axes.set_ylim(bottom=0)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(labelsize=7, labelbottom=True)
+        if max(steps) >= WIDE * first:
+            axes.set_xscale("symlog", linthresh=first)
+        else:
+            axes.locator_params(axis="x", nbins=4, integer=True)
+    for axes in every[len(panels) :]:
+        axes.set_visible(False)
+    figure.supxlabel("step of training", fontsize=8)
+    handles = {label: one for axes in every for one, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    figure.legend(list(handles.values()), list(handles), loc="outside upper center", ncols=3, frameon=False, fontsize=8)
+    return figure
+
+
+def _draw_known(axes: Axes, own: Sequence[tuple[int, Finding]]) -> None:
+    """Draw what a method calls known, with intervals, filled where it is above chance, and its chance."""
+    at = [step for step, _ in own]
+    _line(axes, at, [one.known for _, one in own], 0, "known", [one.verdict == ABOVE_CHANCE for _, one in own])
+    chances = [(step, one.chance.value) for step, one in own if one.chance is not None and one.chance.value is not None]
+    if chances:
+        axes.plot(*zip(*chances, strict=True), color=GREY, linestyle="--", linewidth=1, label="chance")
+
+
+def _draw_popularity(axes: Axes, own: Sequence[tuple[int, Mapping[str, Measure]]]) -> None:
+    """Draw accuracy in head, torso and tail, with intervals."""
+    for index, bucket in enumerate(POPULARITY):
+        if rows := [(step, one[bucket]) for step, one in own if bucket in one]:
+            at, measures = zip(*rows, strict=True)
+            _line(axes, at, measures, index, bucket, [True] * len(at))
+
+
+def _line(
+    axes: Axes, at: Sequence[int], rows: Sequence[Measure], index: int, label: str, filled: Sequence[bool]
+) -> None:
+    """Draw numbers as a line in a colour, with their intervals as a band."""
+    value, low, high = values(rows)
+    colour = COLOURS[index]
+    axes.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
+    axes.plot(at, value, color=colour, linewidth=1.2, marker=MARKERS[index], markersize=4, label=label)
+    empty = [place for place, full in enumerate(filled) if not full]
+    inside: dict[str, Any] = {"marker": MARKERS[index], "markersize": 4, "markerfacecolor": "white"}
+    axes.plot([at[place] for place in empty], value[empty], color=colour, linestyle="none", **inside)
