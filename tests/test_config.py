@@ -529,7 +529,7 @@ def test_several_models_can_be_named_in_short(tmp_path):
         folder.mkdir(parents=True)
     text = " ".join(map(str, [*folders, "http://localhost:8000/v1"]))
     several = check(GOOD | {"model": text}, "mine.yaml", REPOSITORY).models[len(GOOD["models"]) :]
-    assert [one.name for one in several] == ["a-step-1000", "b-step-1000", "step-2000", "localhost-8000"]
+    assert [one.name for one in several] == ["a-step-1000", "b-step-1000", "b-step-2000", "localhost-8000"]
     *_, alone = check(GOOD | {"model": str(spaced)}, "mine.yaml", REPOSITORY).models
     assert (alone.name, alone.path) == ("last-step", str(spaced))
 

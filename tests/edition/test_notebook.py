@@ -4,6 +4,7 @@ import re
 import shutil
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas
 import pytest
@@ -17,7 +18,10 @@ from almanac.edition.archive import freeze
 from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
 
-DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "notebook.md").read_text(encoding="utf-8")
+DOCUMENT, CHECKPOINTS = (
+    (Path(__file__).resolve().parents[2] / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("notebook", "checkpoints")
+)
 
 
 @pytest.fixture
@@ -161,6 +165,30 @@ def test_the_blocks_of_the_document_run_as_printed(root, checkpoint, tmp_path, m
     first, second = (found["by"].query("model == @name") for name in (found["first"], found["second"]))
     knows, misses = set(first.query("known")["fact"]), set(second.query("not known")["fact"])
     assert 0 < len(found["one"]) == len(knows & misses) < len(knows)
+
+
+def test_the_blocks_about_checkpoints_find_when_a_fact_was_learnt_for_good(tmp_path, monkeypatch):
+    models = ["step-9", "step-10", "step-200"]  # in this order, which is not that of their letters
+    answers = {"a": [1, 1, 1], "b": [1, 0, 1], "c": [0, 1, 1], "d": [1, 1, 0], "e": [0, 0, None]}
+    rows = [
+        {"method": "IC-LKE", "model": model, "relation": "r", "subject": subject, "object": "o", "known": bool(hit)}
+        for subject, hits in answers.items()
+        for model, hit in zip(models, hits, strict=True)
+        if hit is not None
+    ]
+    edition = SimpleNamespace(models=models, known=pandas.DataFrame(rows))
+    monkeypatch.setattr(almanac, "read_edition", lambda _: edition)
+    monkeypatch.setattr(pandas.DataFrame, "plot", lambda self, **_: None)
+    monkeypatch.chdir(tmp_path)
+    times = "".join(f"r,{subject},o,{at}\n" for at, subject in enumerate("abcde"))
+    (tmp_path / "times.csv").write_text(f"relation,subject,object,times\n{times}")
+    found = {}
+    for block in re.findall(r"```python\n(.*?)```", CHECKPOINTS, re.DOTALL):
+        exec(block, found)
+    never = "not learnt"
+    assert found["learnt"].tolist() == ["step-9", "step-200", "step-10", never, never]
+    assert found["lost"].tolist() == [False, False, False, True, False]
+    assert found["share"].loc[:, "step-9"].tolist() == [1.0, 0.5], "a alone was never read; of b to e two are known"
 
 
 def test_what_cannot_be_measured_so_is_refused_in_words(checkpoint):

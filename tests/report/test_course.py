@@ -58,7 +58,7 @@ def test_the_chapter_shows_known_chance_and_verdict_by_step_and_their_difference
     rows = [finding(1000, 0.5, 0.2, ABOVE_CHANCE), finding(100, 0.1), finding(300, 0.2)]
     assert chapter(rows[:2], []) is None
     drawing, table = chapter([*rows, finding(400, 0.0, verdict=NO_FORMAT)], []).parts
-    assert table.head == ("method", "100", "300", "400", "1,000")
+    assert table.head == ("method", "step 100", "step 300", "step 400", "step 1,000")
     assert [cell and round(cell.value, 2) for cell in table.rows[0][1:]] == [0.05, 0.15, None, 0.3]
     [axes] = drawing.draw().axes
     lines = {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in axes.lines}

@@ -210,8 +210,9 @@ def _look_up(model: Any, registry: Mapping[str, Any], path: Path, where: str) ->
 def _named_in_short(text: str, registry: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
     """Return the entries of models named in short, with spaces between; of folders named alike, with what holds them.
 
-    Checkpoints of one run stand together in the order of their steps: a shell lists step-10 before step-9. A folder's
-    name may have spaces itself: a text is several models only where one of its words is a model.
+    Where two runs have a step alike, all their checkpoints are named so. Checkpoints of one run stand together in the
+    order of their steps: a shell lists step-10 before step-9. A folder's name may have spaces itself: a text is several
+    models only where one of its words is a model.
     """
 
     def is_model(word: str) -> bool:
@@ -221,11 +222,13 @@ def _named_in_short(text: str, registry: Mapping[str, Any], where: str) -> list[
     words = [text] if is_model(text) or not any(map(is_model, text.split())) else text.split()
     entries = [_one_more(word, registry, where) for word in words]
     times = Counter(entry["name"] for entry in entries)
+    runs = [(checkpoint(entry["name"]) or (entry["name"], 0))[0] for entry in entries]
+    alike = {run for run, entry in zip(runs, entries, strict=True) if times[entry["name"]] > 1}
     named = [
         entry | {"name": as_name(f"{Path(entry['path']).absolute().parent.name}-{entry['name']}")}
-        if times[entry["name"]] > 1 and entry.get("path")
+        if run in alike and entry.get("path")
         else entry
-        for entry in entries
+        for run, entry in zip(runs, entries, strict=True)
     ]
     keys = [checkpoint(entry["name"]) or (entry["name"], 0) for entry in named]
     runs = [run for run, _ in keys]

@@ -102,7 +102,7 @@ def _look_inside(folder: Path) -> None:
         more = f" and {len(inside) - MOST_NAMED} more" if len(inside) > MOST_NAMED else ""
         raise AlmanacError(
             f"model {folder}: holds no weights itself, but {', '.join(inside[-MOST_NAMED:])}{more}; name one of "
-            f"them, as {folder / inside[-1]}"
+            f"them, as {folder / inside[-1]}, or several with spaces between"
         )
     others = [path for path in _found(folder, ("*",)) if not BESIDES.match(path.name)]
     if unread := [path for path in others if path.suffix.lower() in REMEDIES]:

@@ -26,21 +26,23 @@ ASKS = (
     "run. All of them are asked the same questions."
 )
 KNOWN = (
-    "What each method calls known of {dataset} after each step of training ({run}), with 95 % intervals (of these "
-    "relations); each panel has its own scale. Filled: above chance; empty: not, or not tested. Dashed: the method's "
-    "chance for that checkpoint, which may change as much as what is known does: look at the distance between the two. "
-    "Methods that a checkpoint did not answer in the form that was asked for, or of too few facts, are left out there."
+    "What each method calls known after each step of training ({run}, dataset {dataset}), with 95 % intervals (of "
+    "these relations); each panel has its own scale. Filled: above chance; empty: not, or not tested. Dashed: the "
+    "method's chance for that checkpoint, which may change as much as what is known does: look at the distance between "
+    "the two. Methods that a checkpoint did not answer in the form that was asked for, or of too few facts, are left "
+    "out there."
 )
 ABOVE = (
-    "Known minus chance of {dataset} after each step ({run}), with 95 % intervals, by method. Intervals of two steps "
+    "Known minus chance after each step ({run}, dataset {dataset}), with 95 % intervals. Intervals of two steps "
     "are of the same facts and may overlap where the steps differ: Models compared, all methods, tests each step "
     "against the one before."
 )
 BY_POPULARITY = (
-    "Accuracy of {dataset} after each step ({run}) by the popularity of the subject, a mean over relations, with 95 % "
-    "intervals. Head, torso and tail each hold a third of all popularity, so the tail has most subjects. A fact that "
-    "is asked several times counts the first time. Chance is not taken off: what counts is how the lines part."
+    "Accuracy after each step ({run}, dataset {dataset}) by the popularity of the subject, a mean over relations, with "
+    "95 % intervals. Head, torso and tail each hold a third of all popularity, so the tail has most subjects. A fact "
+    "that is asked several times counts the first time. Chance is not taken off: what counts is how the lines part."
 )
+NUMBERS = "The numbers of this figure."
 
 
 def runs(models: Iterable[str]) -> dict[str, list[Step]]:
@@ -92,7 +94,7 @@ def _of_run(
         return
     said, suffix = {"dataset": dataset, "run": f"{run}…"}, f"{dataset}-{run.strip('-_.')}"
     yield Drawing(f"known-{suffix}", KNOWN.format(**said), partial(_figure, known, _draw_known))
-    head = ("method", *(f"{step:,}" for step, _ in steps))
+    head = ("method", *(f"step {step:,}" for step, _ in steps))
     cells: list[Sequence[Cell]] = [
         (label, *(own[name].above if name in own else None for _, name in steps)) for label, own in found.items()
     ]
@@ -111,7 +113,7 @@ def _of_run(
             for label, own in popular.items()
             for bucket in POPULARITY
         ]
-        yield Table(f"buckets-{suffix}", caption, ("method", "popularity", *head[1:]), rows)
+        yield Table(f"buckets-{suffix}", NUMBERS, ("method", "popularity", *head[1:]), rows, folded=True)
 
 
 def _of(own: Mapping[str, Any], steps: Sequence[Step]) -> list[tuple[int, Any]]:
