@@ -6,7 +6,7 @@
 # make validate: does the method recover what was planted, over three worlds; and at every place of a long text of
 # laureates.   make edition: an archive to cite.
 # make benchmark: the scoring engine against other programs; ARGS="--help" says more.
-# make test-servers: log-probabilities of a real vLLM, in an environment of its own (3 GB).
+# make test-servers, make test-llama-cpp: log-probabilities of a real vLLM (3 GB) and llama-cpp-python, in environments of their own.
 # CONFIG=FILE chooses another edition; ARGS="…" goes to Snakemake, e.g. ARGS="--config facts=my_facts".
 PYTHON ?= python3
 CONFIG ?= config/config.yaml
@@ -28,7 +28,7 @@ BIN := .venv/bin
 RUN = exec env PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=workflow $(BIN)/python -m almanac.locked \
 	snakemake --cores all --rerun-incomplete --workflow-profile none --logger almanac
 
-TARGETS := demo own validate edition test test-all test-servers lint benchmark clean help
+TARGETS := demo own validate edition test test-all test-servers test-llama-cpp lint benchmark clean help
 .PHONY: $(TARGETS)
 
 demo: .venv/installed
@@ -57,6 +57,9 @@ test-all: lint
 
 test-servers: .venv/installed .venv-servers/installed
 	ALMANAC_SERVERS="$(CURDIR)/.venv-servers" $(BIN)/python -m pytest -n 0 tests/models/test_api_vllm.py
+
+test-llama-cpp: .venv/installed .venv-llama-cpp/installed
+	ALMANAC_LLAMA_CPP="$(CURDIR)/.venv-llama-cpp" $(BIN)/python -m pytest -n 0 tests/models/test_api_llama_cpp.py
 
 lint: .venv/installed
 	$(BIN)/ruff check
@@ -92,8 +95,14 @@ benchmark: .venv-benchmark/installed
 	tests/servers/install_vllm.sh .venv-servers $(PYTHON)
 	@touch $@
 
+# It is compiled here: a compiler and CMake are needed.
+.venv-llama-cpp/installed: tests/servers/llama_cpp.txt
+	$(PYTHON) -m venv .venv-llama-cpp
+	.venv-llama-cpp/bin/python -m pip install --quiet --disable-pip-version-check -r tests/servers/llama_cpp.txt
+	@touch $@
+
 clean:
-	rm -rf .venv .venv-benchmark .venv-servers .snakemake results
+	rm -rf .venv .venv-benchmark .venv-servers .venv-llama-cpp .snakemake results
 
 .DEFAULT:
 	@: $(error almanac: there is no target $@; there are $(TARGETS))

@@ -22,6 +22,7 @@ import torch
 from almanac.models.registry import CausalModel
 from almanac.models.scoring.reference import log_softmax
 
+TO_GGUF = Path(__file__).parents[1] / "servers" / "to_gguf.py"
 PATIENCE = 240  # Seconds that a server may take to come up.
 OFFLINE = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
 
@@ -33,7 +34,7 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def running(command: Sequence[str], port: int, log: Path, **environment: str) -> Iterator[str]:
+def running(command: Sequence[str], port: int, log: Path, health: str = "/health", **environment: str) -> Iterator[str]:
     """Run a server until the block ends; yield its base URL once it answers."""
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -42,7 +43,7 @@ def running(command: Sequence[str], port: int, log: Path, **environment: str) ->
         )  # fmt: skip
     try:
         deadline = time.monotonic() + PATIENCE
-        while not _healthy(port):
+        while not _healthy(port, health):
             assert process.poll() is None, f"{command[:2]} ended: {log.read_text('utf-8', 'replace')[-2000:]}"
             assert time.monotonic() < deadline, f"{command[:2]} is not up: {log.read_text('utf-8', 'replace')[-2000:]}"
             time.sleep(0.2)
@@ -57,10 +58,10 @@ def running(command: Sequence[str], port: int, log: Path, **environment: str) ->
             process.wait()
 
 
-def _healthy(port: int) -> bool:
+def _healthy(port: int, path: str) -> bool:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
     try:
-        connection.request("GET", "/health")
+        connection.request("GET", path)
         return connection.getresponse().status == 200
     except (OSError, http.client.HTTPException):
         return False
@@ -81,6 +82,15 @@ def vllm_server(binary: Path, folder: Path, log: Path, length: int) -> contextli
     command = [str(binary), "serve", str(folder), "--host", "127.0.0.1", "--port", str(port), "--dtype", "float32"]
     command += ["--enforce-eager", "--max-model-len", str(length), "--served-model-name", folder.name]
     return running(command, port, log, VLLM_CPU_KVCACHE_SPACE="1", VLLM_CPU_OMP_THREADS_BIND="nobind")
+
+
+def llama_cpp_server(python: Path, folder: Path, log: Path, length: int) -> contextlib.AbstractContextManager[str]:
+    """Run llama-cpp-python on a checkpoint, which is first written as GGUF, in float32 on the CPU, its cache too."""
+    port, file = free_port(), folder.with_suffix(".gguf")
+    subprocess.run([str(python), str(TO_GGUF), str(folder), str(file)], check=True)
+    command = [str(python), "-m", "llama_cpp.server", "--model", str(file), "--host", "127.0.0.1", "--port", str(port)]
+    command += ["--model_alias", folder.name, "--n_ctx", str(length), "--type_k", "0", "--type_v", "0"]
+    return running([*command, "--n_threads", "1"], port, log, health="/v1/models")
 
 
 @dataclass

@@ -72,6 +72,16 @@ def test_tokens_as_vllm_shows_them():
     assert token_range(aligned, text, 10, len(text)) == (4, 5)
 
 
+def test_tokens_as_llama_cpp_shows_them():
+    # Echoed by llama-cpp-python 0.3.36 for a Llama-2 tokenizer: without BOS, the first word with a space of its own.
+    tokens, text = [" Ada", " Lovelace", " was", " born"], "Ada Lovelace was born"
+    assert special_tokens(tokens, text) == 0
+    assert token_range(align(tokens, text, 0), text, len("Ada Lovelace was"), len(text)) == (3, 4)
+    assert token_range(align(tokens, text, 0), text, 0, len("Ada")) == (0, 1)
+    assert special_tokens([" ", " Ada"], " Ada") == 0
+    assert special_tokens(["Ada", "  was"], "Ada was") is None
+
+
 def test_a_boundary_among_hidden_characters_is_not_decided():
     tokens, text = ["<s>", "a", "", "", "b"], "a   b"  # Three spaces in two tokens and b's own: which is which?
     aligned = align(tokens, text, 1)

@@ -38,17 +38,22 @@ WORDS = (" London", " Paris in 1815.", " the red clock", " 東京", " naïve", "
 CONTEXT = "Paris is the capital of France, and Rome is the capital of Italy. "
 
 
-@pytest.fixture(scope="module", params=TOKENIZERS)
-def served(request, tmp_path_factory):
-    """A tiny Llama (heads as wide as vLLM's kernels want them), its folder, and its URL."""
-    folder = tmp_path_factory.mktemp("vllm") / request.param
-    words = TOKENIZERS[request.param]()
+def save(folder):
+    """Write a tiny Llama with the tokenizer of the folder's name."""
+    words = TOKENIZERS[folder.name]()
     torch.manual_seed(0)
     heads = {"num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 64}
     network = llama(len(words), hidden_size=128, intermediate_size=128, **heads)
     sharpen(network, by=6.0)
     network.save_pretrained(folder)
     words.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module", params=TOKENIZERS)
+def served(request, tmp_path_factory):
+    """A tiny Llama (heads as wide as vLLM's kernels want them), its folder, and its URL."""
+    folder = save(tmp_path_factory.mktemp("vllm") / request.param)
     with vllm_server(VLLM, folder, folder.parent / "log", LENGTH) as url:
         yield load(ModelSource(str(folder), device="cpu")), folder, url
 

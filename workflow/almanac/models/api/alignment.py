@@ -1,7 +1,8 @@
 """Where a server's tokens stand in a text, found from their texts.
 
 A server says which tokens it read as texts, and these do not simply add up to the text: special tokens come before it,
-metaspace tokens lose their space, a token that holds a part of a character has the text "" or �. The offsets that
+metaspace tokens lose their space (or, as llama.cpp shows them, the first has one that the text has not), a token that
+holds a part of a character has the text "" or �. The offsets that
 servers give count what they show (vLLM's count BOS), so they say no more. Hence every token gets the least and the
 greatest place where it can begin and end; a boundary that falls between the two is not decided but refused.
 """
@@ -49,6 +50,13 @@ def align(tokens: Sequence[str], text: str, special: int) -> Alignment | None:
         Their places, or none where the tokens are not those of the text.
     """
     own = tokens[special:]
+    found = _align(own, text, special)
+    if found is None and own and own[0].startswith(" "):
+        found = _align([own[0][1:], *own[1:]], text, special)
+    return found
+
+
+def _align(own: Sequence[str], text: str, special: int) -> Alignment | None:
     hidden = [not token or "�" in token or token.startswith(PARTIAL) for token in own]
     least = _ends(own, hidden, text)
     mirrored = _ends([token[::-1] for token in reversed(own)], hidden[::-1], text[::-1])

@@ -16,7 +16,7 @@ from almanac import tables
 from almanac.errors import AlmanacError
 from almanac.models import wrappers
 from almanac.models.api.client import SHOWN, CallAnswer, CallError, Calls, Choice, Server
-from almanac.models.api.jobs import Job, jobs_of, values_of
+from almanac.models.api.jobs import Job, echo, jobs_of, values_of
 from almanac.models.api.selftest import PROBES, ServerTested, check_scoring
 from almanac.models.causal import CausalModel
 from almanac.models.digest import tokenizer_digest
@@ -182,9 +182,8 @@ class ApiAnswerer:
 
     async def _score(self, calls: Calls, job: Job) -> Scores:
         prompt = job.prompt if isinstance(job.prompt, str) else list(job.prompt)
-        body = {"max_tokens": 0, "echo": True, "logprobs": 1, "temperature": 0}
-        answer = await calls.complete(model=self._name, prompt=prompt, **body)
-        return values_of(job, answer, self._tested.special if self._tested is not None else 0)
+        assert self._tested is not None  # Nothing is scored before the self-test.
+        return values_of(job, await echo(calls, self._name, prompt, self._tested.new), self._tested.special)
 
     async def _texts(self, calls: Calls, name: str, text: str | Turns, request: Request) -> tuple[str, ...]:
         """Return a request's samples, cut before its stop strings; a greedy one is asked for once."""

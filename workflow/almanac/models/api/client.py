@@ -62,6 +62,7 @@ class CallAnswer(BaseModel):
     """What is read of the answer to a call."""
 
     choices: list[Choice]
+    usage: Any = None
 
 
 class Name(BaseModel):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from almanac.models.api.alignment import align, token_range
-from almanac.models.api.client import CallAnswer, CallError, Logprobs, damage
+from almanac.models.api.client import CallAnswer, CallError, Calls, Logprobs, damage
 from almanac.models.causal import CausalModel
 from almanac.models.scoring.blanks import BLANK, read_blank
 from almanac.models.scoring.boundaries import full_text, tokenise
@@ -14,7 +14,7 @@ from almanac.rows import Request
 
 FLOOR = -9999.0  # Nats; vLLM writes this for everything less likely.
 ROUNDING = 1e-3  # Nats above 0 that a rounded log-probability may have.
-REMEDY = "name the model's tokenizer with api_tokenizer"
+REMEDY = "name the model's tokenizer with api_tokenizer, if the server reads token ids"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,15 @@ class Job:
 
     prompt: str | tuple[int, ...]
     parts: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """The tokens of a prompt, their log-probabilities, and how many special tokens before them are not shown."""
+
+    tokens: list[str]
+    token_logprobs: list[float | None]
+    unshown: int = 0
 
 
 def jobs_of(request: Request, contexts: Mapping[str, str], model: CausalModel | None) -> list[Job]:
@@ -104,18 +113,40 @@ def echoed(answer: CallAnswer) -> Logprobs:
     return logprobs
 
 
-def values_of(job: Job, answer: CallAnswer, special: int) -> list[list[float]]:
+async def echo(calls: Calls, name: str, prompt: str | list[int], new: int) -> Echo:
+    """Have a server echo a prompt.
+
+    Args:
+        calls: to the server.
+        name: the model's.
+        prompt: a text or token ids.
+        new: how many tokens it is to generate: 0, or 1 where it takes 0 for no limit; what it generates is left out.
+
+    Raises:
+        CallError: there is no echo, or the server does not say how much of it was generated.
+    """
+    answer = await calls.complete(model=name, prompt=prompt, max_tokens=new, echo=True, logprobs=1, temperature=0)
+    found = echoed(answer)
+    usage = answer.usage if isinstance(answer.usage, dict) else {}
+    read, generated = usage.get("prompt_tokens"), usage.get("completion_tokens") if new else 0
+    if not isinstance(generated, int) or not 0 <= generated < len(found.tokens):
+        raise CallError(f"of {len(found.tokens)} tokens that came back the server says that it generated {generated}")
+    stop = len(found.tokens) - generated
+    unshown = read - stop if isinstance(read, int) else 0
+    return Echo(found.tokens[:stop], found.token_logprobs[:stop], max(0, unshown))
+
+
+def values_of(job: Job, logprobs: Echo, special: int) -> list[list[float]]:
     """Return the log-probabilities of a job's parts, token by token, in nats.
 
     Args:
         job: what was asked.
-        answer: the server's, with the prompt echoed.
+        logprobs: the server's answer.
         special: how many special tokens the server puts before a text.
 
     Raises:
         CallError: they cannot be told, or one is no log-probability.
     """
-    logprobs = echoed(answer)
     if isinstance(job.prompt, str):
         aligned = align(logprobs.tokens, job.prompt, special)
         if aligned is None:
@@ -130,7 +161,13 @@ def values_of(job: Job, answer: CallAnswer, special: int) -> list[list[float]]:
         if part is None:
             raise CallError(f"a boundary falls between tokens that do not show their characters; {REMEDY}")
         # A text's first token, which nothing stands before, has no log-probability and is left out.
-        start = part[0] + (part[0] == 0 and logprobs.token_logprobs[0] is None)
+        first = part[0] == 0 and logprobs.token_logprobs[0] is None
+        if first and logprobs.unshown:
+            raise CallError(
+                "the text's first token is to be scored, and the server gives it no log-probability although it reads "
+                "a special token before it"
+            )
+        start = part[0] + first
         found.append([_finite(value) for value in logprobs.token_logprobs[start : part[1]]])
     return found
 

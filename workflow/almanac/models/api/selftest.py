@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from almanac.errors import AlmanacError
 from almanac.models.api.alignment import align, special_tokens
-from almanac.models.api.client import CallError, Calls, Logprobs
-from almanac.models.api.jobs import REMEDY, echoed
+from almanac.models.api.client import CallError, Calls
+from almanac.models.api.jobs import REMEDY, Echo, echo, echoed
 from almanac.models.causal import CausalModel
 
 PROBES = (
@@ -33,9 +33,17 @@ LEAST = 2  # So many texts must agree, and half: an echo can read the letters of
 
 @dataclass(frozen=True)
 class ServerTested:
-    """What a self-test found: the special tokens before a text, the largest difference (nats), and all in words."""
+    """What a self-test found.
+
+    Args:
+        special: how many special tokens stand before a text.
+        new: how many tokens are asked for with an echo; see `_new_tokens`.
+        difference: the largest (nats).
+        words: all in words.
+    """
 
     special: int
+    new: int
     difference: float
     words: str
 
@@ -49,13 +57,12 @@ async def check_scoring(calls: Calls, name: str, tokenizer: CausalModel | None) 
     where = f"{calls.server.url}: the self-test of the model {name!r} failed"
     remedy = "if the server cannot score, declare kinds: [generate]"
     try:
-        # With a token to generate, which every server can, so that one that knows no echo says just that.
-        echoed(await calls.complete(model=name, prompt=PROBES[0], max_tokens=1, echo=True, logprobs=1, temperature=0))
-        special = await _special(calls, name, PROBES[0])
+        new = await _new_tokens(calls, name)
+        special = await _special(calls, name, PROBES[0], new)
         if tokenizer is not None:
-            await _check_ids(calls, name, PROBES[0], tokenizer)
-        await _check_places(calls, name)
-        probes = await asyncio.gather(*(_probe(calls, name, text, special) for text in PROBES))
+            await _check_ids(calls, name, PROBES[0], tokenizer, new)
+        await _check_places(calls, name, new)
+        probes = await asyncio.gather(*(_probe(calls, name, text, special, new) for text in PROBES))
     except CallError as error:
         raise AlmanacError(f"{where}: {calls.server.clean(error)}; {remedy}") from None
     said = [pair for pair in probes if pair is not None]
@@ -70,22 +77,46 @@ async def check_scoring(calls: Calls, name: str, tokenizer: CausalModel | None) 
         f"on {len(agree)} of {len(PROBES)} texts the log-probability of a generated token and of its echo differ by at "
         f"most {max(agree):.1e} nats"
     )
-    return ServerTested(special, max(agree), words)
+    return ServerTested(special, new, max(agree), words)
 
 
-async def _special(calls: Calls, name: str, text: str) -> int:
-    tokens = (await _echo(calls, name, text)).tokens
+async def _new_tokens(calls: Calls, name: str) -> int:
+    """Return how many tokens to ask for with an echo: 0, or 1 of a server that takes 0 for no limit or refuses it.
+
+    llama-cpp-python generates then until its context is full; so what it generates first is given as a stop string.
+    """
+    body = {"model": name, "echo": True, "logprobs": 1, "temperature": 0}
+    for text in PROBES:
+        # With a token to generate, which every server can, so that one that knows no echo says just that.
+        one = await calls.complete(**body, prompt=text, max_tokens=1)
+        tokens, following = echoed(one).tokens, one.choices[0].text.removeprefix(text)
+        if following.strip():
+            try:
+                none = await calls.complete(**body, prompt=text, max_tokens=0, stop=[following])
+            except CallError:
+                return 1
+            return int(len(echoed(none).tokens) >= len(tokens))
+    return 0
+
+
+async def _special(calls: Calls, name: str, text: str, new: int) -> int:
+    tokens = (await _echo(calls, name, text, new)).tokens
     special = special_tokens(tokens, text)
+    if special is None and new and text.startswith("".join(tokens)):
+        raise CallError(
+            "the echo lacks the end of the text, so values stand in the wrong places, as llama-cpp-python's do for a "
+            "model that reads no BOS"
+        )
     if special is None:
         raise CallError(f"the tokens {tokens} are not those of the text {text!r}; {REMEDY}")
     return special
 
 
-async def _check_places(calls: Calls, name: str) -> None:
+async def _check_places(calls: Calls, name: str, new: int) -> None:
     """Echo texts with two endings: a value belongs to the token of its place if it changes with that token."""
     differ = 0
     for text in PROBES[:FORKS]:
-        one, two = await asyncio.gather(*(_echo(calls, name, text + ending) for ending in ENDINGS))
+        one, two = await asyncio.gather(*(_echo(calls, name, text + ending, new) for ending in ENDINGS))
         pairs = zip(one.tokens, two.tokens, strict=False)
         fork = next((place for place, (a, b) in enumerate(pairs) if a != b), 0)
         gaps = [abs((a or 0.0) - (b or 0.0)) for a, b in zip(one.token_logprobs, two.token_logprobs, strict=False)]
@@ -96,15 +127,18 @@ async def _check_places(calls: Calls, name: str) -> None:
         raise CallError("two endings of a text have one value: values are in the wrong places")
 
 
-async def _probe(calls: Calls, name: str, text: str, special: int) -> tuple[float, float] | None:
+async def _probe(calls: Calls, name: str, text: str, special: int, new: int) -> tuple[float, float] | None:
     """Return a generated token's log-probability and its echo's, or none where they say nothing."""
-    plain = await _echo(calls, name, text)
+    plain = await _echo(calls, name, text, new)
     answer = await calls.complete(model=name, prompt=text, max_tokens=1, temperature=0, logprobs=1)
-    generated, new = echoed(answer).token_logprobs[-1], answer.choices[0].text
-    if generated is None or not new.strip():
+    following = answer.choices[0].text if answer.choices else ""
+    if not following.strip():  # As where the model ends its text: then some servers give no token.
         return None
-    longer = await _echo(calls, name, text + new)
-    if longer.tokens[:-1] != plain.tokens or align(longer.tokens, text + new, special) is None:
+    generated = echoed(answer).token_logprobs[-1]
+    if generated is None:
+        return None
+    longer = await _echo(calls, name, text + following, new)
+    if longer.tokens[:-1] != plain.tokens or align(longer.tokens, text + following, special) is None:
         return None  # The token does not stand alone in the longer text.
     before, last = longer.token_logprobs[-2:]
     if before is None or last is None or abs(before - generated) <= 2 * TOLERANCE:
@@ -112,10 +146,9 @@ async def _probe(calls: Calls, name: str, text: str, special: int) -> tuple[floa
     return generated, last
 
 
-async def _echo(calls: Calls, name: str, prompt: str | list[int]) -> Logprobs:
+async def _echo(calls: Calls, name: str, prompt: str | list[int], new: int) -> Echo:
     """Return a prompt's log-probabilities: none for the first token, finite numbers up to 0 for the others."""
-    answer = await calls.complete(model=name, prompt=prompt, max_tokens=0, echo=True, logprobs=1, temperature=0)
-    found = echoed(answer)
+    found = await echo(calls, name, prompt, new)
     first, *others = found.token_logprobs
     if first is not None:
         raise CallError(f"the first token has the log-probability {first}, and nothing stands before it")
@@ -124,10 +157,14 @@ async def _echo(calls: Calls, name: str, prompt: str | list[int]) -> Logprobs:
     return found
 
 
-async def _check_ids(calls: Calls, name: str, text: str, tokenizer: CausalModel) -> None:
+async def _check_ids(calls: Calls, name: str, text: str, tokenizer: CausalModel, new: int) -> None:
     """Hold a text sent as token ids against the same text sent as it is."""
     ids, _ = tokenizer.wrap(tokenizer.tokens.ids(text))
-    sent, plain = await _echo(calls, name, list(ids)), await _echo(calls, name, text)
+    plain = await _echo(calls, name, text, new)
+    try:
+        sent = await _echo(calls, name, list(ids), new)
+    except CallError as error:
+        raise CallError(f"it scores texts and not token ids; leave api_tokenizer out ({error})") from None
     pairs = zip(sent.token_logprobs[1:], plain.token_logprobs[1:], strict=False)
     alike = all(a is not None and b is not None and abs(a - b) <= TOLERANCE for a, b in pairs)
     if not len(ids) == len(sent.tokens) == len(plain.tokens) or not alike:
