@@ -165,7 +165,8 @@ def values_of(job: Job, logprobs: Echo, special: int) -> list[list[float]]:
         if first and logprobs.unshown:
             raise CallError(
                 "the text's first token is to be scored, and the server gives it no log-probability although it reads "
-                "a special token before it"
+                "a special token before it",
+                "unsupported",
             )
         start = part[0] + first
         found.append([_finite(value) for value in logprobs.token_logprobs[start : part[1]]])
