@@ -6,7 +6,7 @@
 # make validate: does the method recover what was planted, over three worlds; and at every place of a long text of
 # laureates.   make edition: an archive to cite.
 # make benchmark: the scoring engine against other programs; ARGS="--help" says more.
-# make test-servers, make test-llama-cpp: log-probabilities of a real vLLM (3 GB) and llama-cpp-python, in environments of their own.
+# make test-servers, make test-llama-cpp: log-probabilities of a real vLLM (3 GB) and of llama-cpp-python.
 # CONFIG=FILE chooses another edition; ARGS="…" goes to Snakemake, e.g. ARGS="--config facts=my_facts".
 PYTHON ?= python3
 CONFIG ?= config/config.yaml
