@@ -173,7 +173,7 @@ def ratio(frame: pl.DataFrame, by: Sequence[str], part: str, whole: str, cluster
 def residuals(
     frame: pl.DataFrame, by: Sequence[str], part: str, whole: str, clusters: str
 ) -> tuple[list[str], pl.DataFrame]:
-    """Return what each cluster has above a ratio of sums more than the ratio would give it; arguments as of `ratio`.
+    """Return by how much each cluster's part is more than the ratio of its group makes of its whole; see `ratio`.
 
     Returns:
         The names that the columns of the groups have, and a row a cluster: these, ``cluster``, its ``residual``, how

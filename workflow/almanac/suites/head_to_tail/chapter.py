@@ -1,5 +1,6 @@
 """Head-to-Tail's chapter of the page, in the order of the paper."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -186,13 +187,14 @@ def levels(rates: Rates) -> Table:
 
 def _fell(rates: Rates, way: Way) -> Iterator[str]:
     """Yield of which models accuracy falls from head to tail."""
-    own = {model: row for (model, key, domain), row in rates.falls().items() if (key, domain) == (way, "all")}
-    found: dict[str, list[str]] = {"lower in the tail than in the head": [], "higher in the tail": [], "neither": []}
-    for model, row in own.items():
-        place = 0 if (row.low or 0) > 0 else 1 if (row.high or 0) < 0 else 2
-        list(found.values())[place].append(model)
-    if own:
-        told = "; ".join(f"{what}: {', '.join(models)}" for what, models in found.items() if models)
+    found: dict[str, list[str]] = defaultdict(list)
+    for (model, key, domain), row in rates.falls().items():
+        if (key, domain) == (way, "all"):
+            lower, higher = (row.low or 0.0) > 0, (row.high or 0.0) < 0
+            what = "lower in the tail than in the head" if lower else "higher in the tail" if higher else "neither"
+            found[what].append(model)
+    if found:
+        told = "; ".join(f"{what}: {', '.join(models)}" for what, models in found.items())
         yield f"Accuracy, {said(way)}, by the 95 % interval of its difference: {told}."
 
 
