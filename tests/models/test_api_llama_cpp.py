@@ -5,9 +5,8 @@ import os
 from pathlib import Path
 
 import pytest
-import torch
 from tests.models.servers import llama_cpp_server
-from tests.models.test_api_vllm import CONTEXT, EXACT, options, requests, save, values
+from tests.models.test_api_vllm import CONTEXT, EXACT, generated, options, requests, save, values
 
 from almanac.errors import AlmanacError
 from almanac.models.api import ApiAnswerer
@@ -79,19 +78,5 @@ def test_a_model_that_reads_no_bos_is_refused(tmp_path):
 def test_generation_is_the_model_s_own(served):
     model, url = served
     own = options(url, kinds=("generate",), api_generate_with="completions", api_extra=PLAIN)
-    answerer = ApiAnswerer(own)
-    text = "The capital of France is"
-    ids = torch.tensor([model.wrap(model.tokens.ids(text))[0]])
-    with torch.inference_mode():
-        out = model.network.generate(input_ids=ids, do_sample=False, max_new_tokens=8)[0].tolist()
-    whole = model.tokens.decode(out)[len(model.tokens.decode(ids[0].tolist())) :]
-    sampled = {"max_new_tokens": 8, "samples": 3, "temperature": 1.0}
-    asked = [
-        Request("greedy", "generate", None, text, max_new_tokens=8),
-        Request("one seed", "generate", None, text, **sampled, seed=1),
-        Request("another", "generate", None, text, **sampled, seed=2),
-    ]
-    greedy, one, another = answerer.answer(asked, {})
-    assert greedy.texts[0].startswith(whole.split("�")[0])  # Bytes that are no character are left out.
-    assert len({*one.texts, *another.texts}) > 3
-    assert answerer.answer(asked[1:2], {})[0].texts == one.texts
+    whole, texts, _ = generated(model, ApiAnswerer(own))
+    assert texts[0].startswith(whole.split("�")[0])  # Bytes that are no character are left out.

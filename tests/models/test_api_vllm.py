@@ -122,10 +122,8 @@ def test_values_that_stand_one_place_off_are_refused(served):
         ApiAnswerer(options(between, api_model=folder.name))
 
 
-def test_generation_is_the_model_s_own(served):
-    model, _, url = served
-    own = options(url, kinds=("generate",), api_generate_with="completions")
-    answerer = ApiAnswerer(own)
+def generated(model, answerer, **greedy):
+    """Return what the model itself writes, the answers to a greedy request, and a request of one seed, which holds."""
     text = "The capital of France is"
     ids = torch.tensor([model.wrap(model.tokens.ids(text))[0]])
     with torch.inference_mode():
@@ -133,13 +131,20 @@ def test_generation_is_the_model_s_own(served):
     whole = model.tokens.decode(out)[len(model.tokens.decode(ids[0].tolist())) :]
     sampled = {"max_new_tokens": 8, "samples": 3, "temperature": 1.0}
     asked = [
-        Request("greedy", "generate", None, text, max_new_tokens=8, samples=2),
+        Request("greedy", "generate", None, text, max_new_tokens=8, **greedy),
         Request("one seed", "generate", None, text, **sampled, seed=1),
         Request("another", "generate", None, text, **sampled, seed=2),
     ]
-    greedy, one, another = answerer.answer(asked, {})
-    assert greedy.texts == (whole.rstrip("�"),) * 2  # vLLM holds back a character that is not complete.
+    first, one, another = answerer.answer(asked, {})
     assert len({*one.texts, *another.texts}) > 3
     assert answerer.answer(asked[1:2], {})[0].texts == one.texts
-    together = ApiAnswerer(own.model_copy(update={"api_samples": 3})).answer(asked[1:2], {})[0]
+    return whole, first.texts, asked[1]
+
+
+def test_generation_is_the_model_s_own(served):
+    model, _, url = served
+    own = options(url, kinds=("generate",), api_generate_with="completions")
+    whole, texts, seeded = generated(model, ApiAnswerer(own), samples=2)
+    assert texts == (whole.rstrip("�"),) * 2  # vLLM holds back a character that is not complete.
+    together = ApiAnswerer(own.model_copy(update={"api_samples": 3})).answer([seeded], {})[0]
     assert len(together.texts) == 3
