@@ -115,11 +115,12 @@ def ratio_differences(
         for frame in (one, other)
     )
     (keys, rows), (_, others) = (grouped.residuals(frame, by, part, whole, clusters) for frame in (one, other))
-    both = rows.join(others, on=[*keys, "cluster"], how="full", nulls_equal=True, coalesce=True, maintain_order="left")
+    on = [*keys, "cluster"]
+    both = rows.join(others, on=on, how="full", nulls_equal=True, coalesce=True, maintain_order="left_right")
     first, second = pl.col("residual").fill_null(0.0), pl.col("residual_right").fill_null(0.0)
     length = ((first**2).sum() * (second**2).sum()).sqrt()
     alike = pl.when(length > 0).then((first * second).sum() / length).otherwise(0.0)
-    drawn = both.group_by(keys).agg(alike * grouped.COUNT / (grouped.COUNT + grouped.ADDED))
+    drawn = both.group_by(keys, maintain_order=True).agg(alike * grouped.COUNT / (grouped.COUNT + grouped.ADDED))
     correlations = {row[:size]: row[-1] for row in drawn.rows()}
     return {key: _less(own[key], less[key], correlations[key]) for key in own if key in less}
 
