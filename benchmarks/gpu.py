@@ -38,7 +38,7 @@ EXAMPLES = """examples:
   python -m benchmarks.gpu --device cpu --tiny --dtype float32   # does everything run, where there is no card?"""
 SEVEN = Shape(layers=32, width=4_096, heads=32, vocabulary=32_000, length=4_096, inner=11_008, key_heads=32)
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-BARS = {"times": 10.0, "share": 0.5, "difference": 1e-4}
+BARS = {"times": 10.0, "share": 0.5, "difference": 1e-3}  # in nats; plain passes of such depth are 3e-4 apart
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,11 @@ def grouped(vocabulary: int) -> LlamaForCausalLM:
     return llama(vocabulary, num_key_value_heads=2)
 
 
+def deep(vocabulary: int) -> LlamaForCausalLM:
+    """A Llama so deep that rounding alone moves its scores, as it does those of models of a billion parameters."""
+    return llama(vocabulary, num_hidden_layers=24, hidden_size=128, intermediate_size=256)
+
+
 def gpt2(vocabulary: int) -> GPT2LMHeadModel:
     return GPT2LMHeadModel(GPT2Config(vocab_size=vocabulary, n_embd=32, n_layer=2, n_head=4, n_positions=LENGTH, **IDS))
 
@@ -57,6 +62,7 @@ def modernbert(vocabulary: int) -> ModernBertForMaskedLM:
 CHECKPOINTS = {
     "llama": (grouped, byte_level),
     "llama2": (grouped, metaspace),
+    "deep": (deep, byte_level),
     "gpt2": (gpt2, lambda: byte_level(bos=False)),
     "neox": (neox, unigram),
     "bert": (bert, wordpiece),

@@ -31,8 +31,8 @@ class LocalAnswerer:
 
     Statuses: ``ok``; ``too_long`` (more tokens than the model reads; nothing is truncated); ``unsupported`` (the family
     does not answer the kind); ``failed`` (the request is malformed, or an exception's text). On a sample of each window
-    of requests the log-probabilities are computed plainly too; where a sum differs by more than 1e-4 nats (in lower
-    precision: a quarter of a nat a token) the window falls back to the next slower backend, and stderr says so.
+    of requests the log-probabilities are computed plainly too; where a sum differs by more than rounding explains
+    (`selftest.TOLERANCE`) the window falls back to the next slower backend, and stderr says so.
 
     Args:
         model: the model.

@@ -43,7 +43,7 @@ class LocalModel:
 
     @property
     def exact(self) -> bool:
-        """Whether the weights are float32 (or wider), so that equal computations agree within 1e-4 nats."""
+        """Whether the weights are float32 (or wider), so that equal computations agree closely."""
         return self.network.dtype in (torch.float32, torch.float64)
 
     @functools.cached_property
