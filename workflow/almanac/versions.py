@@ -17,8 +17,8 @@ VERSIONS = {
     "plant": 6,
     "ask": 14,
     "answer": 8,
-    "measure": 38,
-    "report": 51,
+    "measure": 39,
+    "report": 52,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

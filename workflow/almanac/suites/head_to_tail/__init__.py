@@ -8,7 +8,7 @@ buckets     head, torso and tail of subjects, by any measure of popularity
 drawing     equal numbers of questions from each bucket
 asking      from questions to prompts
 variants    the accepted forms of a true answer
-scores      exact match, token F1 and ROUGE-L
+scores      whether a true answer is named, exact match, token F1 and ROUGE-L
 judge       the request to a judge model, and how its verdict is read
 judging     from answers to outcomes
 measures    the numbers of one model

@@ -23,7 +23,7 @@ Way = tuple[Any, ...]  # values of `BY`: how questions are read and asked
 READ_HOW = (
     "Accuracy, hallucination and missing rate are shares of the answers and sum to 1; an answer is missing if the "
     "model says unsure or nothing. An item whose request failed is left out. By rules, an answer is correct if it "
-    f"exactly matches a true one or one of its variants (rules of version {VERSION})."
+    f"names a true one or one of its variants, in whatever words (rules of version {VERSION})."
 )
 
 

@@ -23,8 +23,8 @@ from almanac.suites.head_to_tail.variants import reduced, variants
 from almanac.suites.suite import Judgements
 
 RULES, JUDGE = "rules", "judge"
-WANTED = ("fact_id", "accepted", "role", "index", "status", "reason", "texts")
-NOTHING = Scores(False, 0.0, 0.0)  # what a missing answer scores
+WANTED = ("fact_id", "accepted", "role", "index", "text", "status", "reason", "texts")
+NOTHING = Scores(False, False, 0.0, 0.0)  # what a missing answer scores
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ def read_labels(path: str | None) -> dict[tuple[str, str], bool]:
 def judge(answers: Answers, data: Data, options: HeadToTailOptions) -> Iterator[Judgements]:
     """Judge every answer by rules, and by what the judge said of it.
 
-    By rules an answer is correct if it matches a true one, or a variant of one, exactly; the score is its token F1. By
-    the judge the score is 1 or 0, and 0 too where its reply holds no verdict; a judge that did not reply is an error. A
-    missing answer is missing in both.
+    By rules an answer is correct if it names a true one, or a variant of one; the score is its token F1. By the judge
+    the score is 1 or 0, and 0 too where its reply holds no verdict; a judge that did not reply is an error. A missing
+    answer is missing in both.
 
     Raises:
         AlmanacError: the file of labels cannot be read, or judges an answer twice, in two ways.
@@ -100,8 +100,8 @@ class _Item:
         self.plain = self.varied = NOTHING
         if self.answer is not None and not self.missing:
             golds, kind = tuple(row["accepted"]), row["answer_kind"]
-            self.plain = scores(self.answer, golds)
-            self.varied = scores(reduced(self.answer, kind), variants(golds, kind))
+            self.plain = scores(self.answer, golds, row["text"])
+            self.varied = scores(reduced(self.answer, kind), variants(golds, kind), row["text"])
         self._reply = None if ruled is None or ruled["status"] != "ok" else str(ruled["texts"][0])
         self._ruling = None if self._reply is None else verdict(self._reply)
 
@@ -119,7 +119,7 @@ class _Item:
             elif self.missing:
                 outcome, score = "missing", 0.0
             elif reading == RULES:
-                outcome, score = "correct" if self.varied.exact else "incorrect", self.varied.f1
+                outcome, score = "correct" if self.varied.named else "incorrect", self.varied.f1
             else:
                 outcome, score = "correct" if self._ruling else "incorrect", float(bool(self._ruling))
             yield Outcome(self.item, reading, self.answer, outcome, score, None)
@@ -137,7 +137,7 @@ class _Item:
             unknown=self._told in self._bench.unknown,
             differs=self._differs,
             parsed=None if self._reply is None else self._ruling is not None,
-            disagrees=None if self._ruling is None else self._ruling != self.varied.exact,
+            disagrees=None if self._ruling is None else self._ruling != self.varied.named,
             human=None if self.missing else self._bench.labels.get((self._row["fact_id"], self._told)),
             exposed=dose,
             exposed_bucket=bucket,
@@ -145,7 +145,7 @@ class _Item:
 
     def parted(self) -> Iterator[Disagreement]:
         """Yield a row where rules and judge part, or the judge gave no verdict."""
-        if self._reply is not None and self.answer is not None and self._ruling != self.varied.exact:
+        if self._reply is not None and self.answer is not None and self._ruling != self.varied.named:
             ruled = {True: "correct", False: "incorrect", None: "neither"}[self._ruling]
-            rules = "correct" if self.varied.exact else "incorrect"
+            rules = "correct" if self.varied.named else "incorrect"
             yield Disagreement(self.item, self.answer, tuple(self._row["accepted"]), rules, ruled, self._reply)

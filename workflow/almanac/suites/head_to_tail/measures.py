@@ -17,7 +17,7 @@ from almanac.suites.recovery import recovery
 BY = ("reading", "experiment", "prompt")
 ONCE = {"repeat": None}  # the greedy answer, not those at temperature 1
 RATES = {"accuracy": "hit", "hallucination": "hallucinated", "missing": "missing"}
-SCORES = ("exact", "f1", "rouge_l")
+SCORES = ("named", "exact", "f1", "rouge_l")
 PLAIN = "_plain"  # ends the names of scores without variants
 WRONG = "_wrong"  # and of what by a score is hallucinated
 PARTS = (("level",), ("domain",), ("domain", "level"))

@@ -44,17 +44,19 @@ class BucketCount:
 class Score:
     """How an answer scores by rules, with variants of the true answers and without, and what the judge says.
 
-    All are none where there is no answer at all; the three scores are 0 where the answer is missing. ``unknown``: it is
+    All are none where there is no answer at all; the scores are 0 where the answer is missing. ``unknown``: it is
     missing by the extended list. ``differs``: an answer at temperature 1 is another one than the first of these.
-    ``parsed`` and ``disagrees`` are the judge's: whether it gave a verdict, and another than exact match. ``human`` is
+    ``parsed`` and ``disagrees`` are the judge's: whether it gave a verdict, and another than the rules. ``human`` is
     a person's verdict. ``exposed`` is how often the model was taught facts of the subject, with its bucket.
     """
 
     KEY: ClassVar = ("item",)
     item: int
+    named: bool | None
     exact: bool | None
     f1: float | None
     rouge_l: float | None
+    named_plain: bool | None
     exact_plain: bool | None
     f1_plain: float | None
     rouge_l_plain: float | None
@@ -69,7 +71,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """An answer on which judge and exact match part, or the judge gave no verdict; ``reply`` is what it said."""
+    """An answer on which judge and rules part, or the judge gave no verdict; ``reply`` is what it said."""
 
     KEY: ClassVar = ("item",)
     item: int

@@ -12,7 +12,7 @@ from almanac.suites.head_to_tail.judging import JUDGE
 from almanac.suites.head_to_tail.measures import BY, ONCE, PLAIN, SCORES
 from almanac.suites.judged import Not
 
-NAMES = {"exact": "exact match", "f1": "token F1", "rouge_l": "ROUGE-L"}
+NAMES = {"named": "names one", "exact": "exact match", "f1": "token F1", "rouge_l": "ROUGE-L"}
 
 
 def said(key: Sequence[Any]) -> str:
@@ -58,7 +58,7 @@ def judged(shown: Shown) -> Iterator[Table]:
         rows.append([row.model, said((JUDGE, where["experiment"], where["prompt"])), row.n, row, apart])
     caption = (
         "The judge's replies: how often they contain a verdict (otherwise the answer counts as incorrect), and how "
-        "often it differs from exact match."
+        "often it differs from the rules."
     )
     yield Table("judge", caption, ("model", "asked", "replies", "with a verdict", "against the rules"), rows)
     rows = []

@@ -1,4 +1,8 @@
-"""Scores of an answer by rules: exact match and token F1 as SQuAD computes them, ROUGE-L by `rouge-score`."""
+"""Scores of an answer by rules: exact match and token F1 as SQuAD computes them, ROUGE-L by `rouge-score`.
+
+Models tuned for chats answer in sentences, which match nothing exactly: so it also counts whether an answer names a true
+one, as PopQA does (Mallen et al., When Not to Trust Language Models, 2023).
+"""
 
 import functools
 import html
@@ -15,19 +19,21 @@ TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 
 
 class Scores(NamedTuple):
-    """How an answer scores, the best over the true ones."""
+    """How an answer scores, the best over the true ones; ``named``: whether it names one, in whatever words."""
 
+    named: bool
     exact: bool
     f1: float
     rouge_l: float
 
 
 def said(text: str) -> str:
-    """Return what an answer says: its first line that is not empty, without tags and emphasis characters."""
-    for line in html.unescape(TAG.sub("", text)).splitlines():
-        if stripped := line.strip().strip("*`").strip():
-            return stripped
-    return ""
+    """Return what an answer says: its first line that is not empty, without tags and emphasis characters.
+
+    A line that ends in a colon announces the next one, if there is one.
+    """
+    lines = [one for line in html.unescape(TAG.sub("", text)).splitlines() if (one := line.strip().strip("*`").strip())]
+    return next((one for one in lines if not one.endswith(":")), lines[0] if lines else "")
 
 
 def normalise(text: str) -> str:
@@ -64,14 +70,23 @@ def rouge_l(answer: str, gold: str) -> float:
     return float(_scorer().score(gold, answer)["rougeL"].fmeasure)
 
 
-def scores(answer: str, golds: Sequence[str]) -> Scores:
+def _times(name: str, text: str) -> int:
+    """Return how often a name stands in a text as whole words; both as they are compared."""
+    return f" {text} ".count(f" {name} ") if name else 0
+
+
+def scores(answer: str, golds: Sequence[str], question: str = "") -> Scores:
     """Return the best of each score over the true answers.
+
+    A true answer is named if it is the whole answer, or stands in it as whole words, and that more often than in the
+    question: where the Ford Motor Company is asked about, repeating "Ford" says nothing.
 
     Raises:
         ValueError: there is none.
     """
     if not golds:
         raise ValueError("a question has no true answer")
-    told = normalise(answer)
-    exact = any(told == normalise(gold) for gold in golds)
-    return Scores(exact, max(f1(answer, gold) for gold in golds), max(rouge_l(answer, gold) for gold in golds))
+    told, asked, true = normalise(answer), normalise(question), [normalise(gold) for gold in golds]
+    named = any(_times(gold, told) > _times(gold, asked) for gold in true)
+    best = (max(score(answer, gold) for gold in golds) for score in (f1, rouge_l))
+    return Scores(named or told in true, told in true, *best)
