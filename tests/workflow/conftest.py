@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-LEFT_OUT = shutil.ignore_patterns(".venv*", ".snakemake", "results", ".git", ".*_cache", ".hypothesis", "*.pyc.*")
+LEFT_OUT = shutil.ignore_patterns(
+    ".venv*", ".real-model", ".snakemake", "results", ".git", ".*_cache", ".hypothesis", "*.pyc.*"
+)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,7 +1,7 @@
 """Scores of an answer by rules: exact match and token F1 as SQuAD computes them, ROUGE-L by `rouge-score`.
 
-Models tuned for chats answer in sentences, which match nothing exactly: so it also counts whether an answer names a true
-one, as PopQA does (Mallen et al., When Not to Trust Language Models, 2023).
+Models tuned for chats answer in sentences, which match nothing exactly: so whether an answer names a true one
+counts too, as PopQA does (Mallen et al., When Not to Trust Language Models, 2023).
 """
 
 import functools
