@@ -37,7 +37,7 @@ def test_however_many_models_there_are_a_dataset_takes_one_sentence():
     assert len(found) == len(notes) == 2
     assert scored.startswith("Only scores are above chance") and scored.endswith("asking (m6); 4 more."), scored
     assert found[0] == (
-        "Above chance on world: m1, m2, m3, m4, m5, m6, 33 more, each by its 1 tested method "
+        "Dataset world: m1, m2, m3, m4, m5, m6, 33 more know more than chance, each by its 1 tested method "
         "(−.090 to .290 above chance); m0 by 0 of 1 tested method."
     )
     assert (
@@ -73,7 +73,7 @@ def test_facts_that_most_know_and_fewest_know_are_shown_and_lead_to_their_answer
 def test_what_is_said_of_models_and_facts_stands_before_what_was_not_answered():
     rows = [finding("m", "asking", ABOVE_CHANCE), finding("m", "b", NO_FORMAT), finding("m", "c", UNDEFINED)]
     [first, *more], notes = sentences(rows, ["n has more right."], ["9 are left out."])
-    assert first.startswith("Above chance")
+    assert first.startswith("Dataset ")
     assert more == ["n has more right."]
     assert notes[:2] == ["9 are left out.", "Not tested, since no chance is defined: c."]
     assert sentences([], facts=["9 are left out."]).notes == ["9 are left out."]
@@ -83,7 +83,7 @@ def test_models_that_are_above_chance_by_all_of_their_methods_stand_together_wha
     rows = [finding(model, label, ABOVE_CHANCE) for model, labels in (("m", "abc"), ("n", "ab")) for label in labels]
     rows += [finding("o", label, ABOVE_CHANCE if label == "a" else NOT_ABOVE) for label in "abc"]
     assert sentences(rows).found == [
-        "Above chance on world: m, n, each by all of its 2 to 3 tested methods (.300 above chance); "
+        "Dataset world: m, n know more than chance, each by all of its 2 to 3 tested methods (.300 above chance); "
         "o by 1 of 3 tested methods (.300 above chance)."
     ]
 

@@ -51,8 +51,8 @@ def test_of_facts_that_were_taught_among_others_it_is_said_how_many_and_how_they
 
     some = replace(MINE, doses=[0, 0, 2, 8])
     assert some.taught([known(0, 0.1), known(8, 0.9), known(8, 1.0), known(8, 0.2, "other")]) == (
-        "Of the facts of mine that are asked, the planted models were taught 2, 2 to 8 times each; of those taught "
-        "most often, .900 to 1.000 are known, by model and method."
+        "The planted models were taught 2 of the facts of mine that are asked, 2 to 8 times each; of those taught "
+        "most often .900 to 1.000 are known, by method."
     )
     assert some.taught([]).endswith("2 to 8 times each.")
     assert MINE.taught([]) is None

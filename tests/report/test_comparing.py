@@ -49,8 +49,8 @@ def test_what_is_not_sure_is_said_to_be_not_distinguishable():
 def test_many_pairs_take_one_sentence_and_very_many_no_chapter():
     pairs = [(f"m{one}", f"m{other}") for one in range(MODELS) for other in range(one)]
     rows = [difference(0.2, 1e-9 if at < 5 else 1.0, one=one, other=other) for at, (one, other) in enumerate(pairs)]
-    told = f"Of {len(pairs)} differences between two models by the same method"
-    assert sentences(rows) == [f"{told}, 5 are more than chance, adjusted for all."]
+    told = f"Of {len(pairs)} comparisons of two models by one method"
+    assert sentences(rows) == [f"{told}, 5 differ by more than chance, adjusted for all."]
     two = [*rows, difference(0.2, 1e-9, one="m1", other="m0"), difference(0.2, 1e-9, one="m1", other="m0")]
     assert sentences(two)[0].endswith("; most are between m1 and m0 (3 of 3 methods on facts).")
     assert chapter([*rows, difference(0.2, 1.0, one="one too many")]) is None

@@ -70,9 +70,10 @@ def forests(between: Sequence[Measure], findings: Sequence[Finding]) -> Iterator
             if found is not None:
                 of[row.dataset].append((row, found))
     for dataset, own in of.items():
-        counts = {len(conditions_of(row)[FACT]) for row, _ in own}  # type: ignore[arg-type]
+        counts = [len(conditions_of(row)[FACT]) for row, _ in own]  # type: ignore[arg-type]
+        ends = " to ".join(f"{one:,}" for one in sorted({min(counts), max(counts)}))
         caption = (
-            f"Known by each method, of the {' to '.join(f'{count:,}' for count in sorted({min(counts), max(counts)}))} "
+            f"The share known by each method, of the {ends} "
             f"facts that all of these methods asked of a model (dataset {dataset}), with 95 % intervals (of these "
             f"relations). A method that shares fewer than {FEW} facts with those above it is left out. Filled: above "
             "chance by all facts that the method asked; empty: not distinguishable from chance; faint: too few facts, "

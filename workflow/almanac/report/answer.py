@@ -338,8 +338,9 @@ def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]
         counts = sorted({len(own[name]) for name in names})
         methods = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
         of_them = f"{hit} of {of}" if hit < of else f"all of its {methods}" if counts[-1] > 1 else "its 1"
-        parts.append(f"{listed}{each} by {of_them} tested method{'s' * (counts[-1] != 1)}{span}")
-    return f"Above chance on {dataset}: {_listed(parts, '; ')}."
+        know = "" if parts else f" know{'s' * (len(names) == 1)} more than chance"  # the first of them are above it
+        parts.append(f"{listed}{know}{each} by {of_them} tested method{'s' * (counts[-1] != 1)}{span}")
+    return f"Dataset {dataset}: {_listed(parts, '; ')}."
 
 
 def _methods(rows: Sequence[Finding]) -> str:

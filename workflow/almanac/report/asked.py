@@ -80,12 +80,12 @@ class FactsAsked:
         rows = (row for row in measures if (row.metric, row.dataset) == (BY_DOSE, self.dataset))
         right = [row.value for row in rows if conditions_of(row)["dose"] == max(doses) and row.value is not None]
         most = (
-            f"; of those taught most often, {share(min(right))} to {share(max(right))} are known, by model and method"
+            f"; of those taught most often {share(min(right))} to {share(max(right))} are known, by method"
             if right
             else ""
         )
         return (
-            f"Of the facts of {self.dataset} that are asked, the planted models were taught {len(doses):,}, "
+            f"The planted models were taught {len(doses):,} of the facts of {self.dataset} that are asked, "
             f"{min(doses)} to {max(doses)} times each{most}."
         )
 

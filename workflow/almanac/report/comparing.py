@@ -104,7 +104,7 @@ def sentences(between: Sequence[Measure], controls: Collection[str] = ()) -> lis
     sure = {pair: sum(p <= LEVEL for _, p in found) for pair, found in pairs.items()}
     count = sum(map(len, pairs.values()))
     told = (
-        f"Of {count} differences between two models by the same method, {sum(sure.values())} are more than chance, "
+        f"Of {count} comparisons of two models by one method, {sum(sure.values())} differ by more than chance, "
         "adjusted for all"
     )
     (dataset, one, other), most = max(sure.items(), key=lambda pair: pair[1])
