@@ -154,7 +154,7 @@ def test_the_page_begins_with_what_was_asked_and_nothing_else(tmp_path, page):
     layout = editions.asked(tmp_path, CONFIGURATION | only_real, known)
     editions.finish(layout, answer, [])
     plain = Page(layout.page().read_text("utf-8"))
-    for said in ("planted ones were trained here", "(an invented world)", "A planted model was trained here"):
+    for said in ("Planted models were trained here", "(an invented world)", "A planted model was trained here"):
         assert said in " ".join(page.everything) and said not in " ".join(plain.everything)
     assert [row[0] for row in plain.rows["provenance"]] == ["dataset", REAL]
 

@@ -79,6 +79,7 @@ def render(
         "method": method_label,
         "guessing": lambda row: guessing(row.suite, row.method, row.chance),
         "paper": lambda name: SUITES[name].paper,
+        "heads": row_heads,
         "file_name": lambda path: Path(path).name,  # where it lies is nobody else's concern
     }
     environment.tests |= {
@@ -96,7 +97,7 @@ def render(
         planted=any(one.model.planted for one in config.participants().values()),
         chapters=chapters,
         validation=validation,
-        vectors={name: Markup(_labelled(prefixed(text, name), name)) for name, text in vectors.items()},
+        vectors={name: Markup(prefixed(text, name)) for name, text in vectors.items()},
         data=evidence.data({**items, "numbers": [_carried(row) for row in numbers]}),
         evidence=evidence,
         items_root=items["root"],
@@ -107,9 +108,10 @@ def render(
     )
 
 
-def _labelled(vector: str, name: str) -> str:
-    """Return SVG that is read out as one picture, by the figure's caption."""
-    return vector.replace("<svg", f'<svg role="img" aria-labelledby="{name}-caption"', 1)
+def row_heads(table: Table) -> int:
+    """Return how many columns head a table's rows: those of texts before the first that holds anything else."""
+    others = (at for at in range(len(table.head)) if not all(isinstance(row[at], str) for row in table.rows))
+    return next(others, 1)
 
 
 def tables_of(chapters: Sequence[Page]) -> Iterator[tuple[str, Table]]:

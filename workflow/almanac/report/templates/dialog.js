@@ -43,8 +43,8 @@ function draw() {
   const pages = Math.max(1, Math.ceil(places.length / PAGE));
   open.page = Math.min(Math.max(open.page, 0), pages - 1);
   dialog.querySelector(".place").textContent = `${places.length} of ${open.places.length} items · page ${open.page + 1} of ${pages}`;
-  dialog.querySelector("[data-step='-1']").disabled = open.page === 0;
-  dialog.querySelector("[data-step='1']").disabled = open.page === pages - 1;
+  dialog.querySelector("[data-step='-1']").ariaDisabled = open.page === 0;
+  dialog.querySelector("[data-step='1']").ariaDisabled = open.page === pages - 1;
   const heads = [...shown, "asked"].map((name) => {
     const sort = by === name ? (down ? "descending" : "ascending") : null, title = plain(HEADS[name] ?? name);
     if (name === "asked") return element("th", { scope: "col" }, title);
@@ -52,7 +52,9 @@ function draw() {
     button.onclick = () => { open.down = by === name && !down; open.by = name; draw(); };
     return element("th", { scope: "col", "aria-sort": sort, class: isText(columns[name]) ? null : "n" }, button);
   });
+  const sorting = dialog.querySelector("thead :focus")?.closest("th").cellIndex;
   dialog.querySelector("thead").replaceChildren(element("tr", {}, ...heads));
+  heads[sorting]?.firstChild.focus(); // the head that was pressed is another element now
   const rows = places.slice(open.page * PAGE, (open.page + 1) * PAGE);
   dialog.querySelector("tbody").replaceChildren(
     ...rows.map((at) => element("tr", {}, ...shown.map((name) => itemCell(columns, name, at)), element("td", {}, asked(text, at)))));

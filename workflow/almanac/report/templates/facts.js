@@ -28,17 +28,17 @@ async function answersTo(fact) {
 const factLink = (fact) => element("a", { href: `#fact=${encodeURIComponent(fact.key)}` }, fact.names.join(" — "));
 
 async function search(text) {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean), list = document.getElementById("found");
-  if (!words.length) { list.replaceChildren(); return; }
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean), list = document.getElementById("found"), count = document.getElementById("count");
+  if (!words.length) { list.replaceChildren(); count.textContent = ""; return; }
   const all = await allFacts();
   if (document.getElementById("search").value !== text) return; // typed on since
   const found = [...all.values()].filter(({ names, dataset }) => {
     const all = [...names, dataset].join(" ").toLowerCase();
     return words.every((word) => all.includes(word));
   });
-  const more = found.length > MOST_FOUND ? [element("li", {}, `and ${found.length - MOST_FOUND} more: add words to narrow the search`)] : [];
   const lines = found.slice(0, MOST_FOUND).map((fact) => element("li", {}, factLink(fact), ` (${fact.dataset})`));
-  list.replaceChildren(...(found.length ? lines : [element("li", {}, "No fact has these words.")]), ...more);
+  list.replaceChildren(...lines);
+  count.textContent = found.length ? `${found.length} found${found.length > MOST_FOUND ? `, the first ${MOST_FOUND} are listed: add words to narrow the search` : ""}.` : "No fact has these words.";
 }
 
 // How an item was asked, and its answer read; of what no method counts, by which experiment.
@@ -60,16 +60,16 @@ async function showFact(key) {
   const items = await answersTo(fact);
   const rows = items.map(({ model, label, columns, text, at }) => {
     const [outcome, colour] = outcomeOf(columns, at), score = value(columns.score, at);
-    const texts = [model, value(columns["*method"], at) ?? label, way(columns, at), answered(columns, at)].map((one) => element("td", {}, one));
+    const texts = [model, value(columns["*method"], at) ?? label, way(columns, at), answered(columns, at)].map((one, column) => (column < 2 ? element("th", { scope: "row" }, one) : element("td", {}, one)));
     return element("tr", {}, ...texts, element("td", { class: colour }, outcome), element("td", { class: "n" }, score === null ? "–" : String(Number(Number(score).toPrecision(4)))), element("td", {}, asked(text, at)));
   });
   const counted = items.filter(({ columns, at }) => value(columns["*counted"], at) && value(columns.outcome, at) !== "error");
   const right = counted.filter(({ columns, at }) => value(columns.outcome, at) === "correct").length;
   const taught = fact.dose === null ? "" : ` Taught ${fact.dose} times.`;
   place.replaceChildren(
-    element("h3", {}, fact.names.join(" — ")),
+    element("h3", { tabindex: -1 }, fact.names.join(" — ")),
     element("p", {}, `Dataset ${fact.dataset}. By the methods of the first table the models answered ${counted.length} questions about it, ${right} of them correctly; a method may ask a fact in several wordings. False objects, further readings of an answer and other experiments are listed below and not counted.${taught}`),
-    element("div", { class: "wide", tabindex: 0 }, element("table", {}, element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col" }, head)))), element("tbody", {}, ...rows))));
+    element("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "answers" }, element("table", { "aria-label": "answers" }, element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col" }, head)))), element("tbody", {}, ...rows))));
 }
 
 // Do what needs files next to the page; where one is missing, say so.
@@ -83,7 +83,9 @@ async function follow() {
   if (hash.startsWith("fact=")) {
     await ready;
     await told(() => showFact(decodeURIComponent(hash.slice(5))));
-    document.getElementById("facts").scrollIntoView();
+    const head = document.querySelector("#fact h3") ?? document.getElementById("facts");
+    head.scrollIntoView();
+    head.focus(); // a screen reader goes on from here
     return;
   }
   const target = hash && document.getElementById(hash);

@@ -1,4 +1,4 @@
-// Tables: sorted by their heads, copied as CSV, Markdown or LaTeX.
+// Tables: sorted by their heads, copied as CSV, Markdown or LaTeX, or into the cells of a spreadsheet.
 
 // Order two values: numbers before texts, nothing last whatever the direction.
 function compared(one, other, down) {
@@ -30,6 +30,7 @@ function sort(table, head) {
 const LATEX = { "\\": "\\textbackslash{}", "&": "\\&", "%": "\\%", $: "\\$", "#": "\\#", _: "\\_", "{": "\\{", "}": "\\}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "−": "$-$", "–": "--", "<": "$<$" };
 const latex = (text) => text.replace(/[\\&%$#_{}~^−–<]/g, (one) => LATEX[one]);
 const FORMATS = {
+  cells: (lines) => lines.map((line) => line.join("\t").replaceAll("−", "-")).join("\n"),
   CSV: (lines) => lines.map((line) => line.map((one) => (/[",\n]/.test(one) ? `"${one.replaceAll('"', '""')}"` : one)).join(",")).join("\n"),
   Markdown: ([head, ...rest]) => [head, head.map(() => "---"), ...rest].map((line) => `| ${line.map((one) => one.replaceAll("|", "\\|")).join(" | ")} |`).join("\n"),
   LaTeX: ([head, ...rest]) => {
