@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.report.test_browser import AXE, BROWSER, probed
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted((REPOSITORY / "docs").glob("*.md"))
@@ -32,6 +33,18 @@ def test_the_site_loads_nothing_from_a_network(site):
     for page in site.glob("*.html"):
         loaded = re.findall(r"<(?:script|link|img)[^>]+(?:src|href)=\"(?:https?:)?//[^\"]*\"", page.read_text())
         assert [one for one in loaded if "canonical" not in one] == [], page.name
+
+
+@pytest.mark.skipif(BROWSER is None or not AXE.is_file(), reason="no Chromium or no axe-core here")
+@pytest.mark.parametrize("width", [375, 1280])
+def test_the_site_can_be_read_by_everybody(site, tmp_path, width):
+    for name in ("index", "editions", "tables"):
+        rules = ["color-contrast", "link-in-text-block", "target-size", "image-alt", "heading-order", "label"]
+        found = f"(await axe.run({{ runOnly: {rules} }})).violations"
+        probe = f"return {found}.map((one) => one.nodes[0].html);"
+        text = (site / f"{name}.html").read_text("utf-8")
+        said, _ = probed(site, tmp_path, text, probe, width, f"const ready = true;{AXE.read_text('utf-8')}")
+        assert said == [], name
 
 
 def test_the_sites_pages_are_those_of_its_list():
