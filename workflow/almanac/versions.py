@@ -18,7 +18,7 @@ VERSIONS = {
     "ask": 14,
     "answer": 8,
     "measure": 39,
-    "report": 52,
+    "report": 53,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page
