@@ -16,7 +16,7 @@ VERSIONS = {
     "build": 8,
     "plant": 6,
     "ask": 14,
-    "answer": 8,
+    "answer": 9,
     "measure": 39,
     "report": 53,
     "freeze": 9,

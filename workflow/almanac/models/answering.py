@@ -20,6 +20,7 @@ from almanac.models.scoring.boundaries import TokenSequence
 from almanac.models.scoring.forest import decoding
 from almanac.models.scoring.forest.attention import UnusableError
 from almanac.models.scoring.forest.machines import TreeMachine
+from almanac.models.stopping import NO_ROOM
 from almanac.progress import print_notes
 from almanac.rows import Request, Response
 
@@ -143,8 +144,11 @@ class LocalAnswerer:
         else:
             batch.engine = encdec.ENGINE
             texts = encdec.generate(self.model, prompts)
-        for (request, _), found in zip(asked, texts, strict=True):
-            batch.give(request, "ok", None, texts=tuple(found))
+        for (request, prompt), found in zip(asked, texts, strict=True):
+            if None in found:
+                batch.give(request, "failed", NO_ROOM.format(prompt.new))
+            else:
+                batch.give(request, "ok", None, texts=tuple(found))
 
     def _compare(self, batch: RequestBatch, requests: Sequence[Request]) -> None:
         batch.engine = embedding.ENGINE

@@ -13,6 +13,7 @@ from almanac.models.scoring.backends import Place, Values
 from almanac.models.scoring.boundaries import TokenSequence, full_text, tokenise
 from almanac.models.scoring.samples import Prompt, sample_seed
 from almanac.models.seq2seq import Seq2SeqModel
+from almanac.models.stopping import opens
 from almanac.rows import KINDS, Request, Response
 
 BATCH = 2**20  # Characters of text and choices that are worked on at once.
@@ -117,12 +118,14 @@ class RequestBatch:
         """Tokenise what is to be continued; what cannot be gets its response here."""
         found = []
         for request in requests:
-            ids, _ = self.model.wrap(self.model.tokens.ids(full_text(request, self.contexts)))
+            text, thinking = full_text(request, self.contexts), self.model.framing.thinking
+            ids, _ = self.model.wrap(self.model.tokens.ids(text))
             new, temperature = request.max_new_tokens, request.temperature or 0.0
             samples = 1 if request.samples is None else request.samples
-            length = len(ids) + (new or 0)
+            most = (new or 0) + thinking
+            length = len(ids) + most
             if isinstance(self.model, Seq2SeqModel):  # It writes beside what it reads, behind a start of its own.
-                length = max(len(ids), len(self.model.start) + (new or 0))
+                length = max(len(ids), len(self.model.start) + most)
             if new is None or new < 1 or not temperature >= 0 or samples < 1:
                 self.give(request, "failed", "max_new_tokens and samples must be at least 1 and temperature at least 0")
             elif temperature > 0 and request.seed is None:
@@ -131,7 +134,8 @@ class RequestBatch:
                 self.give(request, "failed", "no token stands before the text to generate; give a text")
             elif not self.too_long(request, length):
                 seeds = tuple(sample_seed(request.seed or 0, index) for index in range(samples))
-                found.append((request, Prompt(ids, new, request.stop or (), temperature, seeds)))
+                prompt = Prompt(ids, most, request.stop or (), temperature, seeds, thinking, opens(text))
+                found.append((request, prompt))
         return found
 
     def read_pairs(self, requests: Sequence[Request]) -> list[tuple[Request, Text, Text]]:

@@ -15,6 +15,7 @@ from typing import Any, cast
 from almanac import tables
 from almanac.errors import AlmanacError
 from almanac.models import wrappers
+from almanac.models.stopping import FINAL, THOUGHT, opens
 from almanac.models.wrappers import DEFAULTS, InstructedParts, Wrapper
 from almanac.rows import Request
 
@@ -22,6 +23,7 @@ BLANK = "[MASK]"
 # Templates that write the date get this one, so that a request is the same text on every day.
 TODAY = datetime.date(2024, 7, 26)
 DATED = re.compile(r"""strftime_now\(\s*(["'])(.*?)\1\s*\)""")
+HARMONY = "<|start|>assistant"  # What gpt-oss is given before it chooses a channel.
 PROBES = ("Say what the system says.", "What does the user ask?")
 Turns = list[dict[str, str]]
 
@@ -80,23 +82,38 @@ class ChatTemplate:
         """Return what is wrong with a probe, or none."""
         try:
             text = self._rendered(turns(*PROBES, merged))
+            self._rendered(turns(*PROBES, merged), thinks=True)
         except Exception as error:  # Templates are programs, and fail in their own ways.
             return f"{type(error).__name__}: {error}".splitlines()[0]
         lost = next((probe for probe in PROBES if probe not in text), None)
         return None if lost is None else f"{lost!r} is lost in {text[:200]!r}"
 
-    def text(self, system: str, user: str) -> str:
-        """Return the text of both turns, up to where the answer begins."""
-        return self._rendered(turns(system, user, self.merges))
+    def text(self, system: str, user: str, thinks: bool = False) -> str:
+        """Return the text of both turns, up to where the answer begins, or the thinking before it."""
+        rendered = self._rendered(turns(system, user, self.merges), thinks)
+        return rendered if thinks else self._closed(rendered)
 
-    def _rendered(self, messages: Turns) -> str:
-        # Without thinking, since an answer begins where the text ends.
+    def _closed(self, text: str) -> str:
+        """Return a text after which an answer comes, also of a template that always has the model think first."""
+        if opens(text):  # As Qwen3's template does where thinking is switched off.
+            return f"{text.rstrip()}\n\n{THOUGHT}\n\n"
+        return text + FINAL if text.endswith(HARMONY) and FINAL in self.source else text
+
+    def without_thinking(self) -> str | None:
+        """Return by what means the model is kept from thinking; none of a template that says nothing of it."""
+        off, on = (self._rendered(turns(*PROBES, self.merges), thinks) for thinks in (False, True))
+        if self._closed(off) != off:
+            return "off: what the chat template opens for it is closed"
+        return None if off == on else "off: the chat template has a switch for it"
+
+    def _rendered(self, messages: Turns, thinks: bool = False) -> str:
         rendered: str = self._tokenizer.apply_chat_template(
             messages,
             chat_template=self.source,
             tokenize=False,
             add_generation_prompt=True,
-            enable_thinking=False,
+            enable_thinking=thinks,  # Qwen3's name of the switch,
+            thinking=thinks,  # and that of Granite and DeepSeek-V3.1.
             date_string=TODAY.strftime("%d %b %Y"),
         )
         return rendered
@@ -109,12 +126,19 @@ class Framing:
         name: the wrapper's name.
         wrapper: the wrapper.
         template: what puts the turns of a chat together; none where the wrapper is a text, or where a server does it.
+        thinking: how many tokens the model may think with before an answer that it generates.
+
+    Attributes:
+        told: what becomes of the model's thinking; none where nothing does.
     """
 
-    def __init__(self, name: str, wrapper: Wrapper, template: ChatTemplate | None = None) -> None:
-        self.name, self.wrapper, self.template = Path(name).name, wrapper, template
+    def __init__(self, name: str, wrapper: Wrapper, template: ChatTemplate | None = None, thinking: int = 0) -> None:
+        self.name, self.wrapper, self.template, self.thinking = Path(name).name, wrapper, template, thinking
+        off = None if template is None else template.without_thinking()
+        self.told = f"at most {thinking} tokens before an answer" if thinking else off
         rendered = None if template is None else [template.source, template.merges]
-        self.digest: str = tables.identity([wrapper.digest, rendered])
+        said = [self.told] if self.told else []
+        self.digest: str = tables.identity([wrapper.digest, rendered, *said])
 
     @property
     def identity(self) -> str:
@@ -151,7 +175,8 @@ class Framing:
         return arranged
 
     def _plain(self, request: Request, contexts: MutableMapping[str, str]) -> Request:
-        before, rest = self._text(self.parts(request, contexts))
+        thinks = self.thinking > 0 and request.kind == "generate"
+        before, rest = self._text(self.parts(request, contexts), thinks)
         context_id = tables.identity(["framed", before]) if before else None
         if context_id is not None:
             contexts[context_id] = before
@@ -165,12 +190,12 @@ class Framing:
             request, context_id=context_id, text=rest, choices=choices, stop=stop, instruction=None, options=None
         )
 
-    def _text(self, parts: InstructedParts) -> tuple[str, str]:
+    def _text(self, parts: InstructedParts, thinks: bool = False) -> tuple[str, str]:
         """Return the text up to the question, and the question with what follows."""
         if not self.wrapper.chat:
             return self.wrapper.whole(parts)
         assert self.template is not None  # `_cannot` has declined what only a server can put together.
-        text = self.template.text(*self.wrapper.turns(parts))
+        text = self.template.text(*self.wrapper.turns(parts), thinks)
         place = text.rfind(parts.input)
         return (text[:place], text[place:]) if place > 0 else ("", text)
 
@@ -193,20 +218,21 @@ class Framing:
         return None
 
 
-def framing_of(name: str | None, tokenizer: Any, where: str) -> Framing:
+def framing_of(name: str | None, tokenizer: Any, where: str, thinking: int = 0) -> Framing:
     """Return how a model is asked what is instructed.
 
     Args:
         name: the wrapper's name; none: the tokenizer's chat template where it has one, and ``plain`` elsewhere.
         tokenizer: a transformers tokenizer.
         where: the model's folder, for messages.
+        thinking: how many tokens the model may think with before an answer that it generates.
 
     Raises:
         AlmanacError: there is no such wrapper, or the chat template that it needs is missing or fails.
     """
     name = name or DEFAULTS[0 if getattr(tokenizer, "chat_template", None) else 1]
     wrapper = wrappers.find(name)
-    return Framing(name, wrapper, ChatTemplate(tokenizer, where) if wrapper.chat else None)
+    return Framing(name, wrapper, ChatTemplate(tokenizer, where) if wrapper.chat else None, thinking)
 
 
 def plain_framing() -> Framing:

@@ -63,6 +63,12 @@ class AnswerOptions(ServerOptions):
         description="how an instruction and a question become a text: a name of resources/prompts/wrappers.yaml, or "
         "FILE.yaml:NAME of your own; none: the chat template where there is one, else plain",
     )
+    thinking_tokens: int = Field(
+        default=0,
+        ge=0,
+        description="new tokens that the model may think with before an answer, besides the answer's own; 0: it is "
+        "asked to answer without thinking, where its chat template can say so",
+    )
     dtype: Literal["float32", "bfloat16", "float16"] = Field(
         default="float32", description="the type of its numbers: bfloat16 and float16 take half the memory of float32"
     )

@@ -63,6 +63,7 @@ class ModelSource:
         revision: the commit that the checkpoint was pulled at, 40 hexadecimal digits.
         wrapper: how instructed requests are arranged: a name (see `wrappers.find`); none: the tokenizer's chat
             template where it has one, else plainly.
+        thinking_tokens: how many new tokens it may think with before an answer.
     """
 
     path: str
@@ -72,6 +73,7 @@ class ModelSource:
     trust_remote_code: bool = False
     revision: str | None = None
     wrapper: str | None = None
+    thinking_tokens: int = 0
 
 
 def load(source: ModelSource) -> Model:
@@ -92,7 +94,7 @@ def load(source: ModelSource) -> Model:
     config = _config(source, folder)
     family = _family(source, folder, config)
     tokens = Tokens(_tokenizer(source, folder))
-    framing = framing_of(source.wrapper, tokens.tokenizer, str(folder))
+    framing = framing_of(source.wrapper, tokens.tokenizer, str(folder), source.thinking_tokens)
     wrapper = PermutationModel if config.model_type == "xlnet" else AUTO[family][0]
     if family == "masked" and tokens.mask_id is None:
         raise AlmanacError(
@@ -108,6 +110,7 @@ def load(source: ModelSource) -> Model:
         # Transformers' classes may build another tokenizer than its file says (Llama's, Qwen's), and that one counts.
         "tokenizer_as_loaded": tables.identity(tokens.plain.to_str()),
         "wrapper": framing.identity,
+        **({"thinking": framing.told} if framing.told else {}),
         "dtype": source.dtype,
         "device": devices.describe(network.device),
         **{package: version(package) for package in ("torch", "transformers")},

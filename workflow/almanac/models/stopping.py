@@ -1,9 +1,42 @@
-"""Where a generated text ends: before the texts that it stops at, whatever generates it."""
+"""What of a generated text is the answer: what follows its thinking, up to the texts that it stops at."""
 
 import re
 from collections.abc import Sequence
 
 BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
+THINK, THOUGHT = "<think>", "</think>"  # DeepSeek-R1's and Qwen3's.
+FINAL = "<|channel|>final<|message|>"  # gpt-oss: what stands in other channels is not the answer.
+THINKING = {THINK: THOUGHT, "<|channel|>": FINAL}
+MARKS = (THINK, THOUGHT, "<|channel|>", "<|message|>")  # Kept in texts, also where they are special tokens.
+NO_ROOM = (
+    "the model thinks before it answers, and its text ends before the answer does ({} new tokens at most); raise "
+    "thinking_tokens, or switch its thinking off (docs/wrappers.md)"
+)
+
+
+def may_end(text: str) -> bool:
+    """Return whether thinking can have ended in a text, which may lack its beginning."""
+    return any(end in text for end in THINKING.values())
+
+
+def opens(text: str) -> bool:
+    """Return whether a text ends in a block of thinking that it has just opened."""
+    return text.rstrip().endswith(THINK)
+
+
+def after_thinking(text: str, opened: bool = False) -> str | None:
+    """Return what a text says after its thinking: all of one that does not think, none where it ends within it.
+
+    Args:
+        text: what was generated, as far as it goes.
+        opened: whether what stands before the text opens its thinking.
+    """
+    begun = text.lstrip()
+    ends = THOUGHT if opened else next((end for mark, end in THINKING.items() if begun.startswith(mark)), None)
+    if ends is None:
+        return text
+    _, found, answer = text.partition(ends)
+    return after_thinking(answer.lstrip()) if found else None
 
 
 def said(text: str, stops: Sequence[str]) -> tuple[str, bool]:

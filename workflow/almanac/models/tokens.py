@@ -8,6 +8,7 @@ from typing import Any
 from tokenizers import Encoding, Tokenizer
 
 from almanac.errors import AlmanacError
+from almanac.models.stopping import MARKS
 
 PROBE = "a"
 
@@ -63,8 +64,10 @@ class Tokens:
         return self.plain.encode(text, add_special_tokens=False).ids
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of ids, special tokens left out."""
-        return str(self.tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False))
+        """Return the text of ids, special tokens left out, but for those that mark a model's thinking."""
+        keep = not self.marks.isdisjoint(ids)
+        ids = [token for token in ids if token in self.marks or token not in self.special_ids] if keep else list(ids)
+        return str(self.tokenizer.decode(ids, skip_special_tokens=not keep, clean_up_tokenization_spaces=False))
 
     def before(self, ids: Sequence[int]) -> tuple[int, ...]:
         """Return the special tokens that belong before ``ids``; none where they stand there already."""
@@ -106,6 +109,12 @@ class Tokens:
         for token, word in enumerate(self.words):
             found.setdefault(word, []).append(token)
         return {word: tuple(ids) for word, ids in found.items()}
+
+    @functools.cached_property
+    def marks(self) -> frozenset[int]:
+        """The special tokens that mark a model's thinking."""
+        added = self.tokenizer.added_tokens_decoder
+        return frozenset(token for token, one in added.items() if one.special and one.content in MARKS)
 
     @functools.cached_property
     def special_ids(self) -> frozenset[int]:

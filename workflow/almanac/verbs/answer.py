@@ -132,6 +132,7 @@ def _answerer(arguments: argparse.Namespace, options: AnswerOptions) -> Answerer
         trust_remote_code=options.trust_remote_code,
         revision=options.revision,
         wrapper=options.wrapper,
+        thinking_tokens=options.thinking_tokens,
     )
     with loading():
         return LocalAnswerer(load(source), arguments.engine)

@@ -1,6 +1,7 @@
 """A model behind an OpenAI-compatible server: it scores by echoed log-probabilities and generates by chat."""
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import math
@@ -24,7 +25,7 @@ from almanac.models.framing import ChatTemplate, Framing, Turns, framing_of, tur
 from almanac.models.options import AnswerOptions
 from almanac.models.scoring.boundaries import full_text
 from almanac.models.scoring.samples import sample_seed
-from almanac.models.stopping import said
+from almanac.models.stopping import NO_ROOM, THOUGHT, after_thinking, opens, said
 from almanac.models.tokens import Tokens
 from almanac.rows import Request, Response
 
@@ -37,6 +38,10 @@ LONG, LONGEST_TOKEN = 2**16, 64
 # What decides what is asked belongs to the identity; how fast it is asked does not.
 IDENTITY = ("api_revision", "api_generate_with", "api_samples", "api_limit_key", "api_extra")
 Scores = list[list[float]]
+
+
+class ThinkingError(CallError):
+    """A text ends within the model's thinking, or before the answer after it does."""
 
 
 class ApiAnswerer:
@@ -76,7 +81,8 @@ class ApiAnswerer:
                 print(f"{url}: {tested.words}", file=sys.stderr)
             if "generate" in self._kinds:
                 try:
-                    await self._texts(calls, name, PROBES[0], Request("", "generate", None, "", max_new_tokens=1))
+                    with contextlib.suppress(ThinkingError):  # One token is no answer.
+                        await self._texts(calls, name, PROBES[0], Request("", "generate", None, "", max_new_tokens=1))
                 except CallError as error:
                     raise AlmanacError(
                         f"{url}: the model {name!r} does not generate: {error}; see api_model, and "
@@ -91,6 +97,8 @@ class ApiAnswerer:
         found = {"model": self.digest, "weights": word, "tokenizer": self._tokenizer_digest or word}
         found |= {"dtype": word, "device": word, "engine": ENGINE, "openai": metadata.version("openai")}
         found |= {"wrapper": self._framing.identity}
+        if self._framing.told and (self._framing.thinking or not self._chats):  # Else the server's template decides.
+            found |= {"thinking": self._framing.told}
         return found | ({"self_test": self._tested.words} if self._tested is not None else {})
 
     def answer(
@@ -194,11 +202,25 @@ class ApiAnswerer:
             wanted, came = body.get("n", 1), len(answer.choices)
             if came != wanted:
                 raise CallError(f"{wanted} samples were asked for in a call and {came} came; set api_samples: 1")
-            texts += [said(_said(choice), request.stop or ())[0] for choice in answer.choices]
+            texts += [self._answered(choice, text, request) for choice in answer.choices]
         if (length := sum(map(len, texts))) > (most := max(LONG, LONGEST_TOKEN * (request.max_new_tokens or 0) * came)):
             raise CallError(f"the answer has {length} characters, and at most {most} are kept; see api_limit_key")
         texts = [self._server.in_text(text) for text in texts]
         return tuple(texts) if request.temperature else tuple(texts) * (request.samples or 1)
+
+    def _answered(self, choice: Choice, prompt: str | Turns, request: Request) -> str:
+        """Return what a choice answers: what follows its thinking, up to where it stops."""
+        text, message, thinking = _said(choice), choice.message, self._framing.thinking
+        opened = not self._chats and isinstance(prompt, str) and opens(prompt)
+        # What a server's own template opens is not seen, but where thinking and answer come together.
+        answer = after_thinking(text, opened or THOUGHT in text)
+        thought = answer != text or bool(message and (message.reasoning or message.reasoning_content))
+        ended, met = said(answer or "", request.stop or ())
+        short = choice.finish_reason == "length"
+        without = answer is None or (not ended.strip() and (thought or (short and message is not None)))
+        if without or (short and not met and (thought or thinking > 0)):
+            raise ThinkingError(NO_ROOM.format((request.max_new_tokens or 0) + thinking))
+        return ended
 
     def _bodies(self, request: Request) -> Iterator[dict[str, Any]]:
         """Yield the settings of each call that a request needs."""
@@ -207,9 +229,11 @@ class ApiAnswerer:
             raise CallError("max_new_tokens and samples must be at least 1 and temperature at least 0")
         if temperature > 0 and request.seed is None:
             raise CallError("sampling at a temperature above 0 needs a seed")
-        body: dict[str, Any] = {self._options.api_limit_key: new, "temperature": temperature}
-        # A server would take a line break before the first word for the end of an answer of one line.
-        if stops := [stop for stop in request.stop or () if stop.strip()]:
+        thinking = self._framing.thinking
+        body: dict[str, Any] = {self._options.api_limit_key: new + thinking, "temperature": temperature}
+        # A server would take a line break before the first word for the end of an answer of one line, and a stop string
+        # in the thinking for the end of all.
+        if not thinking and (stops := [stop for stop in request.stop or () if stop.strip()]):
             body["stop"] = stops[:STOPS]
         step = self._options.api_samples if temperature > 0 else samples
         for first in range(0, samples, step):
@@ -270,7 +294,8 @@ def _framing(options: AnswerOptions, tokenizer: CausalModel | None) -> Framing:
     """
     own = tokenizer.tokens.tokenizer if tokenizer is not None else None
     if options.api_generate_with == "completions":
-        return framing_of(options.wrapper, own, options.api_tokenizer or f"{options.api} (without api_tokenizer)")
+        where = options.api_tokenizer or f"{options.api} (without api_tokenizer)"
+        return framing_of(options.wrapper, own, where, options.thinking_tokens)
     name = options.wrapper or "chat"
     wrapper = wrappers.find(name)
     if not wrapper.chat:
@@ -279,7 +304,8 @@ def _framing(options: AnswerOptions, tokenizer: CausalModel | None) -> Framing:
             "api_generate_with: completions, or name a wrapper of turns, as chat"
         )
     has_template = own is not None and bool(own.chat_template)
-    return Framing(name, wrapper, ChatTemplate(own, str(options.api_tokenizer)) if has_template else None)
+    template = ChatTemplate(own, str(options.api_tokenizer)) if has_template else None
+    return Framing(name, wrapper, template, options.thinking_tokens)
 
 
 def _extra(words: Sequence[str]) -> dict[str, Any]:

@@ -47,6 +47,8 @@ class Message(BaseModel):
 
     content: str | None = None
     refusal: str | None = None
+    reasoning: Any = None  # What the model thought, as vLLM names it now,
+    reasoning_content: Any = None  # and as DeepSeek, SGLang and llama.cpp do.
 
 
 class Choice(BaseModel):

@@ -234,7 +234,7 @@ def _apart(path_of: Tensor, dtype: torch.dtype) -> Tensor:
     return torch.where(seen, 0.0, torch.finfo(dtype).min).to(dtype)[:, None]
 
 
-def generate(model: Seq2SeqModel, prompts: Sequence[Prompt], budget: int | None = None) -> list[list[str]]:
+def generate(model: Seq2SeqModel, prompts: Sequence[Prompt], budget: int | None = None) -> list[list[str | None]]:
     """Write answers, with each prompt's text in the encoder; see `generation.generate`.
 
     All samples of a text share its states. Decoding is by the model's plain distribution: what a checkpoint's
@@ -253,12 +253,12 @@ def generate(model: Seq2SeqModel, prompts: Sequence[Prompt], budget: int | None 
         jobs.setdefault(prompt.ids, []).extend((index, number) for number in range(prompt.distinct))
     heads = list(jobs)
     limit = budget or kept_budget(model.device, model.vocabulary)
-    found: dict[tuple[int, int], str] = {}
+    found: dict[tuple[int, int], str | None] = {}
 
     def work(texts: list[int], states: Tensor) -> None:
         waiting = [(place, *job) for place, text in enumerate(texts) for job in jobs[heads[text]]]
 
-        def write(batch: list[tuple[int, int, int]]) -> list[str]:
+        def write(batch: list[tuple[int, int, int]]) -> list[str | None]:
             samples = [begin(prompts[index], number) for _, index, number in batch]
             return _continue(model, samples, states, [place for place, _, _ in batch])
 
@@ -272,7 +272,7 @@ def generate(model: Seq2SeqModel, prompts: Sequence[Prompt], budget: int | None 
     ]
 
 
-def _continue(model: Seq2SeqModel, samples: list[GrowingText], states: Tensor, texts: list[int]) -> list[str]:
+def _continue(model: Seq2SeqModel, samples: list[GrowingText], states: Tensor, texts: list[int]) -> list[str | None]:
     """Decode samples, dropping rows that have ended.
 
     Args:
@@ -284,7 +284,7 @@ def _continue(model: Seq2SeqModel, samples: list[GrowingText], states: Tensor, t
     alive = [sample for sample in samples if sample.text is None]
     owners = [text for sample, text in zip(samples, texts, strict=True) if sample.text is None]
     if not alive:
-        return [""] * len(samples)
+        return [sample.answer for sample in samples]
     rows = {text: row for row, text in enumerate(dict.fromkeys(owners))}
     start = torch.tensor([model.start] * len(rows), device=model.device)
     output = model.step(states[list(rows)], start, None)
@@ -295,7 +295,7 @@ def _continue(model: Seq2SeqModel, samples: list[GrowingText], states: Tensor, t
         extend(model, alive, logits)
         going = [index for index, sample in enumerate(alive) if sample.text is None]
         if not going:
-            return [sample.text or "" for sample in samples]
+            return [sample.answer for sample in samples]
         if len(going) < len(alive):
             kept = torch.tensor(going, device=model.device)
             alive, states = [alive[index] for index in going], states[kept]

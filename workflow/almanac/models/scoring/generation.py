@@ -22,7 +22,7 @@ ENGINE = "own_cache/1"
 
 def generate(
     model: CausalModel, prompts: Sequence[Prompt], machine: TreeMachine | None = None, budget: int | None = None
-) -> list[list[str]]:
+) -> list[list[str | None]]:
     """Continue prompts.
 
     A text ends before a stop string, at an EOS token, or when it is long enough. At a temperature above 0 each token is
@@ -35,19 +35,20 @@ def generate(
         budget: the most tokens of a batch, those to come included.
 
     Returns:
-        The texts of each prompt, one a seed, without the prompt; greedy texts are equal.
+        The answers to each prompt, one a seed, without the prompt and the model's thinking; greedy ones are equal. None
+        where thinking left too little room for one.
     """
     if machine is not None:
         samples = decoding.generate(machine, prompts, budget)
-        return [prompt.texts([one.text or "" for one in own]) for prompt, own in zip(prompts, samples, strict=True)]
+        return [prompt.texts([one.answer for one in own]) for prompt, own in zip(prompts, samples, strict=True)]
     jobs = [(index, number) for index, prompt in enumerate(prompts) for number in range(prompt.distinct)]
     by_length: dict[int, list[tuple[int, int]]] = {}
     for job in jobs:
         by_length.setdefault(len(prompts[job[0]].ids), []).append(job)
-    texts: dict[tuple[int, int], str] = {}
+    texts: dict[tuple[int, int], str | None] = {}
     for group in by_length.values():
 
-        def work(batch: list[tuple[int, int]]) -> list[str]:
+        def work(batch: list[tuple[int, int]]) -> list[str | None]:
             return _continue(model, [begin(prompts[index], number) for index, number in batch])
 
         limit = budget or kept_budget(model.device, model.vocabulary)
@@ -60,7 +61,7 @@ def generate(
 
 
 @torch.inference_mode()
-def _continue(model: CausalModel, samples: list[GrowingText]) -> list[str]:
+def _continue(model: CausalModel, samples: list[GrowingText]) -> list[str | None]:
     """Decode samples whose prompts have one length, dropping rows that have ended."""
     alive = [sample for sample in samples if sample.text is None]
     cache, logits = _prefill(model, alive) if alive else (None, torch.empty(0))
@@ -79,7 +80,7 @@ def _continue(model: CausalModel, samples: list[GrowingText]) -> list[str]:
         fed = torch.tensor([[sample.ids[-1]] for sample in alive], device=model.device)
         output = model.network(input_ids=fed, past_key_values=cache, use_cache=True)
         cache, logits = output.past_key_values, output.logits[:, -1].float().cpu()
-    return [sample.text or "" for sample in samples]
+    return [sample.answer for sample in samples]
 
 
 def _prefill(model: CausalModel, samples: Sequence[GrowingText]) -> tuple[DynamicCache | None, Tensor]:

@@ -8,7 +8,9 @@ from torch import Tensor
 
 from almanac import tables
 from almanac.models.local import LocalModel
-from almanac.models.stopping import said
+from almanac.models.stopping import after_thinking, may_end, said
+
+TAIL = 8  # Tokens in which thinking ends: those of the mark and a few more.
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,8 @@ class Prompt:
     Attributes:
         ids: the prompt, special tokens included.
         new: the most tokens to add.
+        thinking: how many of them are for thinking alone.
+        opened: whether the prompt ends within thinking.
         stop: texts before which an answer is cut; see `stopping.said`.
         temperature: 0 for greedy decoding.
         seeds: one a sample.
@@ -28,25 +32,41 @@ class Prompt:
     stop: tuple[str, ...]
     temperature: float
     seeds: tuple[int, ...]
+    thinking: int = 0
+    opened: bool = False
 
     @property
     def distinct(self) -> int:
         """The number of samples that may differ: greedy ones do not."""
         return len(self.seeds) if self.temperature > 0 else min(1, len(self.seeds))
 
-    def texts(self, found: Sequence[str]) -> list[str]:
+    def texts(self, found: Sequence[str | None]) -> list[str | None]:
         """Return one text a seed, of those that may differ."""
         return [found[number if self.temperature > 0 else 0] for number in range(len(self.seeds))]
 
 
 @dataclass(slots=True)
 class GrowingText:
-    """One text in the making; its text stands once it has ended."""
+    """One text in the making; its text, that of its answer, stands once it has ended.
+
+    Attributes:
+        thinks: whether it has not yet come to its answer.
+        thought: how many of its tokens come before its answer, where it thinks.
+        cut: whether its thinking left too little room for an answer.
+    """
 
     prompt: Prompt
     draws: torch.Generator | None
     ids: list[int] = field(default_factory=list)
     text: str | None = None
+    thinks: bool = False
+    thought: int = 0
+    cut: bool = False
+
+    @property
+    def answer(self) -> str | None:
+        """The text; none where thinking left too little room for it."""
+        return None if self.cut else self.text or ""
 
 
 def sample_seed(seed: int, index: int) -> int:
@@ -60,7 +80,7 @@ def begin(prompt: Prompt, number: int) -> GrowingText:
     if prompt.temperature > 0:
         # On the CPU, so that every device draws the same numbers.
         draws = torch.Generator().manual_seed(prompt.seeds[number])
-    return GrowingText(prompt, draws, text="" if prompt.new < 1 else None)
+    return GrowingText(prompt, draws, text="" if prompt.new < 1 else None, thinks=prompt.opened)
 
 
 def extend(model: LocalModel, samples: Sequence[GrowingText], logits: Tensor) -> None:
@@ -86,17 +106,26 @@ def extend(model: LocalModel, samples: Sequence[GrowingText], logits: Tensor) ->
 
 def _add(model: LocalModel, sample: GrowingText, token: int) -> None:
     """Add a token to a sample, and its text once it has ended."""
-    ended = token in model.end_ids
+    prompt, ended, decode = sample.prompt, token in model.end_ids, model.tokens.decode
     if not ended:
         sample.ids.append(token)
-    elif not sample.ids:
-        sample.text = ""
+    count, least = len(sample.ids), prompt.new - prompt.thinking
+    full = ended or count >= prompt.new
+    if sample.thinks and not full and not may_end(decode(sample.ids[-TAIL:])):
         return
-    ended = ended or len(sample.ids) >= sample.prompt.new
-    if ended or sample.prompt.stop:
-        text, met = said(model.tokens.decode(sample.ids), sample.prompt.stop)
-        if ended or met:
-            sample.text = text
+    whole = full or count - sample.thought >= least
+    if not (whole or sample.thinks or sample.thought or prompt.stop or count <= TAIL):
+        return
+    answer = after_thinking(decode(sample.ids), prompt.opened)
+    if sample.thinks or answer is None or (sample.thought and not answer):
+        sample.thinks, sample.thought, whole = answer is None, count, full
+    if answer is None:
+        sample.text, sample.cut = ("", True) if full else (None, False)
+        return
+    text, met = said(answer, prompt.stop)
+    if whole or met:
+        sample.text = text
+        sample.cut = sample.thought > 0 and not (ended or met) and count - sample.thought < least
 
 
 def draw(logits: Tensor, temperature: float, draws: torch.Generator) -> int:
