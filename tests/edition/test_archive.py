@@ -166,6 +166,13 @@ def test_every_part_of_the_page_counts_the_parameters_of_the_weights_also_where_
     assert main(["verify", "edition", str(tmp_path / "own.zip")]) == 0
 
 
+def test_the_page_says_which_models_are_let_think(own):
+    first, *others = own.config.models
+    config = own.config.model_copy(update={"models": (first.model_copy(update={"thinking_tokens": 2048}), *others)})
+    told = [row["origin"].partition("; ")[2] for row in making.model_rows(Layout(own.root, config))]
+    assert told == ["let think with at most 2,048 tokens", ""]
+
+
 def test_items_in_files_next_to_the_page_travel_and_are_held_against_the_tables(own, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(making, "MOST", 0)
     making.report_page(own)

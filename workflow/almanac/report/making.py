@@ -92,11 +92,9 @@ def write_csv(path: Path, row_type: type, rows: Sequence[Any]) -> None:
 def model_rows(layout: Layout) -> Iterator[Mapping[str, Any]]:
     """Yield who was asked: name, origin, size, and the digest and engine that their responses carry."""
     digests: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    thinking: dict[str, str] = {}
     for asking in layout.config.asked():
         for one in map(layout.files, layout.steps(asking)):
             for path in one.responses:
-                thinking[one.answerer] = tables.read_metadata(path).get("almanac.thinking", "")
                 for frame in frames(path, Response, ["model_digest", "engine", "status"]):
                     made = frame.filter(pl.col("status") == "ok").unique(maintain_order=True)
                     digests[one.answerer] |= {(digest, engine) for digest, engine, _ in made.iter_rows()}
@@ -110,8 +108,8 @@ def model_rows(layout: Layout) -> Iterator[Mapping[str, Any]]:
             origin = f"directory {Path(model.path).name}"  # its name alone: where it lies is nobody else's concern
         if model.api is not None:
             origin = f"{model.api_model or 'the model'} at {model.api}"
-        if told := thinking.get(participant.name):
-            origin += f"; thinking {told}"
+        if model.thinking_tokens:
+            origin += f"; let think with at most {model.thinking_tokens:,} tokens"
         own = sorted(digests[participant.name])
         parameters = layout.parameters(participant.name)
         yield {
