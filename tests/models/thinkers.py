@@ -12,6 +12,9 @@ from tests.models.tiny_tokenizers import byte_level
 from tokenizers import AddedToken
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from almanac.models.api.selftest import PROBES
+from almanac.models.framing import turns
+
 BODY = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
 BARE = BODY + "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 # As the templates of Qwen3, DeepSeek-R1 and Granite 3.2 open the answer's turn, and as gpt-oss writes its turns.
@@ -29,7 +32,7 @@ HARMONY = (
 )
 CLOSED, FINAL = "<think>\n\n</think>\n\n", "<|channel|>final<|message|>"
 THOUGHT, ANSWER = "Let me see.\nThe capital is Rome.", "Italy"
-QUESTION = [{"role": "user", "content": "Where is Rome?"}]
+QUESTION = "Where is Rome?"
 TURNS = ("<|im_start|>", "<|im_end|>", "<|start|>", "<|end|>", "<|message|>", "<|channel|>")
 
 
@@ -44,9 +47,9 @@ def tokenizer(template: str, special: bool = False) -> Any:
 
 def texts(words: Any) -> Sequence[tuple[str, str]]:
     """Return what the model reads and what it then writes."""
-    chat, harmony = (
-        words.apply_chat_template(QUESTION, chat_template=one, tokenize=False, add_generation_prompt=True)
-        for one in (BARE, HARMONY)
+    chat, harmony, probe = (
+        words.apply_chat_template(turns("", text), chat_template=one, tokenize=False, add_generation_prompt=True)
+        for one, text in ((BARE, QUESTION), (HARMONY, QUESTION), (BARE, PROBES[0]))
     )
     return (
         (chat, f"<think>\n{THOUGHT}\n</think>\n\n{ANSWER}</s>"),
@@ -56,6 +59,7 @@ def texts(words: Any) -> Sequence[tuple[str, str]]:
             f"<|channel|>analysis<|message|>{THOUGHT}<|end|><|start|>assistant{FINAL}{ANSWER}</s>",
         ),
         (harmony + FINAL, f"{ANSWER}</s>"),
+        (probe, f"<think>\n{THOUGHT}\n</think>\n\n{ANSWER}</s>"),
     )
 
 

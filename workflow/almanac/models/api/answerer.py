@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import json
 import math
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import metadata
@@ -33,6 +34,8 @@ ENGINE = "api/1"
 KINDS = ("choices", "spans", "generate", "fill")  # a server tells no hidden states
 STOPS = 4  # So many stop strings are sent, the most that some servers take; texts are cut here before all of them.
 SEEDS = 2**31  # What every server takes.
+PROBED = 512  # New tokens within which most models that think answer a probe.
+CHANNELS = re.compile(r"\s*analysis.*assistantfinal", re.DOTALL)  # gpt-oss, its special tokens left out.
 # Characters of an answer's texts that are kept, and of a token: a window of the longest has less than Arrow's 2 GiB.
 LONG, LONGEST_TOKEN = 2**16, 64
 # What decides what is asked belongs to the identity; how fast it is asked does not.
@@ -88,7 +91,28 @@ class ApiAnswerer:
                         f"{url}: the model {name!r} does not generate: {error}; see api_model, and "
                         "api_generate_with: completions where the model has no chat template"
                     ) from None
+                await self._check_thinking(calls, name)
         return name, tested
+
+    async def _check_thinking(self, calls: Calls, name: str) -> None:
+        """Refuse a server whose chats show no difference between what a model thinks, cut off, and what it answers."""
+        if not self._chats:
+            return
+        [body] = self._bodies(Request("", "generate", None, "", max_new_tokens=PROBED))
+        try:
+            texts = [_said(one) for one in (await self._generate(calls, name, PROBES[0], body)).choices]
+        except CallError:  # As of a model that does not read so many tokens.
+            return
+        if any(map(CHANNELS.match, texts)):
+            raise AlmanacError(
+                f"{self._server.url}: it leaves out the marks between what the model thinks and what it answers; serve "
+                "it with one that separates them (docs/api.md)"
+            )
+        if not self._framing.thinking and any(THOUGHT in one and after_thinking(one) == one for one in texts):
+            raise AlmanacError(
+                f"{self._server.url}: the model {name!r} thinks before it answers, and nothing shows where that is cut "
+                "off, since the server's template opens it; set thinking_tokens, or switch thinking off (docs/api.md)"
+            )
 
     def record(self) -> dict[str, str]:
         """Return what response files say of the model: the server's word where nothing better is known."""
@@ -218,7 +242,8 @@ class ApiAnswerer:
         ended, met = said(answer or "", request.stop or ())
         short = choice.finish_reason == "length"
         without = answer is None or (not ended.strip() and (thought or (short and message is not None)))
-        if without or (short and not met and (thought or thinking > 0)):
+        # Where a model that is let think shows no thinking, what the limit ended may be all thinking.
+        if without or (short and (not met if thought else thinking > 0)):
             raise ThinkingError(NO_ROOM.format((request.max_new_tokens or 0) + thinking))
         return ended
 
