@@ -19,6 +19,7 @@ FROZEN = [Template("P36/0", "P36", "What is the capital of [X]?", "question", "w
         ('1. "What is [X]?"', "What is [X]?"),
         ("- [X]  lies in [Y].", "[X] lies in [Y]."),
         ('"[X]" is a "[Y]".', '"[X]" is a "[Y]".'),
+        ("Here is a question:\n\nWhat is [X]?", "What is [X]?"),
         ("\n\n", ""),
         ("", ""),
         ("1912 was when [X] met [Y].", "1912 was when [X] met [Y]."),

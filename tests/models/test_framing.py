@@ -233,6 +233,18 @@ def test_another_wrapper_is_another_model_and_nothing_is_reused(checkpoint, tmp_
     assert "1 responses were copied" in capsys.readouterr().err
 
 
+def test_a_line_break_ends_no_answer_of_a_chat():
+    """Models tuned for chats often begin by a line that says what follows."""
+    asked = instructed(1, stop=("\n", "###"))
+    framing = framing_of("chat", templated(CHATML), "x")
+    [chat] = framing.arrange([asked], {}).requests
+    [text] = framing_of("plain", None, "x").arrange([asked], {}).requests
+    assert (chat.stop, text.stop) == (("###",), ("\n", "###"))
+    assert framing.arrange([instructed(1, stop=("\n",))], {}).requests[0].stop is None
+    said = "The answer is:\n\nItaly"
+    seen_by(None, {"message": {"content": said}}, (said,), stop=("\n",))
+
+
 def test_another_chat_template_is_another_model():
     digests = [framing_of("chat", templated(template), "x").digest for template in (CHATML, LLAMA, GEMMA)]
     assert len({*digests, framing_of("plain", None, "x").digest}) == 4
@@ -241,8 +253,8 @@ def test_another_chat_template_is_another_model():
 # Servers.
 
 
-def seen_by(name, answer, **more):
-    """Return what a server was sent for an instructed request."""
+def seen_by(name, answer, texts=("Italy",), stop=None, **more):
+    """Return what a server was sent for an instructed request, whose texts are those given."""
     calls = []
 
     def listen(call):
@@ -253,9 +265,9 @@ def seen_by(name, answer, **more):
 
     with Wire(listen).running() as url:
         server = ApiAnswerer(AnswerOptions(api=url, kinds=("generate",), wrapper=name, **more))
-        request = dataclasses.replace(instructed(1, options=("Italy", "Peru")), context_id="p")
+        request = dataclasses.replace(instructed(1, options=("Italy", "Peru"), stop=stop), context_id="p")
         [response] = server.answer([request], PASSAGE)
-    assert (response.status, response.texts) == ("ok", ("Italy",))
+    assert (response.status, response.texts) == ("ok", texts)
     return calls[-1], server.record()["wrapper"]
 
 

@@ -75,7 +75,7 @@ def test_every_row_is_produced_as_the_map_says(made):
 @pytest.mark.whole
 def test_the_chapters_of_the_map_are_the_pages(made):
     name, layout = made
-    headings = re.findall(r"<h2>(.*?)</h2>", (layout.root / "report.html").read_text("utf-8"))
+    headings = re.findall(r"<h[23]>(.*?)</h[23]>", (layout.root / "report.html").read_text("utf-8"))
     for row in rows(name):
         for chapter in filter("–".__ne__, row.chapter.split("; ")):
             begin = re.split(r": DATASET|: [a-z_]+, ", chapter)[0]

@@ -34,4 +34,4 @@ def test_a_source_is_tried_as_printed(fresh):
         assert ran.returncode == 0, ran.stdout + ran.stderr
     assert (root / "results" / "trial" / "dataset" / "facts.parquet").is_file()
     page = (root / "results" / "mine" / "report.html").read_text(encoding="utf-8")
-    assert "<h2>IC-LKE: mine</h2>" in page and "<h2>KaRR: mine</h2>" in page
+    assert "<h3>IC-LKE: mine</h3>" in page and "<h3>KaRR: mine</h3>" in page

@@ -36,7 +36,7 @@ def test_the_small_edition_and_its_commands_run_as_printed(project):
         ran = shell(block, project, PYTHONPATH=str(project / "workflow"))
         assert ran.returncode == 0, ran.stdout + ran.stderr
     page = project / "results" / "toy" / "report.html"
-    assert "<h2>Toy: invented</h2>" in page.read_text()
+    assert "<h3>Toy: invented</h3>" in page.read_text()
     assert (project / "asked" / "items.parquet").is_file()
     page.unlink()
     removed = "".join(f"rm -r {place}\n" for place in REMOVED)

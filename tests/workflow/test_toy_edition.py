@@ -122,7 +122,7 @@ def test_popularity_reaches_a_suite(project):
 def test_every_number_of_the_chapter_opens_the_items_that_it_counts(project):
     page = (project.results / "report.html").read_text()
     chapter = page.partition('<section id="toy-invented">')[2].partition("</section>")[0]
-    assert "<h2>Toy: invented</h2>" in chapter and "<svg" in chapter
+    assert "<h3>Toy: invented</h3>" in chapter and "<svg" in chapter
     buttons = [button for button, _ in Page(page).buttons["toy-invented"]]
     measures = {(row.metric, row.where): row for row in read(project, "measures/base/toy/invented.parquet", Measure)}
     assert len(buttons) == 2 * 2 * 2  # readings, orders; all, and by popularity, of which nothing is known here

@@ -130,7 +130,7 @@ def test_an_edition_of_several_sources_has_a_chapter_of_them_together(layout):
     found = {row.model: row for row in rows if row.metric == "accuracy" and conditions_of(row) == FEW}
     assert {name: row.n for name, row in found.items()} == dict.fromkeys("ab", 6 + 6)
     page = layout.page().read_text("utf-8")
-    assert "<h2>Head-to-Tail: all sources</h2>" in page and "All questions of one, two together" in page
+    assert "<h3>Head-to-Tail: all sources</h3>" in page and "All questions of one, two together" in page
     table = layout.shown("tables") / "head_to_tail-rates.csv"
     with table.open(encoding="utf-8") as stream:
         printed = {(row["model"], row["asked"]): row for row in csv.DictReader(stream)}

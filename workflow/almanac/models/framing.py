@@ -154,6 +154,14 @@ class Framing:
         """Return an instructed request as the messages of a chat."""
         return turns(*self.wrapper.turns(self.parts(request, contexts)))
 
+    def stopped(self, request: Request) -> Request:
+        """Return an instructed request with the texts before which its answer ends.
+
+        In a chat the end of its turn ends it, and line breaks do not: many begin by a line that says what follows.
+        """
+        stop = [one for one in request.stop or () if one.strip() or not self.wrapper.chat]
+        return replace(request, stop=(*stop, *self.wrapper.stop) or None)
+
     def arrange(self, requests: Sequence[Request], contexts: Mapping[str, str]) -> Arranged:
         """Arrange requests as plain text.
 
@@ -183,12 +191,8 @@ class Framing:
         choices = request.choices
         if choices is not None and request.kind == "choices":
             choices = tuple(self.wrapper.answer + choice.lstrip(" ") for choice in choices)
-        stop = request.stop
-        if request.kind == "generate" and self.wrapper.stop:
-            stop = (*(stop or ()), *self.wrapper.stop)
-        return replace(
-            request, context_id=context_id, text=rest, choices=choices, stop=stop, instruction=None, options=None
-        )
+        plain = self.stopped(request) if request.kind == "generate" else request
+        return replace(plain, context_id=context_id, text=rest, choices=choices, instruction=None, options=None)
 
     def _text(self, parts: InstructedParts, thinks: bool = False) -> tuple[str, str]:
         """Return the text up to the question, and the question with what follows."""

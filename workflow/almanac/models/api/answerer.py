@@ -173,7 +173,7 @@ class ApiAnswerer:
                 raise CallError(f"the server is declared to answer {', '.join(self._kinds)}", "unsupported")
             if request.kind == "generate" and request.instruction is not None and self._chats:
                 messages = self._framing.messages(request, contexts)
-                given = {"texts": await self._texts(calls, self._name, messages, request)}
+                given = {"texts": await self._texts(calls, self._name, messages, self._framing.stopped(request))}
             else:
                 request, contexts = self._arranged(request, contexts)
                 if request.kind == "generate":
@@ -239,7 +239,7 @@ class ApiAnswerer:
         # What a server's own template opens is not seen, but where thinking and answer come together.
         answer = after_thinking(text, opened or THOUGHT in text)
         thought = answer != text or bool(message and (message.reasoning or message.reasoning_content))
-        ended, met = said(answer or "", request.stop or ())
+        ended, met = said((answer or "").lstrip() if thought else answer or "", request.stop or ())
         short = choice.finish_reason == "length"
         without = answer is None or (not ended.strip() and (thought or (short and message is not None)))
         # Where a model that is let think shows no thinking, what the limit ended may be all thinking.

@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from almanac.dataset.templates import first_line
+
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 PUNCTUATION = str.maketrans("", "", string.punctuation)
 WORD = re.compile(r"[^\W_]+")
@@ -28,12 +30,8 @@ class Scores(NamedTuple):
 
 
 def said(text: str) -> str:
-    """Return what an answer says: its first line that is not empty, without tags and emphasis characters.
-
-    A line that ends in a colon announces the next one, if there is one.
-    """
-    lines = [one for line in html.unescape(TAG.sub("", text)).splitlines() if (one := line.strip().strip("*`").strip())]
-    return next((one for one in lines if not one.endswith(":")), lines[0] if lines else "")
+    """Return what an answer says: its first line (see `first_line`), without tags and emphasis characters."""
+    return first_line(line.strip().strip("*`") for line in html.unescape(TAG.sub("", text)).splitlines())
 
 
 def normalise(text: str) -> str:
