@@ -192,6 +192,7 @@ def test_a_bad_line_is_named_by_its_number(tmp_path, line):
         ('{"entity_id":"Q1","label":"a","aliases":[],"alias":"b"}', "'alias' is unknown; a line has entity_id, label,"),
         ('{"entity_id":"Q1","Label":"a"}', "it lacks label, aliases; 'Label' is unknown; a line has entity_id, label,"),
         ('["Q1"]', '["Q1"] is no JSON object; write one a line'),
+        ('{"entity_id":"Q1","label":"a","aliases":[],"label":"b"}', "the key 'label' is given twice"),
         ('{"entity_id"', "Expecting ':' delimiter at character 13; write one JSON object a line"),
     ],
 )
@@ -201,6 +202,13 @@ def test_the_fields_that_a_line_lacks_or_that_are_unknown_are_named_with_those_t
     with pytest.raises(AlmanacError, match=r"entities\.jsonl: line 1 is no row of Entity: ") as found:
         tables.read_jsonl(path, Entity)
     assert said in str(found.value)
+
+
+def test_what_editors_on_windows_add_to_lines_is_no_part_of_them(tmp_path):
+    (tmp_path / "doses.jsonl").write_bytes(
+        '\ufeff{"dose":1,"fact_id":"e"}\r\n\r\n{"dose":2,"fact_id":"f"}\r\n'.encode()
+    )
+    assert tables.read_jsonl(tmp_path / "doses.jsonl", Exposure) == [Exposure("e", 1), Exposure("f", 2)]
 
 
 @pytest.mark.parametrize(

@@ -438,6 +438,11 @@ BROKEN = {
         b'{"relation_id":"P"}\n{"relation_id"\n',
         "facts.jsonl: line 2 is no JSON that can be read",
     ),
+    "a key twice": (
+        "facts_jsonl",
+        b'{"relation_id":"P","subject_id":"Q1","object_id":"Q2"}\n{"relation_id":"P","subject_id":"Q1","subject_id":"Q2"}\n',
+        "facts.jsonl: line 2 is no JSON that can be read (the key 'subject_id' is given twice)",
+    ),
     "a line that is no object": ("facts_jsonl", b'\n["P","Q1","Q2"]\n', 'facts.jsonl: line 2 is \'["P","Q1","Q2"]\''),
     "an open quote": ("entities", b'entity_id,label\nQ0,"A\nB"\nQ1,"A\nQ2,B\n', f"entities.csv: line 4: {OPEN}"),
     "a quote within a cell": ("entities", b'entity_id,label\nQ1,"A"B\n', "entities.csv: cannot be read (line 2: "),
@@ -488,6 +493,16 @@ def test_no_changed_byte_of_a_gzip_passes_unseen(tmp_path):
 def test_two_files_for_one_table_are_refused(tmp_path, table):
     path = folder(folder(tmp_path / "f", "csv", **WHOLE), "jsonl.gz", **{table: WHOLE[table]})
     assert f"{path}: {table}.csv, {table}.jsonl.gz are the same table twice" in refusal(path)
+
+
+def test_what_has_the_name_of_a_table_and_is_no_file_is_not_passed_over(tmp_path):
+    """A link whose file was moved away would leave the dataset without its templates, and nobody would know."""
+    path = written(tmp_path / "f")
+    (path / "templates.csv").symlink_to(tmp_path / "gone.csv")
+    assert f"{path}/templates.csv: is no file, but a folder or a link that leads nowhere" in refusal(path)
+    (path / "templates.csv").unlink()
+    (path / "popularity.jsonl").mkdir()
+    assert f"{path}/popularity.jsonl: is no file" in refusal(path)
 
 
 @pytest.mark.parametrize("table", ["facts", "entities"])
@@ -745,6 +760,20 @@ def test_characters_that_nobody_sees_are_left_out_and_said(tmp_path, unseen, for
     assert found.notes[:-1] == tuple(
         f"{path}: {first}: {name} holds {said}" for name in ("entity_id", "label", "aliases")
     )
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_names_that_are_alike_to_the_eye_are_one_however_their_accents_are_written(tmp_path, form):
+    composed, apart = "Per\u00fa", "Peru\u0301"
+    rows = [
+        {"entity_id": apart, "label": apart, "aliases": [f"{apart}!"]},
+        {"entity_id": "Lima", "label": "Lima", "aliases": []},
+    ]
+    facts = [{"relation_id": "P", "subject_id": composed, "object_id": "Lima"}]
+    found = read_columns(folder(tmp_path / "f", form, entities=rows, facts=facts), "s")
+    assert found.entities.rows() == [("Lima", "Lima", [], None), (composed, composed, [f"{composed}!"], None)]
+    assert [note.split(": ")[2].split()[0] for note in found.notes[:-1]] == ["entity_id", "label", "aliases"]
+    assert all(note.endswith("is read with its accents composed") for note in found.notes[:-1])
 
 
 def test_letters_that_are_joined_stay_so(tmp_path):

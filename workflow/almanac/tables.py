@@ -344,7 +344,7 @@ def read_jsonl(path: Path | str, row: type[Row], texts: Sequence[str] = ()) -> l
     """
     rows: list[Row] = []
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise AlmanacError(f"{path}: cannot be read ({error}); name a file of JSON Lines") from error
     lacking: dict[str, Any] = {field.name: None for field in schema(row) if field.nullable}
@@ -352,7 +352,7 @@ def read_jsonl(path: Path | str, row: type[Row], texts: Sequence[str] = ()) -> l
     optional = [name for name in columns(row) if name in lacking or name in by_default]
     needed = [name for name in columns(row) if name not in optional]
     for number, line in enumerate(text.split("\n"), 1):
-        if not line:
+        if not line.strip():
             continue
         try:
             found = _fields(line, needed, optional)
@@ -366,6 +366,19 @@ def read_jsonl(path: Path | str, row: type[Row], texts: Sequence[str] = ()) -> l
     return rows
 
 
+def once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON by its pairs, as a hook of `json.loads`, which would drop the first of two alike.
+
+    Raises:
+        ValueError: a key is given twice.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is given twice")
+    return found
+
+
 def _fields(line: str, needed: Sequence[str], optional: Sequence[str]) -> dict[str, Any]:
     """Return the fields of a line of JSON.
 
@@ -373,7 +386,7 @@ def _fields(line: str, needed: Sequence[str], optional: Sequence[str]) -> dict[s
         ValueError: the line is no object, lacks a needed field or has an unknown one, in words.
     """
     try:
-        found = json.loads(line)
+        found = json.loads(line, object_pairs_hook=once)
     except json.JSONDecodeError as error:
         raise ValueError(f"{error.msg} at character {error.pos + 1}; write one JSON object a line") from error
     if not isinstance(found, dict):

@@ -12,8 +12,8 @@ from almanac import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = {
-    "pull": 7,
-    "build": 8,
+    "pull": 8,
+    "build": 9,
     "plant": 6,
     "ask": 14,
     "answer": 9,

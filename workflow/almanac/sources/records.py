@@ -9,7 +9,7 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import chain, islice
@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 
 from almanac.errors import AlmanacError
 from almanac.sealed import check_table
+from almanac.tables import once
 
 CSV = (".csv", ".tsv", ".tab", ".txt")  # of one file of facts; the table of a folder is called .csv
 PARQUET = ".parquet"
@@ -95,9 +96,12 @@ def find(folder: Path, table: str) -> Path | None:
     """Return the file of a table in a folder, or none.
 
     Raises:
-        AlmanacError: two files claim to be the same table.
+        AlmanacError: two files claim to be the same table, or what has its name is no file.
     """
-    found = [folder / f"{table}{ending}" for ending in ENDINGS if (folder / f"{table}{ending}").is_file()]
+    named = [folder / f"{table}{ending}" for ending in ENDINGS]
+    found = [path for path in named if path.is_file()]
+    if others := [path for path in named if path not in found and (path.is_symlink() or path.exists())]:
+        raise AlmanacError(f"{others[0]}: is no file, but a folder or a link that leads nowhere; mend or remove it")
     if len(found) > 1:
         names = ", ".join(path.name for path in found)
         raise AlmanacError(f"{folder}: {names} are the same table twice; keep one of them")
@@ -300,10 +304,8 @@ def _json_parts(path: Path, names: list[str], known: Columns) -> Iterator[RowBlo
                 numbers = range(before + 1, before + len(lines) + 1)
                 yield RowBlock(numbers, {name: _arrow(column) for name, column in plain.items()})
             else:
-                objects = list(_objects(path, lines, before + 1))
+                objects = list(_objects(path, lines, before + 1, known.called))
                 rows = [row for _, row in objects]
-                if known.others:
-                    rows = [{known.called(name): cell for name, cell in row.items()} for row in rows]
                 seen |= dict.fromkeys(chain.from_iterable(rows))
                 cells = {name: [row.get(name) for row in rows] for name in known.names}
                 yield RowBlock([number for number, _ in objects], cells)
@@ -374,14 +376,23 @@ def _arrow(column: pa.Array) -> pa.Array | list[Any]:
     return plain.to_pylist()
 
 
-def _objects(path: Path, lines: Iterable[str], first: int = 1) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the objects of lines of JSON with their numbers; blank lines are counted and left out."""
+def _objects(
+    path: Path, lines: Iterable[str], first: int = 1, called: Callable[[str], str] = str
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of lines of JSON with their numbers, their keys as they are ``called``.
+
+    Blank lines are counted and left out.
+    """
+
+    def row_of(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+        return once([(called(key), cell) for key, cell in pairs])
+
     for number, ended in enumerate(lines, first):
         line = ended.removesuffix("\n")
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = json.loads(line, object_pairs_hook=row_of)
         except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets without end
             reason = str(error).partition(";")[0]
             raise AlmanacError(

@@ -46,6 +46,7 @@ UNSEEN = (
     r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e"
     r"\u2060-\u2064\u2066-\u206f\ufeff]"
 )
+APART = r"[^\x00-\u02ff]"  # without such characters a text is composed (NFC) already
 SEEN_AS_IT_IS = "text"  # the column of sentences, which are kept as they are
 
 Check = tuple[pl.Expr, Callable[[dict[str, Any]], str]]  # what is wrong where it holds, and what to say of such a row
@@ -161,7 +162,7 @@ def read_file(path: Path, known: Columns) -> UserTable:
     rows = pl.concat([empty, *frames])
     if known == TABLES["facts"] and rows.is_empty() and not out.count:
         return UserTable(path, empty, [(0, NO_FACTS)], 1)
-    out.rows = _seen(out, rows)
+    out.rows = _composed(out, _seen(out, rows))
     out.known.append(out.rows[known.required[0]])
     return out
 
@@ -191,6 +192,23 @@ def _seen(out: UserTable, rows: pl.DataFrame) -> pl.DataFrame:
         cleared = mended.list.eval(pl.element().filter(pl.element() != "")) if name in LISTS else mended
         rows = rows.with_columns(cleared if name in LISTS else cleared.set(cleared == "", None))
         out.note(rows[ROW].filter(holds), f"{name} holds U+{ord(first):04X}, which nobody sees; it is left out")
+    return rows
+
+
+def _composed(out: UserTable, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows whose names have their accents as Unicode composes them (NFC): alike to the eye, they are equal."""
+    for name in rows.columns[1:]:
+        column = rows[name]
+        texts = column.list.join("\n") if name in LISTS else column
+        if name == SEEN_AS_IT_IS or not texts.str.contains(APART).any():
+            continue
+        form = pl.element().str.normalize("NFC")
+        composed = column.list.eval(form) if name in LISTS else column.str.normalize("NFC")
+        if (changed := (composed != column).fill_null(False)).any():
+            rows = rows.with_columns(composed)
+            out.note(
+                rows[ROW].filter(changed), f"{name} {texts.filter(changed)[0]!r} is read with its accents composed"
+            )
     return rows
 
 
