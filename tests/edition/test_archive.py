@@ -273,6 +273,9 @@ CHANGES = {
     ),
     "outcomes.jsonl: a line has more than": lambda members: listed(members, OUTCOMES, b" " * (2**26 + 2**23)),
     "more.txt: is no part of an edition of this configuration": lambda members: listed(members, "more.txt", b"text"),
+    "files/0123/more.txt: is no part of an edition of this configuration": lambda members: listed(
+        members, "files/0123/more.txt", b"text"
+    ),
     "report.html: an edition has it, and this one has not": lambda members: unlisted(members, "report.html"),
     "dataset/invented/facts.jsonl: may not be withheld": lambda members: listed(
         members, "dataset/invented/facts.jsonl", members.pop("dataset/invented/facts.jsonl"), withheld=True

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from tests.edition.forging import members_of, mended
 from tests.models.tiny_networks import llama
 from tests.models.tiny_tokenizers import byte_level
 from tests.report import editions
@@ -307,6 +308,27 @@ def test_an_archive_that_names_what_lies_outside_is_refused(archive, tmp_path, c
     said = capsys.readouterr().err
     assert "suites.facteval.own.abstentions: lies outside the edition, and nothing outside is read" in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("sources/own/notes.txt", "is no part of an edition of this configuration"),
+        ("phrases.yaml", "an edition has it"),
+    ],
+)
+def test_files_beside_those_that_the_configuration_names_are_refused(archive, layout, tmp_path, capsys, name, said):
+    def change(members, manifest):
+        if "/" in name:
+            members[name] = b"text"
+            manifest["files"].append({"path": name})
+        else:
+            [gone] = [one for one in members if one.endswith(f"/{name}")]
+            del members[gone]
+            manifest["files"] = [entry for entry in manifest["files"] if entry["path"] != gone]
+
+    assert main(["verify", "edition", mended(layout, members_of(archive), tmp_path / "forged.zip", change)]) == 1
+    assert f"{name}: {said}" in capsys.readouterr().err
 
 
 def test_a_file_that_is_gone_is_named_when_the_edition_is_frozen(home, layout, tmp_path, capsys):

@@ -13,6 +13,8 @@ from almanac.edition.layout import RECORD, SHOWN, Layout
 from almanac.edition.manifest import MOST, check_values, judged, reading, refuse
 from almanac.edition.packing import blocks, member, unpack_table
 from almanac.errors import AlmanacError, no_such
+from almanac.options import places
+from almanac.sources.records import ENDINGS, TABLES
 
 SETTINGS = 100_000  # values in a configuration, each of which may be told to be a mistake
 
@@ -98,8 +100,9 @@ def _incomplete(layout: Layout, manifest: Mapping[str, Any], found: set[str], ro
     config = layout.config
     expected = rows | {RECORD, page, CITATION, CROISSANT}
     expected |= {f"sources/{name}/{LICENCE}" for name in config.used_sources()}
-    free = {name for name in found if name == LOCK or name.startswith((f"{FILES}/", *(f"{what}/" for what in SHOWN)))}
-    free |= {name for name in found if name.startswith("sources/") and name.split("/")[1] in config.used_sources()}
+    expected |= {str(Path(one.path).relative_to(layout.root)) for one in places(config) if one.named.kind == "file"}
+    free = {name for name in found if name == LOCK or name.startswith(tuple(f"{what}/" for what in SHOWN))}
+    free |= {f"sources/{name}/{table}{end}" for name in config.used_sources() for table in TABLES for end in ENDINGS}
     wrong = [f"{name}: an edition has it, and this one has not" for name in sorted(expected - found)]
     wrong += [f"{name}: is no part of an edition of this configuration" for name in sorted(found - expected - free)]
     withheld = {entry["path"] for entry in manifest["files"] if entry.get(WITHHELD)}
