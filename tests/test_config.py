@@ -92,10 +92,15 @@ def test_an_unknown_key_is_refused_by_name_wherever_it_stands(place):
     [
         ("edition", "../elsewhere", "must have the form"),
         ("edition", "", "must have the form"),
+        ("edition", "x" * 101, "must have at most 100 characters"),
         ("shards", 0, "at least 1"),
         ("shards", "many", "shards: must be a whole number"),
         ("engine", "fast", "'prefix_cache' or 'reference'"),
         ("sources.real.kind", "wikipedia", "sources.real: kind must be one of files, wikidata, dbpedia"),
+        ("facts", "x" * 256, "facts: is a path that no disk has: names are of 255 bytes at most, none of them 0"),
+        ("models.1.path", "x/" * 3000, "models.mine.path: is a path that no disk has"),
+        ("datasets.real.drafts", "a\0b", "datasets.real.drafts: is a path that no disk has"),
+        ("sources.real.kind", ["files", "wikidata"], "sources.real: kind must be one of files, wikidata, dbpedia"),
         ("sources.real", {"kind": "wikidata"}, "sources.real: names no relations and not `nobel: true`"),
         ("sources.real", {"kind": "wikidata", "relations": ["Q5"]}, "sources.real.relations.0: must have the form"),
         ("datasets.real.choices", 1, "at least 2"),
@@ -205,6 +210,9 @@ def test_a_name_that_is_not_there_is_refused_with_those_that_are(key, value, mes
         ("models.0.trust_remote_code", True, "only a checkpoint of a `path` or a `hub` has code of its own"),
         ("suites.ic_lke.real.shots", 41, "ic_lke.real: 41 shots need as many train facts; datasets.real.train is 40"),
         ("models.1.name", "far", "a name may occur once"),
+        ("models.1.name", "FAR", "a name may occur once; given again: FAR, far"),  # one folder on some disks
+        ("models.1.name", "all", "models: all is the folder of what is asked of all; name it yourself"),
+        ("datasets.ONE", {"world": "one"}, "datasets: one and ONE would be one folder on some disks; rename one"),
         ("models.1.name", "small-one", "a name may occur once"),  # what the recipe small is called in world one
         ("sources.real.path", None, "sources.real: has no path; give the folder or file with --config facts=PATH"),
     ],

@@ -43,12 +43,15 @@ WORDS = {
     "greater_than_equal": "must be at least {ge}",
     "less_than": "must be less than {lt}",
     "less_than_equal": "must be at most {le}",
+    "string_too_long": "must have at most {max_length} characters",
+    "string_unicode": "must be a text without half characters (surrogates)",
     "too_short": "must have at least {min_length} members",
 }
 # Of a verb's flags that name a path.
 FOLDER: dict[str, Any] = {"type": Path, "metavar": "FOLDER"}
 FILE: dict[str, Any] = {"type": Path, "metavar": "FILE"}
 NO_FLAG = object()  # stands in the annotation of a setting that is the configuration's alone
+MOST_NAME, MOST_PATH = 255, 4000  # bytes of a file's name and characters of a path, about, that Linux and macOS take
 INSIDE = "inside"  # in the context of a validation: the folder of an unpacked edition, outside which nothing is read
 
 
@@ -76,6 +79,8 @@ class OnDisk:
         path, rest = self.split(value) if value is not None else (None, "")
         if path is None:
             return value
+        if "\0" in path or len(path) > MOST_PATH or any(len(os.fsencode(name)) > MOST_NAME for name in path.split("/")):
+            raise ValueError(f"is a path that no disk has: names are of {MOST_NAME} bytes at most, none of them 0")
         folder: Path | None = (info.context or {}).get(INSIDE)
         if folder is None:
             return os.path.expanduser(path) + rest  # noqa: PTH111 (a user who is not there is no error to it)

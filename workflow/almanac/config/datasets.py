@@ -8,8 +8,9 @@ from almanac.dataset.options import DatasetOptions
 from almanac.options import OnDisk, Options
 from almanac.planting.options import CorpusOptions, TokenizerOptions, WorldOptions
 
+LONGEST_NAME = 100  # characters: names of files hold it, with others
 # What a source, world, dataset or model is called in an edition's file.
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=LONGEST_NAME)]
 
 
 class DatasetConfig(DatasetOptions):

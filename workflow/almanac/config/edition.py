@@ -98,14 +98,7 @@ class EditionConfig(AuthorsConfig):
             if self.datasets[taught].world is not None:
                 raise ValueError(f"planting.taught: dataset {taught!r} is itself a planted world; name a real one")
         self._check_suites((info.context or {}).get(KNOWN, set()))
-        names = [name for model in self.models for name in self._names_of(model)]
-        if twice := [name for name, count in Counter(names).items() if count > 1]:
-            paths = sorted({model.path for model in self.models if model.name in twice and model.path})
-            of = f" (of {' and '.join(paths)})" if paths else ""
-            raise ValueError(
-                f"models: a name may occur once; given again: {', '.join(twice)}{of}; name them yourself: "
-                "models='[{name: a, path: FOLDER}, {name: b, path: FOLDER}]'"
-            )
+        names = self._check_names()
         for model in self.models:
             for dataset_name in model.datasets or ():
                 _known("dataset", dataset_name, self.datasets, f"models.{model.name}")
@@ -127,6 +120,31 @@ class EditionConfig(AuthorsConfig):
                     "write to; give an e-mail address or a page with --config contact=YOU@EXAMPLE.ORG"
                 )
         return self
+
+    def _check_names(self) -> list[str]:
+        """Refuse names that some disks take for one folder; return those of the models as they are asked."""
+        named: dict[str, Collection[str]] = {
+            "sources": self.sources,
+            "planting.worlds": self.planting.worlds,
+            "datasets": self.datasets,
+        }
+        for key, given in named.items():
+            if alike := _alike(given):
+                raise ValueError(f"{key}: {' and '.join(alike)} would be one folder on some disks; rename one")
+        names = [name for model in self.models for name in self._names_of(model)]
+        if reserved := [name for name in names if name.lower() == "all"]:
+            raise ValueError(
+                f"models: {reserved[0]} is the folder of what is asked of all; name it yourself: "
+                "models='[{name: a, path: FOLDER}]'"
+            )
+        if twice := _alike(names):
+            paths = sorted({model.path for model in self.models if model.name in twice and model.path})
+            of = f" (of {' and '.join(paths)})" if paths else ""
+            raise ValueError(
+                f"models: a name may occur once; given again: {', '.join(twice)}{of}; name them yourself: "
+                "models='[{name: a, path: FOLDER}, {name: b, path: FOLDER}]'"
+            )
+        return names
 
     def _author_can_be(self, key: str, author: AuthorConfig) -> None:
         """Refuse a model or dataset that is not there, and a model that writes no text."""
@@ -346,6 +364,12 @@ class Asking(NamedTuple):
     model: str
     suite: str
     dataset: str
+
+
+def _alike(names: Collection[str]) -> list[str]:
+    """Return the names that are there twice, whatever their capitals: on some disks these are one folder."""
+    times = Counter(name.lower() for name in names)
+    return list(dict.fromkeys(name for name in names if times[name.lower()] > 1))
 
 
 def _known(what: str, name: str | None, allowed: Collection[str], where: str) -> None:

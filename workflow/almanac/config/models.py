@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
-from almanac.config.datasets import Name
+from almanac.config.datasets import LONGEST_NAME, Name
 from almanac.errors import AlmanacError, nearest
 from almanac.models import wrappers
 from almanac.models.options import COMMIT, REPOSITORY, UNPINNED, AnswerOptions, ServerOptions, checked_url
@@ -61,8 +61,8 @@ def in_short(text: str, registry: Collection[str] = ()) -> dict[str, Any]:
 
 
 def as_name(text: str) -> str:
-    """Return a text as a name in tables and folders."""
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-_.") or "model"
+    """Return a text as a name in tables and folders, of a long one its end: a step is there."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text)[-LONGEST_NAME:].strip("-_.") or "model"
 
 
 def checkpoint(name: str) -> tuple[str, int] | None:

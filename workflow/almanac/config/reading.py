@@ -91,7 +91,7 @@ def _of_another_kind(sources: Any, datasets: Any) -> Iterator[str]:
     kinds: dict[str, type[SourceOptions]] = {"files": FilesOptions, **KINDS}
     known = {key for kind in kinds.values() for key in kind.model_fields}
     for name, source in sources.items() if isinstance(sources, Mapping) else ():
-        kind = source.get("kind", "files") if isinstance(source, Mapping) else None
+        kind = str(source.get("kind", "files")) if isinstance(source, Mapping) else ""
         spare = [key for key in source if key in known - kinds[kind].model_fields.keys()] if kind in kinds else []
         if spare:
             read = datasets.items() if isinstance(datasets, Mapping) else ()
