@@ -23,7 +23,9 @@ MISPLACED := $(if $(filter own,$(GOALS)),,$(if $(filter demo validate edition,$(
 $(if $(MISPLACED),$(error almanac: $(MISPLACED:%=%=) goes with make own; another edition is chosen by CONFIG=))
 $(if $(filter CONFIG,$(if $(filter own validate,$(GOALS)),$(GIVEN))),$(error \
 	almanac: CONFIG= goes with make demo and make edition))
-export $(OF_OWN)
+# As they were given: make would read $(…) in them.
+$(foreach name,$(OF_OWN) CONFIG,$(eval override $(name) := $$(value $(name))))
+export $(OF_OWN) CONFIG
 BIN := .venv/bin
 # exec: a SIGTERM to make ends the run too, not the shell between the two alone.
 RUN = exec env PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=workflow $(BIN)/python -m almanac.locked \
@@ -33,7 +35,7 @@ TARGETS := demo own validate edition test test-all test-servers test-llama-cpp t
 .PHONY: $(TARGETS)
 
 demo: .venv/installed
-	@$(RUN) --configfile $(CONFIG) $(ARGS)
+	@$(RUN) --configfile "$$CONFIG" $(ARGS)
 
 # By the environment, so that no shell reads what the two hold.
 own: .venv/installed
@@ -48,7 +50,7 @@ validate: .venv/installed
 		--strict || worlds=$$?; $(BIN)/python -m almanac measure across --edition results/nobel --strict && exit $$worlds
 
 edition: .venv/installed
-	@$(RUN) --configfile $(CONFIG) $(ARGS) -- edition
+	@$(RUN) --configfile "$$CONFIG" $(ARGS) -- edition
 
 test: lint
 	$(BIN)/python -m pytest -n auto -m "not whole"

@@ -48,6 +48,15 @@ def test_what_make_knows_is_taken_whatever_it_holds():
     assert "make own MODEL=…" in shown.stdout and not (REPOSITORY / "hit").exists()
 
 
+@pytest.mark.parametrize(("target", "name"), [("own", "MODEL"), ("own", "FACTS"), ("demo", "CONFIG")])
+def test_what_is_named_arrives_as_it_was_written(target, name):
+    named = "no $(shell touch hit) $HOME `touch hit` it's \"so\".csv"
+    words = ["MODEL=http://localhost:8000/v1"] if name == "FACTS" else []
+    refused = make(target, *words, f"{name}={named}")
+    assert refused.returncode == 2
+    assert named in refused.stderr and not (REPOSITORY / "hit").exists()
+
+
 def test_the_targets_offered_are_those_that_there_are():
     offered = make("dmo").stderr.partition("there are ")[2].partition(".")[0].split()
     rules = re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)
