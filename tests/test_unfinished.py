@@ -75,3 +75,14 @@ def test_what_ends_without_being_killed_leaves_nothing(root):
     assert there(root) == set()
     unfinished.Folder().cleanup()
     assert there(root) == set()
+
+
+@pytest.mark.parametrize(("mask", "rights"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_a_file_has_the_rights_that_its_user_gives_to_new_files(tmp_path, mask, rights):
+    before = os.umask(mask)
+    try:
+        with tables.atomic(tmp_path / "table") as temporary:
+            temporary.write_text("whole")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "table").stat().st_mode & 0o777 == rights

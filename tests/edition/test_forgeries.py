@@ -50,7 +50,17 @@ def other_model(members, manifest):
     next(entry for entry in manifest["files"] if "made_by" in entry)["made_by"] = {"model": "0" * 64}
 
 
+RESPONSES = "responses/large/karr/invented/asked/all/responses-0.jsonl"
+
+
+def again(members, manifest):
+    """Let a response stand twice."""
+    members[RESPONSES] = members[RESPONSES].partition(b"\n")[0] + b"\n" + members[RESPONSES]
+    next(entry for entry in manifest["files"] if entry["path"] == RESPONSES)["rows"] += 1
+
+
 FORGERIES = {
+    "responses to": again,
     "manifest.json: sources are [('own', 'files', 'CC0-1.0')], the configuration says []": field(
         sources=[{"name": "own", "kind": "files", "licence": "CC0-1.0"}]
     ),

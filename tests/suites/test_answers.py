@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -223,3 +225,13 @@ def test_a_link_has_the_first_row_of_its_whole_key(wanted, there):
     placed, kept = _placed(links, rows.with_columns(score=pl.int_range(pl.len())), BY, "response")
     assert placed["response"].to_list() == [there.index(key) if key in there else None for key in wanted]
     assert kept["score"].to_list() == list(range(len(there)))
+
+
+def test_a_response_that_stands_twice_is_refused(tmp_path):
+    """Written by something else than `answer`; of two that differ the first would count, and nobody would know."""
+    answers = written(tmp_path, [Given("m", 2, [(0, "a", "A"), (1, "a", "B")])], shards=1)
+    [path] = answers.rounds[0].responses
+    rows = tables.read_arrow(path, Response).replace_schema_metadata()
+    pq.write_table(pa.concat_tables([rows, rows.slice(0, 1)]), path)
+    with pytest.raises(AlmanacError, match=r"round-0: 3 responses to 2 requests of .*, and each has one; delete them"):
+        list(answers.parts(["status"]))

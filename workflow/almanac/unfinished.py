@@ -49,11 +49,18 @@ def file(path: Path) -> Iterator[Path]:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=ENDING)
     try:
         lock(handle)
-        os.fchmod(handle, 0o644)
+        os.fchmod(handle, 0o666 & ~_mask())
         yield Path(name)
     finally:
         Path(name).unlink(missing_ok=True)
         os.close(handle)
+
+
+def _mask() -> int:
+    """Return what rights new files lack, as the user has set it: `tempfile` takes all but the owner's."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 class Folder(tempfile.TemporaryDirectory[str]):

@@ -127,7 +127,8 @@ class Answers:
             size: how many links stand in a part, at most; more where a single item has more.
 
         Raises:
-            AlmanacError: a request has no response; a column is unknown; items are not counted through the rounds.
+            AlmanacError: a request has no response, or several; a column is unknown; items are not counted through the
+                rounds.
         """
         self._check_columns(columns)
         of_item = [name for name in columns if name in ITEM]
@@ -143,6 +144,7 @@ class Answers:
             responses = self._rows(Response, of_response, lambda one: one.responses)
             links, rows["response"] = _placed(links, responses, BY, "response")
             self._check_answered(links)
+            self._check_numbers()
         links = links.drop(BY)
         if not links["item"].is_sorted():
             links = links.sort("item", maintain_order=True)
@@ -228,6 +230,17 @@ class Answers:
             f"model {self.rounds[answerer].answerer or self.model!r}: {missing.height} of {links.unique(BY).height} "
             f"requests have no response, the first is {next(names)}; run `answer` on their shard again"
         )
+
+    def _check_numbers(self) -> None:
+        """Refuse rounds with more or fewer responses than requests: one that stands twice would be passed over."""
+        for one in self.rounds:
+            asked = sum(tables.count(path, Request) for path in one.requests)
+            if asked != (found := sum(tables.count(path, Response) for path in one.responses)):
+                where = one.responses[0].parent if one.responses else one.folder
+                raise AlmanacError(
+                    f"{where}: {found} responses to {asked} requests of {one.folder}, and each has one; delete them "
+                    "and run `answer` again"
+                )
 
     def _items(
         self, columns: Sequence[str], fields: Sequence[str], linked: NDArray[np.uint32], size: int
