@@ -235,3 +235,22 @@ def test_a_response_that_stands_twice_is_refused(tmp_path):
     pq.write_table(pa.concat_tables([rows, rows.slice(0, 1)]), path)
     with pytest.raises(AlmanacError, match=r"round-0: 3 responses to 2 requests of .*, and each has one; delete them"):
         list(answers.parts(["status"]))
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("logprobs", [float("nan"), 0.0], r"has the logprobs \[nan, 0\.0\], and no model gives that"),
+        ("logprobs", [float("-inf"), 0.0], r"has the logprobs \[-inf, 0\.0\], and no model gives that"),
+        ("status", "fine", r"has the status 'fine', and no model gives that"),
+        ("status", {"said": "ok"}, r"is no readable Parquet file \(.*; delete it and run again"),
+    ],
+)
+def test_what_no_model_says_is_refused_with_its_file_and_request(tmp_path, column, value, said):
+    answers = written(tmp_path, [Given("m", 2, [(0, "a", "A"), (1, "a", "B")])], shards=1)
+    [path] = answers.rounds[0].responses
+    rows = tables.read_arrow(path, Response).replace_schema_metadata()
+    at = rows.column_names.index(column)
+    pq.write_table(rows.set_column(at, column, pa.array([value] * rows.num_rows)), path)
+    with pytest.raises(AlmanacError, match=rf"{path}: .*{said}"):
+        list(answers.parts(["status", "logprobs"]))

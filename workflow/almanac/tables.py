@@ -209,6 +209,7 @@ def _opened(path: Path, row: type | None = None) -> Iterator[pq.ParquetFile]:
         with pq.ParquetFile(path, pre_buffer=False, buffer_size=2**20) as file:
             if row is not None:
                 _check_names(path, row, file.schema_arrow.names)
+                file.schema_arrow.empty_table().cast(schema(row))  # other types are said to be so here, and not later
             yield file
     except (OSError, pa.ArrowException) as error:
         raise AlmanacError(f"{path}: is no readable Parquet file ({error}); delete it and run again") from error

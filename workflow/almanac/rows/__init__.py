@@ -7,12 +7,25 @@ identify a row.
 
 from almanac.rows.dataset import Choices, Draft, Exposure, LedgerEntry, Rating, Refused, RelationCount
 from almanac.rows.measures import Agreement, Knowledge, Measure, Outcome, OutcomeKind, Standing, Validation
-from almanac.rows.requests import KINDS, Context, Item, Kind, Link, NotAsked, Request, Response, Setting, Status
+from almanac.rows.requests import (
+    KINDS,
+    STATUSES,
+    Context,
+    Item,
+    Kind,
+    Link,
+    NotAsked,
+    Request,
+    Response,
+    Setting,
+    Status,
+)
 from almanac.rows.sources import ALIAS, BucketSize, Entity, Evidence, Fact, Omission, Popularity, Relation, Template
 
 __all__ = [
     "ALIAS",
     "KINDS",
+    "STATUSES",
     "Agreement",
     "BucketSize",
     "Choices",

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal, get_args
 
 Status = Literal["ok", "too_long", "unsupported", "refused", "failed"]
 Kind = Literal["choices", "spans", "generate", "fill", "similarity"]
+STATUSES: tuple[str, ...] = get_args(Status)
 KINDS: tuple[str, ...] = get_args(Kind)
 
 

@@ -19,7 +19,7 @@ from almanac import tables
 from almanac.columns import columns, kinds
 from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import KEY, frame_of, frames, read_frame, request_key
-from almanac.rows import Item, Link, Request, Response, Setting
+from almanac.rows import STATUSES, Item, Link, Request, Response, Setting
 
 SIZE = 20_000  # links that are handed on at once
 ITEM = columns(Item)
@@ -206,7 +206,7 @@ class Answers:
             return frame.select(pl.lit(answerer, pl.UInt8).alias("answerer"), *request_key(), *coded)
 
         found = [
-            keyed(answerer, frame)
+            keyed(answerer, frame if row is Request else _possible(path, frame))
             for answerer, one in zip(self._answerers, self.rounds, strict=True)
             for path in files(one)
             for frame in frames(path, row, wanted)
@@ -277,6 +277,23 @@ class Answers:
                     stop = max(start + 1, int(np.searchsorted(last, first[start] + size, "right")))
                     yield found.slice(start, stop - start), int(first[start]), int(last[stop - 1])
                     start = stop
+
+
+def _possible(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return responses as they are, having looked at their statuses and numbers, where these are wanted.
+
+    Raises:
+        AlmanacError: one is none, as a file that another program wrote may have it.
+    """
+    of = {
+        "status": pl.col("status").is_in(STATUSES).fill_null(False),
+        "logprobs": pl.col("logprobs").list.eval(pl.element().is_finite().fill_null(False)).list.all(),
+    }
+    for name, good in of.items():
+        if name in frame.columns and (wrong := frame.filter(good.not_())).height:
+            said = f"the response to {wrong['request_id'][0]} has the {name} {wrong[name].to_list()[0]!r}"[:200]
+            raise AlmanacError(f"{path}: {said}, and no model gives that; delete it and run `answer` again")
+    return frame
 
 
 def _placed(links: pl.DataFrame, rows: pl.DataFrame, on: Sequence[str], name: str) -> tuple[pl.DataFrame, pl.DataFrame]:

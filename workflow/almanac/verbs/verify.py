@@ -4,7 +4,8 @@ import argparse
 import re
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -81,7 +82,7 @@ def verify_edition(archive: Path, dense: bool = False, digest: str | None = None
         AlmanacError: a file or the model that made it differs from the manifest, or a number from the frozen one,
             naming it.
     """
-    with unfinished.folder() as work:
+    with unfinished.folder() as work, _said(archive):
         folder, again = work / "edition", work / "again"
         folder.mkdir()
         _check_digest(archive, manifest_of(archive, folder, dense), digest)
@@ -116,6 +117,18 @@ def verify_edition(archive: Path, dense: bool = False, digest: str | None = None
             shown = check_shown(layout, manifest, lambda: report_page(layout))
             print(f"the page with its tables and figures ({shown} files), made again, agrees")
     return 0
+
+
+@contextmanager
+def _said(archive: Path) -> Iterator[None]:
+    """Say of tables that contradict each other, as only a forger's do, that they do: they may break any step."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        raise AlmanacError(
+            f"{archive}: cannot be made again, since its tables contradict each other ({type(error).__name__}: "
+            f"{str(error)[:SAID]}); get the archive again from who made it"
+        ) from error
 
 
 def _check_digest(archive: Path, manifest: Mapping[str, Any], cited: str | None) -> None:
