@@ -14,7 +14,10 @@ MESSAGES = [
     if line.startswith("| ") and not line.startswith(("| message", "| ---"))
     for message in re.findall(r"`([^`]*)`", re.split(r"(?<!\\)\|", line)[1])
 ]
-OF_SNAKEMAKE = {"Error: Directory cannot be locked"}
+OF_SNAKEMAKE = {
+    "Error: Directory cannot be locked",
+    "Output … has older modification time (…) than input … This could indicate a clock skew problem",
+}
 ALIKE = 3  # words in a row that must be the program's own; what differs from case to case is none of them
 MOSTLY_VALUES = ("refuses (HTTP 403)", "kind 'lpaqa'")  # messages of fewer words of their own
 

@@ -125,3 +125,9 @@ def test_a_digest_is_of_what_is_said_and_not_of_where_it_comes_from():
     assert one.digest == one.model_copy(update={"source": "there"}).digest
     assert one.digest != one.model_copy(update={"answer": " "}).digest
     assert len({find(name).digest for name in (*TEXTS, *CHATS)}) == len((*TEXTS, *CHATS))
+
+
+def test_a_wrapper_that_is_given_twice_is_refused(tmp_path):
+    (tmp_path / "mine.yaml").write_text("own: {text: one}\nown: {text: two}\n")
+    with pytest.raises(AlmanacError, match=r"mine\.yaml: is no YAML: the key own is given in line 1 and"):
+        find(f"{tmp_path}/mine.yaml:own")

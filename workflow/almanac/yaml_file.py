@@ -1,4 +1,4 @@
-"""Reading a YAML file of keys and values: an edition's configuration, a registry of models, a profile of Snakemake."""
+"""Reading YAML of keys and values: an edition's configuration, a registry of models, wrappers, phrases, a profile."""
 
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,26 @@ class UniqueKeys(yaml.SafeLoader):
             lines[name] = line
         return mapping
 
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """Read one value; one that looks like a date or a number and is none is named by its line."""
+        try:
+            return super().construct_object(node, deep)
+        except ValueError as error:
+            said = f"{node.value} in line {node.start_mark.line + 1} cannot be read ({error}); put a text in quotes"
+            raise yaml.YAMLError(said) from error
+
+
+def load(text: str) -> Any:
+    """Return what a text in YAML says.
+
+    Raises:
+        yaml.YAMLError: it is no YAML, or a key of it is given twice.
+    """
+    try:
+        return yaml.load(text, UniqueKeys)
+    except RecursionError as error:
+        raise yaml.YAMLError("its brackets or lists stand too deep in each other") from error
+
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """Read a YAML file that holds one mapping.
@@ -34,7 +54,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         AlmanacError: it is missing, no YAML, or no mapping, naming the file and the line.
     """
     try:
-        values = yaml.load(path.read_text(encoding="utf-8"), UniqueKeys)
+        values = load(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise AlmanacError(no_configuration(path)) from error
     except IsADirectoryError as error:

@@ -268,7 +268,7 @@ def test_a_phrase_inside_a_mention_does_not_count():
 
 def test_a_list_of_lines_can_be_given(tmp_path):
     path = tmp_path / "published.txt"
-    path.write_text("sorry\n\n  pass on this \n", "utf-8")
+    path.write_text("\ufeffsorry\r\n\n  pass on this \n", "utf-8")  # as some editors begin and end lines
     assert load_phrases(path).phrases == ("sorry", "pass on this")
 
 
@@ -278,6 +278,7 @@ def test_a_list_of_lines_can_be_given(tmp_path):
         ("none.txt", None, "cannot be read"),
         ("bad.txt", " \n\n", "holds no phrase"),
         ("bad.yaml", "phrases: [", "is no YAML"),
+        ("bad.yaml", "phrases: ['no']\nphrases: ['never']", "the key phrases is given in line 1 and again in line 2"),
         ("bad.yaml", "version: 1", "needs `phrases`"),
         ("bad.yaml", "phrases: [no, '??']", "phrase 1 is False"),
         ("bad.yaml", "phrases: ['no']\nbeyond: [yes]", "`beyond` is"),

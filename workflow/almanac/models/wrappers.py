@@ -18,6 +18,7 @@ from pydantic import Field, ValidationError, model_validator
 from almanac import tables
 from almanac.errors import AlmanacError
 from almanac.options import Options, explain
+from almanac.yaml_file import load
 
 SHIPPED = Path(__file__).resolve().parents[3] / "resources" / "prompts" / "wrappers.yaml"
 SLOTS = ("CONTEXT", "INSTRUCTION", "OPTIONS", "INPUT")
@@ -109,7 +110,7 @@ def read(path: Path) -> dict[str, Wrapper]:
         AlmanacError: it cannot be read, or a wrapper in it is none, naming the key.
     """
     try:
-        entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+        entries = load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise AlmanacError(f"wrapper: {path}: cannot be read ({error.strerror}); name a file of wrappers") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:

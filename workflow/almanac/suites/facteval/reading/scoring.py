@@ -18,6 +18,7 @@ from almanac.errors import AlmanacError
 from almanac.rows import OutcomeKind
 from almanac.suites.facteval.reading.names import NO_LONGER, LongerNames, Reading, Span, mentions, read, runs
 from almanac.suites.facteval.reading.values import Stretches
+from almanac.yaml_file import load
 
 OWN_PHRASES = Path(__file__).resolve().parents[5] / "resources" / "prompts" / "abstentions.yaml"
 SENTENCE = re.compile(r"(?<![.!?;])[.!?;]+(?:\s+|$)|\n+")
@@ -79,7 +80,7 @@ def load_phrases(path: Path | None = None) -> Abstentions:
     """
     source = path or OWN_PHRASES
     try:
-        text = source.read_text("utf-8")
+        text = source.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise AlmanacError(f"{source}: cannot be read ({error}); name a file of phrases, one a line") from error
     if source.suffix not in (".yaml", ".yml"):
@@ -88,7 +89,7 @@ def load_phrases(path: Path | None = None) -> Abstentions:
             raise AlmanacError(f"{source}: holds no phrase; write one a line")
         return Abstentions(lines)
     try:
-        found: Any = yaml.safe_load(text)
+        found: Any = load(text)
     except yaml.YAMLError as error:
         raise AlmanacError(f"{source}: is no YAML ({error}); see {OWN_PHRASES}") from error
     phrases = found.get("phrases") if isinstance(found, dict) else None
