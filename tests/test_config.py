@@ -727,3 +727,8 @@ def test_what_is_said_of_the_full_size_is_what_own_yaml_draws_of_the_facts_that_
         said = " ".join((REPOSITORY / name).read_text(encoding="utf-8").replace("\n#", " ").split())
         assert "up to 32 test facts of each relation" in said and "1,248 of the 7,041" in said, name
     assert "up to 32 test facts of each relation" in (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+
+
+def test_a_long_name_of_a_folder_keeps_its_end_where_the_step_is(tmp_path):
+    named = in_short(f"{tmp_path}/{'x' * 200}-step-10")["name"]
+    assert len(named) == 100 and named.endswith("x-step-10")
