@@ -95,7 +95,7 @@ def test_accuracy_at_k_is_of_the_sure_facts_of_the_first_draw_after_most_example
         count = len(question.request.choices)
         return replace(
             picks(-1)(question),
-            logprobs=(math.log(first), *[-math.inf] * (count - 2), math.log(last)),
+            logprobs=(math.log(first), *[-1000.0] * (count - 2), math.log(last)),
         )
 
     rows = ask(world(12, 4), SweepOptions(examples=(1, 4), draws=2)).answer(reply).measures()
