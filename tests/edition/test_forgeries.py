@@ -61,9 +61,7 @@ def again(members, manifest):
 
 SETTINGS = "requests/karr/invented/expected/large/settings.jsonl"
 FORGERIES = {
-    "cannot be made again, since its tables contradict each other (ComputeError": replaced(
-        SETTINGS, b'"fields":"{', b'"fields":"z{'
-    ),
+    "cannot be made again (ComputeError": replaced(SETTINGS, b'"fields":"{', b'"fields":"z{'),
     "responses to": again,
     "manifest.json: sources are [('own', 'files', 'CC0-1.0')], the configuration says []": field(
         sources=[{"name": "own", "kind": "files", "licence": "CC0-1.0"}]

@@ -121,13 +121,13 @@ def verify_edition(archive: Path, dense: bool = False, digest: str | None = None
 
 @contextmanager
 def _said(archive: Path) -> Iterator[None]:
-    """Say of tables that contradict each other, as only a forger's do, that they do: they may break any step."""
+    """Say that an archive cannot be made again, whose tables contradict each other: they may break any step."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
         raise AlmanacError(
-            f"{archive}: cannot be made again, since its tables contradict each other ({type(error).__name__}: "
-            f"{str(error)[:SAID]}); get the archive again from who made it"
+            f"{archive}: cannot be made again ({type(error).__name__}: {str(error)[:SAID]}): its tables contradict "
+            "each other, or this Almanac errs; verify it by the one that made it, or get it again from who made it"
         ) from error
 
 
