@@ -100,7 +100,7 @@ def test_an_answer_is_what_follows_the_thinking(text, opened, answer):
     assert after_thinking(text, opened) == answer
 
 
-@pytest.mark.parametrize("special", [False, True], ids=["plain", "special"])
+@pytest.mark.parametrize("special", [False, pytest.param(True, marks=pytest.mark.whole)], ids=["plain", "special"])
 @pytest.mark.parametrize("template", ["bare", "qwen3", "r1", "harmony"])
 def test_thinking_is_no_answer_and_what_is_cut_off_in_it_fails(thinker, template, special):
     folder = thinker(template, special)
