@@ -170,7 +170,7 @@ def test_the_page_says_which_models_are_let_think(own):
     first, *others = own.config.models
     config = own.config.model_copy(update={"models": (first.model_copy(update={"thinking_tokens": 2048}), *others)})
     told = [row["origin"].partition("; ")[2] for row in making.model_rows(Layout(own.root, config))]
-    assert told == ["let think with at most 2,048 tokens", ""]
+    assert told == ["may think with at most 2,048 tokens", ""]
 
 
 def test_items_in_files_next_to_the_page_travel_and_are_held_against_the_tables(own, tmp_path, capsys, monkeypatch):

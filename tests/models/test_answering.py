@@ -164,6 +164,15 @@ def test_a_way_that_is_wrong_on_the_probes_is_passed_over_at_load(model, monkeyp
     assert scored_by(answerer.answer(requests_of(), CONTEXTS)) == {"prefix_cache/1"}
 
 
+@pytest.mark.parametrize(("exact", "least"), [(True, 1e-3), (False, 0.5)])
+def test_sums_may_differ_by_so_much_a_token(exact, least):
+    plain = [[[-3.0, -1.0]], [[-2.0]]]
+    for by, agrees in ((0.9 * least, True), (1.1 * least, False)):
+        shifted = [[[value + by for value in part] for part in parts] for parts in plain]
+        found = selftest.compare(shifted, plain, exact)
+        assert (found.agrees, found.largest) == (agrees, pytest.approx(2 * by))
+
+
 def test_a_deep_model_that_differs_by_rounding_alone_is_not_passed_over(model):
     deep = model("deep")
     probes = selftest.probes(deep)

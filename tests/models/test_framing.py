@@ -234,7 +234,7 @@ def test_another_wrapper_is_another_model_and_nothing_is_reused(checkpoint, tmp_
 
 
 def test_a_line_break_ends_no_answer_of_a_chat():
-    """Models tuned for chats often begin by a line that says what follows."""
+    """The first line of a chat model's answer is often only an introduction."""
     asked = instructed(1, stop=("\n", "###"))
     framing = framing_of("chat", templated(CHATML), "x")
     [chat] = framing.arrange([asked], {}).requests

@@ -72,7 +72,7 @@ def test_an_answer_begins_outside_of_thinking_unless_the_model_is_let_think(temp
         "<|im_end|>\n" + off if template is not HARMONY else "<|end|>" + off
     ] * 3
     assert ending(thinking).endswith(on)
-    assert (quiet.told, thinking.told) == (told, "at most 8 tokens before an answer")
+    assert (quiet.thinking_mode, thinking.thinking_mode) == (told, "at most 8 tokens before an answer")
     same = [find("chat").digest, [template, False]]
     assert quiet.digest == tables.identity([*same, told] if told else same)
     assert thinking.digest not in (quiet.digest, framing_of(None, words, "x", thinking=9).digest)
@@ -218,7 +218,7 @@ def test_a_servers_thinking_needs_room_and_is_no_answer(thinker, template, field
 
 @pytest.mark.parametrize(
     ("template", "room", "message"),
-    [("r1", 0, "nothing shows where that is cut off"), ("harmony", ROOM, "it leaves out the marks between")],
+    [("r1", 0, "nothing shows where that is cut off"), ("harmony", ROOM, "it leaves out the tags that separate")],
 )
 def test_a_server_that_hides_where_thinking_ends_is_refused(thinker, template, room, message):
     with pytest.raises(AlmanacError, match=message):

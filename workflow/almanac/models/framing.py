@@ -129,16 +129,15 @@ class Framing:
         thinking: how many tokens the model may think with before an answer that it generates.
 
     Attributes:
-        told: what becomes of the model's thinking; none where nothing does.
+        thinking_mode: whether the model may think, or how it is kept from it; none where its template has no thinking.
     """
 
     def __init__(self, name: str, wrapper: Wrapper, template: ChatTemplate | None = None, thinking: int = 0) -> None:
         self.name, self.wrapper, self.template, self.thinking = Path(name).name, wrapper, template, thinking
         off = None if template is None else template.without_thinking()
-        self.told = f"at most {thinking} tokens before an answer" if thinking else off
+        self.thinking_mode = f"at most {thinking} tokens before an answer" if thinking else off
         rendered = None if template is None else [template.source, template.merges]
-        said = [self.told] if self.told else []
-        self.digest: str = tables.identity([wrapper.digest, rendered, *said])
+        self.digest: str = tables.identity([wrapper.digest, rendered, *filter(None, [self.thinking_mode])])
 
     @property
     def identity(self) -> str:
@@ -155,9 +154,10 @@ class Framing:
         return turns(*self.wrapper.turns(self.parts(request, contexts)))
 
     def stopped(self, request: Request) -> Request:
-        """Return an instructed request with the texts before which its answer ends.
+        """Return an instructed request with all texts at which its answer is cut off: its own and the wrapper's.
 
-        In a chat the end of its turn ends it, and line breaks do not: many begin by a line that says what follows.
+        In a chat an answer may have several lines, since the model ends its turn by itself; the first is often only an
+        introduction, such as "The correct answer is:".
         """
         stop = [one for one in request.stop or () if one.strip() or not self.wrapper.chat]
         return replace(request, stop=(*stop, *self.wrapper.stop) or None)

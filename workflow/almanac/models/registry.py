@@ -110,7 +110,7 @@ def load(source: ModelSource) -> Model:
         # Transformers' classes may build another tokenizer than its file says (Llama's, Qwen's), and that one counts.
         "tokenizer_as_loaded": tables.identity(tokens.plain.to_str()),
         "wrapper": framing.identity,
-        **({"thinking": framing.told} if framing.told else {}),
+        **({"thinking": framing.thinking_mode} if framing.thinking_mode else {}),
         "dtype": source.dtype,
         "device": devices.describe(network.device),
         **{package: version(package) for package in ("torch", "transformers")},

@@ -7,7 +7,7 @@ BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
 THINK, THOUGHT = "<think>", "</think>"  # DeepSeek-R1's and Qwen3's.
 FINAL = "<|channel|>final<|message|>"  # gpt-oss: what stands in other channels is not the answer.
 THINKING = {THINK: THOUGHT, "<|channel|>": FINAL}
-MARKS = (THINK, THOUGHT, "<|channel|>", "<|message|>")  # Kept in texts, also where they are special tokens.
+THINKING_TAGS = (THINK, THOUGHT, "<|channel|>", "<|message|>")  # Kept in texts, also where they are special tokens.
 NO_ROOM = (
     "the model thinks before it answers, and its text ends before the answer does ({} new tokens at most); raise "
     "thinking_tokens, or switch its thinking off (docs/wrappers.md)"

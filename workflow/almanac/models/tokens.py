@@ -8,7 +8,7 @@ from typing import Any
 from tokenizers import Encoding, Tokenizer
 
 from almanac.errors import AlmanacError
-from almanac.models.stopping import MARKS
+from almanac.models.stopping import THINKING_TAGS
 
 PROBE = "a"
 
@@ -64,10 +64,10 @@ class Tokens:
         return self.plain.encode(text, add_special_tokens=False).ids
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of ids, special tokens left out, but for those that mark a model's thinking."""
-        keep = not self.marks.isdisjoint(ids)
-        ids = [token for token in ids if token in self.marks or token not in self.special_ids] if keep else list(ids)
-        return str(self.tokenizer.decode(ids, skip_special_tokens=not keep, clean_up_tokenization_spaces=False))
+        """Return the text of ids, without special tokens, except those that delimit a model's thinking."""
+        if keep := not self.thinking_tags.isdisjoint(ids):
+            ids = [token for token in ids if token in self.thinking_tags or token not in self.special_ids]
+        return str(self.tokenizer.decode(list(ids), skip_special_tokens=not keep, clean_up_tokenization_spaces=False))
 
     def before(self, ids: Sequence[int]) -> tuple[int, ...]:
         """Return the special tokens that belong before ``ids``; none where they stand there already."""
@@ -111,10 +111,10 @@ class Tokens:
         return {word: tuple(ids) for word, ids in found.items()}
 
     @functools.cached_property
-    def marks(self) -> frozenset[int]:
-        """The special tokens that mark a model's thinking."""
+    def thinking_tags(self) -> frozenset[int]:
+        """The special tokens that delimit a model's thinking."""
         added = self.tokenizer.added_tokens_decoder
-        return frozenset(token for token, one in added.items() if one.special and one.content in MARKS)
+        return frozenset(token for token, one in added.items() if one.special and one.content in THINKING_TAGS)
 
     @functools.cached_property
     def special_ids(self) -> frozenset[int]:

@@ -109,7 +109,7 @@ def model_rows(layout: Layout) -> Iterator[Mapping[str, Any]]:
         if model.api is not None:
             origin = f"{model.api_model or 'the model'} at {model.api}"
         if model.thinking_tokens:
-            origin += f"; let think with at most {model.thinking_tokens:,} tokens"
+            origin += f"; may think with at most {model.thinking_tokens:,} tokens"
         own = sorted(digests[participant.name])
         parameters = layout.parameters(participant.name)
         yield {

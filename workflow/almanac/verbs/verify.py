@@ -82,7 +82,7 @@ def verify_edition(archive: Path, dense: bool = False, digest: str | None = None
         AlmanacError: a file or the model that made it differs from the manifest, or a number from the frozen one,
             naming it.
     """
-    with unfinished.folder() as work, _said(archive):
+    with unfinished.folder() as work, _in_words(archive):
         folder, again = work / "edition", work / "again"
         folder.mkdir()
         _check_digest(archive, manifest_of(archive, folder, dense), digest)
@@ -120,7 +120,7 @@ def verify_edition(archive: Path, dense: bool = False, digest: str | None = None
 
 
 @contextmanager
-def _said(archive: Path) -> Iterator[None]:
+def _in_words(archive: Path) -> Iterator[None]:
     """Say that an archive cannot be made again, whose tables contradict each other: they may break any step."""
     try:
         yield

@@ -105,7 +105,7 @@ class ApiAnswerer:
             return
         if any(map(CHANNELS.match, texts)):
             raise AlmanacError(
-                f"{self._server.url}: it leaves out the marks between what the model thinks and what it answers; serve "
+                f"{self._server.url}: it leaves out the tags that separate the model's thinking from its answer; serve "
                 "it with one that separates them (docs/api.md)"
             )
         if not self._framing.thinking and any(THOUGHT in one and after_thinking(one) == one for one in texts):
@@ -121,8 +121,9 @@ class ApiAnswerer:
         found = {"model": self.digest, "weights": word, "tokenizer": self._tokenizer_digest or word}
         found |= {"dtype": word, "device": word, "engine": ENGINE, "openai": metadata.version("openai")}
         found |= {"wrapper": self._framing.identity}
-        if self._framing.told and (self._framing.thinking or not self._chats):  # Else the server's template decides.
-            found |= {"thinking": self._framing.told}
+        mode = self._framing.thinking_mode
+        if mode and (self._framing.thinking or not self._chats):  # Else the server's template decides.
+            found |= {"thinking": mode}
         return found | ({"self_test": self._tested.words} if self._tested is not None else {})
 
     def answer(
@@ -240,10 +241,11 @@ class ApiAnswerer:
         answer = after_thinking(text, opened or THOUGHT in text)
         thought = answer != text or bool(message and (message.reasoning or message.reasoning_content))
         ended, met = said((answer or "").lstrip() if thought else answer or "", request.stop or ())
-        short = choice.finish_reason == "length"
-        without = answer is None or (not ended.strip() and (thought or (short and message is not None)))
-        # Where a model that is let think shows no thinking, what the limit ended may be all thinking.
-        if without or (short and (not met if thought else thinking > 0)):
+        cut_off = choice.finish_reason == "length"
+        lacking = answer is None or (not ended.strip() and (thought or (cut_off and message is not None)))
+        # Where a model that may think shows no thinking, a text that the limit ended may be nothing but thinking.
+        unfinished = cut_off and (not met if thought else thinking > 0)
+        if lacking or unfinished:
             raise ThinkingError(NO_ROOM.format((request.max_new_tokens or 0) + thinking))
         return ended
 
