@@ -3,9 +3,11 @@
 import hashlib
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pyarrow as pa
@@ -14,6 +16,7 @@ import pytest
 
 from almanac import __version__
 from almanac.cli import VERBS, load, main
+from almanac.resources import USED
 
 REPOSITORY = Path(__file__).parents[1]
 FACTS = "relation_id,subject_id,object_id\n" + "".join(f"P,s{one},o{one % 9}\n" for one in range(30))
@@ -39,6 +42,16 @@ def facts(tmp_path):
     (folder / "entities.csv").write_text(ENTITIES)
     (folder / "notes.txt").write_text("no table")
     return folder
+
+
+def test_what_a_shell_ran_before_a_verb_is_not_counted_as_its_own(facts, tmp_path, monkeypatch, capsys):
+    """A shell that becomes the last program of its script leaves it the times of all that it ran before."""
+    times = {resource.RUSAGE_SELF: 2.0, resource.RUSAGE_CHILDREN: 30.0}
+    monkeypatch.setattr(
+        resource, "getrusage", lambda who: SimpleNamespace(ru_utime=times[who], ru_stime=0.0, ru_maxrss=2**20)
+    )
+    assert main(["build", "dataset", "--facts", str(facts), "--output", str(tmp_path / "data"), *SMALL]) == 0
+    assert float(USED.match(capsys.readouterr().err.splitlines()[-1])["cpu"]) == 2.0
 
 
 def test_no_verb_gives_the_usage_with_every_verb():

@@ -12,7 +12,7 @@ from types import ModuleType
 from almanac import __version__
 from almanac.errors import INTERRUPTED, AlmanacError, did_you_mean, disk_full
 from almanac.loading import loading
-from almanac.resources import used
+from almanac.resources import children, used
 
 VERBS = {
     "pull": "bring data from a source and record what was brought",
@@ -55,17 +55,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         installed suite that cannot be loaded, or 130 where it was interrupted. A verb whose 1 means something else has
         an ``ERROR_STATUS`` for bad input.
     """
+    inherited = children()
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] not in VERBS:
         return _top_level(words)
     try:
-        return _run(words[0], words[1:])
+        return _run(words[0], words[1:], inherited)
     except KeyboardInterrupt:
         print(f"almanac {words[0]}: {INTERRUPTED}", file=sys.stderr)
         return 128 + signal.SIGINT
 
 
-def _run(name: str, words: Sequence[str]) -> int:
+def _run(name: str, words: Sequence[str], inherited: float) -> int:
     try:
         verb = load(name)
     except AlmanacError as error:  # an installed suite is broken
@@ -92,7 +93,7 @@ def _run(name: str, words: Sequence[str]) -> int:
             raise
         print(f"almanac {name}: {said}", file=sys.stderr)
         return failed
-    print(f"almanac {name}: {used(started)}", file=sys.stderr)
+    print(f"almanac {name}: {used(started, inherited)}", file=sys.stderr)
     return status
 
 

@@ -93,13 +93,20 @@ def seconds(parameters: int, tokens: int, gpu: bool, training: bool = False) -> 
     return flops / (GPU_FLOPS if gpu else CPU_FLOPS)
 
 
-def used(started: float) -> str:
+def children() -> float:
+    """Return the CPU seconds of this process's ended children: not 0 at the start where a shell became this process."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ended.ru_utime + ended.ru_stime
+
+
+def used(started: float, inherited: float = 0.0) -> str:
     """Return what this process has used, its ended children's CPU time included, in the form of `USED`.
 
     Args:
         started: when it began, by `time.perf_counter`.
+        inherited: what `children` gave then.
     """
-    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    cpu = own.ru_utime + own.ru_stime + children() - inherited
     mib = own.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)  # macOS counts bytes, Linux KiB
     return f"{time.perf_counter() - started:.1f} s wall, {cpu:.1f} s CPU, {mib:.0f} MiB"
