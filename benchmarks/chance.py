@@ -7,8 +7,9 @@ knows a share of the facts. Relations' objects are skewed (a Zipf distribution).
 whole editions of twelve such rows adjusted together, that are called above chance: with all facts of the relations
 asked, and with two of each, whose answers are held against the others all the same. Then models that pick any of the
 choices they are offered, or the commonest; models that name anything at all where each fact of a relation has an object
-of its own; and models that have scores for objects, and are asked each fact with a false one too. These are held
-against the level of the first of 70 rows that are adjusted together as well.
+of its own; models that have scores for objects, and are asked each fact with a false one too; and models that are shown
+a true and a false statement of each fact. These are held against the level of the first of 70 rows that are adjusted
+together as well.
 """
 
 import argparse
@@ -135,6 +136,37 @@ def names_anything(rng: np.random.Generator, relations: int, asked: int, vocabul
     return next(row.p or 0.0 for row in rows if row.metric == ABOVE)
 
 
+def judges(rng: np.random.Generator, agrees: float, knows: float) -> float:
+    """Return the p of a model that is shown a true and a false statement of each of 200 facts, ten a relation.
+
+    Args:
+        rng: of the draws.
+        agrees: how often it calls a statement correct that it knows nothing of.
+        knows: the share of facts whose two statements it tells apart.
+    """
+    facts = 200
+    fact = np.tile(np.arange(facts), 2)
+    true = np.repeat([True, False], facts)
+    known = np.tile(rng.random(facts) < knows, 2)
+    told = np.where(known, true, rng.random(2 * facts) < agrees)
+    frame = pl.DataFrame(
+        {
+            "item": pl.Series(range(2 * facts), dtype=pl.UInt32),
+            "relation": (fact // 10).astype(str),
+            "fact": fact.astype(str),
+            "subject": fact.astype(str),
+            "hit": true == told,
+            "outcome": np.where(true == told, "correct", "incorrect"),
+            "prediction": np.where(told, "correct", "incorrect"),
+        }
+    )
+    of_item = pl.DataFrame({"item": frame["item"], "truth": pl.Series(true.astype(int), dtype=pl.UInt64)})
+    names = {0: frozenset({"incorrect"}), 1: frozenset({"correct"})}
+    offered = pl.DataFrame({"item": frame["item"], "offered": [["correct", "incorrect"]] * len(true)})
+    rows = against_others(Judged("s", "d", "m", frame), frame, Truths(of_item, names, offered))
+    return next(row.p or 0.0 for row in rows if row.metric == ABOVE)
+
+
 def scores(rng: np.random.Generator, per_relation: int, knows: float) -> float:
     """Return the p of a model that has a score for each object, whatever the subject, and adds some where it knows.
 
@@ -204,6 +236,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ps = np.array([scores(rng, per_relation, knows) for _ in range(count)])
         shares = f"{np.mean(ps <= LEVEL):>12.3f}{np.mean(ps <= LEVEL / 70):>14.3f}"
         print(f"{20 * per_relation:<12}{knows:>7.2f}{shares}")
+    print(f"\n{'says correct':<14}{'knows':>7}{'p <= .025':>12}{'p <= .025/70':>14}")
+    for agrees, knows in itertools.product((0.5, 0.8, 1.0), (0.0, 0.05, 0.1)):
+        ps = np.array([judges(rng, agrees, knows) for _ in range(count)])
+        print(f"{agrees:<14.1f}{knows:>7.2f}{np.mean(ps <= LEVEL):>12.3f}{np.mean(ps <= LEVEL / 70):>14.3f}")
 
 
 if __name__ == "__main__":

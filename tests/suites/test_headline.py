@@ -133,6 +133,19 @@ def test_statements_that_are_true_or_false_are_held_against_those_that_were_aske
     assert found[CHANCE].value == pytest.approx((1 / 2 + 1 / 2 + 2 / 2) / 3)
 
 
+@pytest.mark.parametrize("told", [0, 1, 6, 20])
+def test_of_a_true_and_a_false_statement_only_those_are_tested_that_are_answered_differently(told):
+    """Of twenty facts all statements are called correct, but of the last so many the false one is not."""
+    rows = [("a", f"s{at}", ["correct"], "correct") for at in range(20)]
+    rows += [("a", f"s{at}", ["incorrect"], "correct" if at < 20 - told else "incorrect") for at in range(20)]
+    own, truths = judged(rows, fact=[f"f{at}" for at in range(20)] * 2)
+    offered = pl.DataFrame({"item": own.frame["item"], "offered": [["correct", "incorrect"]] * 40})
+    found = numbers(own, replace(truths, offered=offered))
+    assert found[CHANCE].value == pytest.approx(1 / 2)
+    assert found[ABOVE].value == pytest.approx(told / 40)
+    assert found[ABOVE].p == pytest.approx(binom.sf(told - 1, told, 1 / 2) if told else 1)
+
+
 def test_one_fact_of_each_relation_gives_an_interval_that_covers():
     """Of 600 draws of one fact from each of 38 relations at least 95 % of the intervals hold what they are of."""
     rng = np.random.default_rng(0)

@@ -17,7 +17,7 @@ VERSIONS = {
     "plant": 6,
     "ask": 14,
     "answer": 9,
-    "measure": 39,
+    "measure": 40,
     "report": 53,
     "freeze": 9,
 }

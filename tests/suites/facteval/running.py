@@ -14,6 +14,7 @@ from almanac import tables
 from almanac.edition.asking import write_asked
 from almanac.frames import frame_of, read_frame
 from almanac.rows import Context, Exposure, Item, Link, Measure, NotAsked, Request, Response, Setting
+from almanac.suites import headline
 from almanac.suites.answers import Answers, RoundFiles, expanded
 from almanac.suites.facteval.reading.scoring import JudgedQuestion
 from almanac.suites.facteval.rows import QuestionNames, QuestionTraits
@@ -103,6 +104,7 @@ class Found:
         own: the suite's own tables of what was judged.
         outcomes: of its items and readings.
         measures: its numbers.
+        headlines: those that every suite has.
         given: the names in a file of questions from elsewhere, by item.
     """
 
@@ -110,6 +112,7 @@ class Found:
     own: Mapping[str, pl.DataFrame]
     outcomes: pl.DataFrame
     measures: list[Measure]
+    headlines: list[Measure]
     given: Mapping[int, str]
 
     @cached_property
@@ -162,7 +165,9 @@ def measured(folders, data, responses, doses=None, model="m", dataset="d", **opt
     judged = join(SUITE, settings, answers, data, outcomes, own)
     names = dict(answers.own("names").select("item", "given").iter_rows())
     given = {item: names[item] for item in judged.frame["item"] if names[item] is not None}
-    return Found(judged, own, outcomes, SUITE.measure(judged, own, settings), given)
+    said = outcomes.select(pl.col("item").cast(pl.UInt32), "reading", "prediction")
+    headlines = list(headline.measures(SUITE, settings, judged, said, answers, data))
+    return Found(judged, own, outcomes, SUITE.measure(judged, own, settings), headlines, given)
 
 
 def given(folder, rows, doses=None, data=None, **options):

@@ -2,10 +2,12 @@
 
 import polars as pl
 import pytest
+from scipy.stats import poisson_binom
 
 from almanac import tables
 from almanac.rows import Entity, Fact, Measure, Outcome
 from almanac.statistics.intervals import wilson
+from almanac.suites import chance, headline
 from almanac.suites.data import Data
 from almanac.suites.facteval.rows import AnswerVerdict
 from almanac.suites.judged import conditions_of
@@ -358,3 +360,20 @@ def test_the_tables_can_be_written(measured, tmp_path):
         with tables.writing(tmp_path / f"{name}.parquet", row) as writer:
             writer.add(frame.to_arrow())
         assert tables.count(tmp_path / f"{name}.parquet", row) == 3 * 9
+
+
+def test_a_verdict_is_held_against_chance_as_it_was_read(measured):
+    """A relation has one fact, and an answer other words than its verdict: chance is a half all the same."""
+    said = {"true": "Yes, it is true.", "false": "That is not correct. The correct sentence is another."}
+    facts = [f"{at}" for at in range(24)]
+    rows = [
+        tfq(truth, said["true" if truth or fact < "2" else "false"], fact, relation_id=fact, origin="template")
+        for fact in facts
+        for truth in (True, False)
+    ]
+    found = measured([*rows, tfq(True, "CORRECT", "a", origin="template"), tfq(False, "Paris", "a", origin="template")])
+    own = {row.metric: row for row in found.headlines}
+    told = sum(fact >= "2" for fact in facts)  # these facts alone say something
+    assert own[headline.KNOWN].value == pytest.approx((24 + told + 1) / 50)
+    assert own[chance.CHANCE].value == pytest.approx(49 / 100), "an answer without a verdict is not right by chance"
+    assert own[chance.ABOVE].p == pytest.approx(poisson_binom.sf(told, [1 / 2] * told + [1 / 4]))

@@ -27,7 +27,7 @@ from almanac.suites.data import Data
 from almanac.suites.judged import Judged
 
 CHANCE, ABOVE = "headline_chance", "headline_above_chance"  # the metrics
-LEAST = 3  # test facts of a relation, asked or not, below which they say nothing of chance
+LEAST = 3  # test facts of a relation, asked or not, below which they say nothing of the chance of open answers
 FLAT = 1e-12  # half an interval below which nothing varied but by rounding
 LEAST_P = 1e-12  # to which the tail of a distribution is summed with some digits right
 
@@ -182,6 +182,9 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
         own: the items that the numbers are of.
         answered: those that were answered, with ``prediction``.
         truths: what is right for them.
+
+    A fact of several items that differ in what is right, as a true statement and a false one do, is tested where the
+    answers differ: one who says the same to both is right once, whichever is the true one.
     """
     if answered["prediction"].null_count() == answered.height:
         return
@@ -193,7 +196,7 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
         frame = frame.join(truths.offered, on=on, how="left", maintain_order="left")
         keys += ["item"] * (on == "item")
     relations = [_RelationFacts(part, truths) for part in frame.partition_by("relation", maintain_order=True)]
-    enough = [one for one in relations if one.facts >= LEAST]
+    enough = [one for one in relations if one.facts >= LEAST or truths.offered is not None]
     if not enough:
         return
     frame = pl.concat(one.part for one in enough)
@@ -205,7 +208,9 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
     )
     frame = frame.join(found, on=keys, how="left", nulls_equal=True, maintain_order="left")
     facts = frame.group_by("relation", "fact", "subject", maintain_order=True).agg(
-        pl.col("hit").mean(), pl.col("by_chance", "drawn", "guess").fill_null(0.0).mean()
+        pl.col("hit").mean(),
+        pl.col("by_chance", "drawn", "guess").fill_null(0.0).mean(),
+        pl.col("truth", "prediction").n_unique(),
     )
     # Over all facts, answers that were chosen are right by chance at least as often as guesses are.
     if (guessed := _macro(facts, "guess")) > 0:
@@ -214,8 +219,9 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
         facts = facts.with_columns(lifted.clip(upper_bound=1.0).alias("by_chance"))
     facts = facts.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d"))
     chance = _macro(facts, "by_chance")
+    tested = facts.filter(pl.col("prediction") > 1) if facts["truth"].max() != 1 else facts
     yield own.measure(CHANCE, chance, "other", ("prediction", "fact"))
-    yield own.measure(ABOVE, _difference(facts, chance), "other", ("prediction", "hit", "fact"), _p(facts))
+    yield own.measure(ABOVE, _difference(facts, chance), "other", ("prediction", "hit", "fact"), _p(tested))
 
 
 class _RelationFacts:

@@ -104,7 +104,10 @@ def measures(
                 continue
             truths = truths or Truths.of(answers, _offered(suite, method, answers, data, options), data)
             if method.by_answer:
-                answered = answered.join(read, on="item", how="left", maintain_order="left")
+                if method.answer == "prediction":
+                    answered = answered.join(read, on="item", how="left", maintain_order="left")
+                else:
+                    answered = answered.with_columns(pl.col(method.answer).cast(pl.String).alias("prediction"))
                 yield from against_others(own, answered, truths)
             elif isinstance(method.guess, Mapping):
                 false = judged.where({**{name: own.conditions[name] for name in method.by}, **method.guess})

@@ -73,6 +73,7 @@ class Method:
             in as many as the dataset has choices.
         by_answer: whether a fact is right or wrong by the answer alone, so that the same answer can be held against
             other facts (`suites.chance`); else chance is made of the items of false objects (``guess``), if any.
+        answer: the column that holds the answer so: the prediction, or what a table of outcomes says was read in it.
         validated: whether its recovery of planted knowledge is measured.
         held: whether that is held against the edition's bars (`config.validation`).
         format: the kind of documents that teach how it asks. A planted model that read none of them was not taught to
@@ -87,6 +88,7 @@ class Method:
     once: Mapping[str, Condition] = field(default_factory=dict)
     guess: float | Mapping[str, Condition] | None = None
     by_answer: bool = True
+    answer: str = "prediction"
     validated: bool = True
     held: bool = False
     format: str | None = None

@@ -12,7 +12,18 @@ from almanac.suites.data import Data
 from almanac.suites.facteval import asking, elsewhere, judging, measures
 from almanac.suites.facteval import chapter as chapters
 from almanac.suites.facteval.options import FactEvalOptions
-from almanac.suites.facteval.questions import FORMATS, GUESS, NAMES, NONE, SAQ, TEMPLATE, FactEvalSetting, wordings
+from almanac.suites.facteval.questions import (
+    FORMATS,
+    GUESS,
+    NAMES,
+    NONE,
+    SAQ,
+    STATEMENT,
+    TEMPLATE,
+    TFQ,
+    FactEvalSetting,
+    wordings,
+)
 from almanac.suites.facteval.rows import AnswerVerdict, QuestionNames, QuestionSimilarity, QuestionTexts, QuestionTraits
 from almanac.suites.facteval.texts import ask_how_alike
 from almanac.suites.suite import Elsewhere, Method, Own, Round, Suite
@@ -22,7 +33,8 @@ def _method(name: str) -> Method:
     """Return a headline: questions from templates without a passage; of short answers written ones have their own.
 
     A short answer cannot be guessed: that a model which always names a frequent object is sometimes right is what the
-    rate at dose 0 shows. Its recovery of planted knowledge is validated; an abstention is no hit.
+    rate at dose 0 shows. Its recovery of planted knowledge is validated; an abstention is no hit. The others choose, a
+    verdict or an option, and chance is made of what was read in their answers.
     """
     kind, _ = name.split("-")
     label, guess, format = f"FactEval, {NAMES[name]}", GUESS[kind], FORMATS.get(name)
@@ -30,7 +42,7 @@ def _method(name: str) -> Method:
     if kind == SAQ:
         return Method(name, label, asked, ("origin",), guess=guess, format=format)
     asked["origin"] = TEMPLATE
-    return Method(name, label, asked, ("negatives",), guess=guess, validated=False, format=format)
+    return Method(name, label, asked, ("negatives",), guess=guess, answer="said", validated=False, format=format)
 
 
 class FactEval(Suite[FactEvalOptions]):
@@ -80,9 +92,11 @@ class FactEval(Suite[FactEvalOptions]):
         return elsewhere.read(path, self.tables("asked"))
 
     def offered(self, method: Method, answers: Answers, data: Data, options: FactEvalOptions) -> pl.DataFrame:
-        """Return the options of each question that has some."""
-        found = pl.concat(part.links for part in answers.parts(("options",)))
-        return found.filter(pl.col("options").is_not_null()).select("item", pl.col("options").alias("offered"))
+        """Return the options of each question that has some, and of each statement the two verdicts."""
+        found = pl.concat(part.links for part in answers.parts(("experiment", "options")))
+        verdicts = pl.when(pl.col("experiment") == f"{TFQ}-{STATEMENT}").then(pl.lit(["correct", "incorrect"]))
+        offered = pl.coalesce("options", verdicts).alias("offered")
+        return found.select("item", offered).drop_nulls().unique("item", maintain_order=True)
 
     def by_label(self, data: Data, options: FactEvalOptions) -> set[str]:
         """Return the relations that lack statements or questions; see `questions.wordings`."""
