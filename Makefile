@@ -7,7 +7,7 @@
 # laureates.   make edition: an archive to cite.
 # make benchmark: the scoring engine against other programs; ARGS="--help" says more.
 # make test-servers, make test-llama-cpp: log-probabilities of a real vLLM (3 GB) and of llama-cpp-python.
-# make test-real-model: what a language model of 135 million parameters (98 MB) knows of the facts that ship.
+# make real-model: fetches a language model of 135 million parameters (98 MB) to .real-model/checkpoint; make test-real-model asks it.
 # CONFIG=FILE chooses another edition; ARGS="…" goes to Snakemake, e.g. ARGS="--config facts=my_facts".
 PYTHON ?= python3
 CONFIG ?= config/config.yaml
@@ -31,7 +31,7 @@ BIN := .venv/bin
 RUN = exec env PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=workflow $(BIN)/python -m almanac.locked \
 	snakemake --cores all --rerun-incomplete --workflow-profile none --logger almanac
 
-TARGETS := demo own validate edition test test-all test-servers test-llama-cpp test-real-model lint benchmark clean help
+TARGETS := demo own validate edition test test-all test-servers test-llama-cpp real-model test-real-model lint benchmark clean help
 .PHONY: $(TARGETS)
 
 demo: .venv/installed
@@ -64,7 +64,9 @@ test-servers: .venv/installed .venv-servers/installed
 test-llama-cpp: .venv/installed .venv-llama-cpp/installed
 	ALMANAC_LLAMA_CPP="$(CURDIR)/.venv-llama-cpp" $(BIN)/python -m pytest -n 0 tests/models/test_api_llama_cpp.py
 
-test-real-model: .venv/installed .real-model/checkpoint/config.json
+real-model: .venv/installed .real-model/checkpoint/config.json
+
+test-real-model: real-model
 	ALMANAC_REAL_MODEL="$(CURDIR)/.real-model/checkpoint" $(BIN)/python -m pytest -n 0 tests/workflow/test_real_model.py
 
 lint: .venv/installed
