@@ -1,5 +1,7 @@
 """A page of every suite, asked as `make own` asks: whatever columns their items have, each number opens its items."""
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pandas
@@ -101,3 +103,18 @@ def test_how_often_a_fact_was_taught_is_what_any_of_the_models_says(layout, tmp_
         items._name(dataset, frame)
         items._count(dataset, frame)
     assert [(one.fact, one.dose, one.known, one.asked) for one in items.facts()] == [(fact.fact_id, 8, 3, 3)]
+
+
+def test_every_table_is_read_by_latex_as_it_comes(layout, tmp_path):
+    """Names of these facts are plain, so whatever else is no ASCII would be missing in most fonts."""
+    files = sorted(layout.shown("tables").glob("*.tex"))
+    assert len(files) > 30
+    assert {one for file in files for one in file.read_text("utf-8") if not one.isascii()} == set()
+    if shutil.which("pdflatex") is None:
+        pytest.skip("pdflatex is not installed; the characters of the tables alone were looked at")
+    whole = "".join(rf"\begin{{lrbox}}{{\one}}\input{{{file}}}\end{{lrbox}}" + "\n" for file in files)
+    head = r"\documentclass{article}\usepackage{booktabs}\newsavebox\one\begin{document}" + "\n"
+    (tmp_path / "all.tex").write_text(head + whole + r"read\end{document}", "utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
+    read = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", check=False)
+    assert read.returncode == 0, read.stdout[-2000:]

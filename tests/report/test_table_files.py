@@ -62,7 +62,7 @@ def test_markdown_keeps_its_columns_whatever_the_labels_hold():
 def test_latex_has_the_rules_of_booktabs_and_escapes_what_it_would_read():
     lines = latex(TABLE).splitlines()
     assert lines[0] == r"\begin{tabular}{lll}"
-    assert lines[4] == r"a|b\_1 \& 5 \% & .333 [.100, .600] & 1,200 \\"
+    assert lines[4] == r"a\textbar{}b\_1 \& 5 \% & .333 [.100, .600] & 1,200 \\"
     assert [line for line in lines if "rule" in line] == [r"\toprule", r"\midrule", r"\bottomrule"]
 
 

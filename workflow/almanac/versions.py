@@ -18,7 +18,7 @@ VERSIONS = {
     "ask": 14,
     "answer": 9,
     "measure": 40,
-    "report": 54,
+    "report": 55,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

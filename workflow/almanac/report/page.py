@@ -15,6 +15,7 @@ from almanac.report.asked import FactsAsked
 from almanac.report.drawing import prefixed, style
 from almanac.report.evidence import EvidenceFiles
 from almanac.report.lines import alone, share, shown
+from almanac.report.written import LATEX
 from almanac.rows import Measure, Validation
 from almanac.suites.chapter import Chapter, Drawing, PageLink, Table
 from almanac.suites.listing import SUITES, guessing, method_label
@@ -105,6 +106,7 @@ def render(
         asked={one.dataset: one for one in asked},
         version=__version__,
         maker=MAKER,
+        latex=dict(LATEX),
     )
 
 

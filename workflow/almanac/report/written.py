@@ -28,18 +28,21 @@ suite's items; the page *Tables and their columns* of the documentation (`docs/t
 | column | meaning |
 | --- | --- |
 """
-# What LaTeX reads as more than a letter.
-LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "−": "$-$",
-        "–": "--",
-        "<": "$<$",
-        **{one: f"\\{one}" for one in "&%$#_{}"},
-    }
-)
+# What LaTeX reads as more than a letter, or has no letter for; names of facts in other scripts need LuaLaTeX.
+LATEX: Mapping[str, str] = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "|": r"\textbar{}",
+    "−": "$-$",
+    "–": "--",
+    "—": "---",
+    "<": "$<$",
+    ">": "$>$",
+    "→": r"$\to$",
+    **{letter: rf"$\{name}$" for letter, name in zip("Δηκρτ", ("Delta", "eta", "kappa", "rho", "tau"), strict=True)},
+    **{one: f"\\{one}" for one in "&%$#_{}"},
+}
 
 
 def write_table(table: Table, folder: Path, name: str) -> None:
@@ -143,9 +146,10 @@ def summary(chapters: Iterable[Chapter]) -> str:
 
 def latex(table: Table) -> str:
     """Return a table in LaTeX, with the rules of the package booktabs."""
+    escapes = str.maketrans(dict(LATEX))
 
     def line(cells: Sequence[str]) -> str:
-        return " & ".join(cell.translate(LATEX) for cell in cells) + r" \\"
+        return " & ".join(cell.translate(escapes) for cell in cells) + r" \\"
 
     rows = [line(_words(row)) for row in table.rows]
     begin = rf"\begin{{tabular}}{{{'l' * len(table.head)}}}"

@@ -27,8 +27,8 @@ function sort(table, head) {
   table.tBodies[0].append(...lines.sort((one, other) => compared(one[0], other[0], down)).map(([, line]) => line));
 }
 
-const LATEX = { "\\": "\\textbackslash{}", "&": "\\&", "%": "\\%", $: "\\$", "#": "\\#", _: "\\_", "{": "\\{", "}": "\\}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "−": "$-$", "–": "--", "<": "$<$" };
-const latex = (text) => text.replace(/[\\&%$#_{}~^−–<]/g, (one) => LATEX[one]);
+const LATEX = {{ latex|tojson }};
+const latex = (text) => [...text].map((one) => LATEX[one] ?? one).join("");
 const FORMATS = {
   cells: (lines) => lines.map((line) => line.join("\t").replaceAll("−", "-")).join("\n"),
   CSV: (lines) => lines.map((line) => line.map((one) => (/[",\n]/.test(one) ? `"${one.replaceAll('"', '""')}"` : one)).join(",")).join("\n"),
