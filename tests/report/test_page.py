@@ -255,6 +255,9 @@ def test_figures_for_print_are_a_command_of_their_own_and_the_same_each_time(lay
     }
     assert len(capsys.readouterr().out.split()) == 2 * len(drawn)
     kept = {path: path.read_bytes() for path in folder.iterdir()}
+    for path, found in kept.items():
+        if path.suffix == ".pdf":
+            assert b"/Type3" not in found and b"/CIDFontType2" in found, f"{path.name}: no TrueType font"
     assert main(words) == 0
     assert {path: path.read_bytes() for path in kept} == kept
 

@@ -34,7 +34,7 @@ OTHER_SCRIPTS = (
 )
 BOXES = 10  # characters that are listed
 PRINT: Mapping[str, Mapping[str, Any]] = {
-    "png": {"dpi": 150, "metadata": {"Software": None}},
+    "png": {"dpi": 300, "metadata": {"Software": None}},
     "pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
 }
 TAG = re.compile(r"<[^<>]*>")
@@ -193,17 +193,23 @@ def prefixed(text: str, name: str) -> str:
 def write_print(drawn: Iterable[tuple[str, Figure]], folder: Path) -> Iterator[Path]:
     """Write figures by name as PNG and PDF; yield the files.
 
-    Other scripts are drawn by the first of some common fonts that is installed; what none of these has is said.
+    PDF has TrueType fonts, since publishers refuse Type 3; but fonts of other scripts are often CFF, which matplotlib
+    embeds under a wrong name, so that figures that need them have Type 3. Other scripts are drawn by the first of some
+    common fonts that is installed; what none of these has is said.
     """
     folder.mkdir(parents=True, exist_ok=True)
     there = {font.name for font in fontManager.ttflist}
     families = [FONT["font.family"], *(name for name in OTHER_SCRIPTS if name in there)]
+    usual = get_font(findfont(FONT["font.family"]))
     boxes: dict[str, None] = {}
     for name, figure in drawn:
-        for text in figure.findobj(Text):
+        texts = figure.findobj(Text)
+        for text in texts:
             text.set_fontfamily(families)
+        has_all = all(usual.get_char_index(ord(one)) for text in texts for one in text.get_text() if one.isprintable())
         for kind, how in PRINT.items():
-            with style(), warnings.catch_warnings(record=True) as said:
+            fonts = matplotlib.rc_context({"pdf.fonttype": 42 if has_all else 3})
+            with style(), fonts, warnings.catch_warnings(record=True) as said:
                 warnings.filterwarnings("always", LACKING)
                 figure.savefig(folder / f"{name}.{kind}", **how)
             for one in said:
