@@ -7,7 +7,7 @@ from almanac.report.answer import CANNOT, FactFound, Told, chapter, facts_table,
 from almanac.report.asked import FactsAsked
 from almanac.report.failing import Unanswered
 from almanac.rows import Measure, RelationCount
-from almanac.suites.chapter import Drawing
+from almanac.suites.chapter import NOT_TAUGHT, Drawing, Table
 from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, TOO_FEW, UNDEFINED, Finding
 from almanac.suites.suite import Method
 
@@ -126,6 +126,17 @@ def test_the_table_has_what_was_answered_and_a_note_names_the_rest():
     assert [(row[0], row[2]) for row in table.shown] == [("m", "asking")]
     assert len(table.rows) == len(rows)
     assert note.endswith(" m: filling (world); n: filling (world), judging (world).")
+
+
+def test_what_several_models_know_above_chance_stands_side_by_side():
+    rows = [finding(model, method, ABOVE_CHANCE, 0.5) for method in ("a", "b") for model in ("m", "n")]
+    rows += [finding("o", "a", NOT_TAUGHT), finding("m", "c", ABOVE_CHANCE, 0.75)]
+    table = next(part for part in chapter(SAID, rows, {}).parts if isinstance(part, Table) and part.folded)
+    assert table.name == "above-world" and table.head == ("method", "m", "n")
+    shown = [(row[0], *(cell and cell.value for cell in row[1:])) for row in table.rows]
+    assert shown == [("a", 0.4, 0.4), ("b", 0.4, 0.4), ("c", 0.65, None)]
+    alone = chapter(SAID, [row for row in rows if row.known.model == "m"], {}).parts
+    assert not any(isinstance(part, Table) and part.folded for part in alone)
 
 
 def test_each_interval_says_whether_it_is_of_these_relations_or_of_others():

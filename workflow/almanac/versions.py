@@ -18,7 +18,7 @@ VERSIONS = {
     "ask": 14,
     "answer": 9,
     "measure": 40,
-    "report": 55,
+    "report": 56,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

@@ -66,6 +66,11 @@ OF_THESE = (
     "verdict is not above chance; and one may reach 0 where it is, if the few right answers are unlikely by chance. "
     "The page says which verdicts compare scores instead."
 )
+BY_MODEL = (
+    "Above chance, a method a row and a model a column (dataset {}).\n\nKnown minus chance, with its 95 % interval of "
+    "these relations: the numbers of the table above, whose verdicts are adjusted for all of them. Empty where a model "
+    "was not asked, did not answer, or was not taught the format."
+)
 CANNOT = "A causal model cannot fill blanks, and a masked one cannot write."
 SHOWN = 3  # facts of each kind
 LISTED = 7  # names in a sentence
@@ -129,9 +134,24 @@ def chapter(
         *figures,
         Table("findings", caption, head, cells, hidden=unanswered),
         *_unanswered(rows),
+        *_by_model(rows),
         *([left_out] if (left_out := asked.table(facts)) is not None else []),
     ]
     return Chapter("What was found", "\n\n".join(told.found), parts)
+
+
+def _by_model(rows: Sequence[Finding]) -> Iterator[Table]:
+    """Yield for each dataset what several models know above chance: a method a row, a model a column."""
+    of: dict[str, dict[str, dict[str, Measure]]] = defaultdict(lambda: defaultdict(dict))
+    for one in rows:
+        if one.facts and one.above is not None and one.verdict != NOT_TAUGHT:
+            of[one.known.dataset][one.label][str(one.known.model)] = one.above
+    for dataset, methods in of.items():
+        models = list(dict.fromkeys(str(one.known.model) for one in rows if one.known.dataset == dataset))
+        models = [name for name in models if any(name in own for own in methods.values())]
+        if len(models) > 1:
+            cells = [(label, *map(own.get, models)) for label, own in methods.items()]
+            yield Table(f"above-{dataset}", BY_MODEL.format(dataset), ("method", *models), cells, folded=True)
 
 
 def _unanswered(rows: Sequence[Finding]) -> list[str]:
