@@ -17,7 +17,7 @@ VERSIONS = {
     "plant": 6,
     "ask": 14,
     "answer": 9,
-    "measure": 40,
+    "measure": 41,
     "report": 56,
     "freeze": 9,
 }

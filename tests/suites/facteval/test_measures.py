@@ -377,3 +377,14 @@ def test_a_verdict_is_held_against_chance_as_it_was_read(measured):
     assert own[headline.KNOWN].value == pytest.approx((24 + told + 1) / 50)
     assert own[chance.CHANCE].value == pytest.approx(49 / 100), "an answer without a verdict is not right by chance"
     assert own[chance.ABOVE].p == pytest.approx(poisson_binom.sf(told, [1 / 2] * told + [1 / 4]))
+
+
+def test_answers_in_which_no_choice_is_recognised_are_never_right_by_chance(measured):
+    choices = ["Paris", "Rome", "Oslo", "Bern"]
+    rows = [
+        {**saq(f"a{at}", "a", choices[at % 4], "a city"), "type": "mcq", "choices": choices, "origin": "template"}
+        for at in range(8)
+    ]
+    own = {row.metric: row for row in measured(rows).headlines}
+    assert own[headline.KNOWN].value == own[chance.CHANCE].value == own[chance.ABOVE].value == 0
+    assert own[chance.ABOVE].p == 1

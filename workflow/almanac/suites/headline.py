@@ -107,7 +107,8 @@ def measures(
                 if method.answer == "prediction":
                     answered = answered.join(read, on="item", how="left", maintain_order="left")
                 else:
-                    answered = answered.with_columns(pl.col(method.answer).cast(pl.String).alias("prediction"))
+                    read_in_it = pl.col(method.answer).cast(pl.String).fill_null("")  # in which nothing was recognised
+                    answered = answered.with_columns(read_in_it.alias("prediction"))
                 yield from against_others(own, answered, truths)
             elif isinstance(method.guess, Mapping):
                 false = judged.where({**{name: own.conditions[name] for name in method.by}, **method.guess})
