@@ -24,13 +24,22 @@ class Bench:
         shape: of the models.
         facts: of each workload, for us; none for each workload's own number.
         compared: whether other programs run too.
+        causal: the checkpoint of a decoder that is there; none: a random one is made.
 
     Attributes:
         lines: what was measured.
         on_line: called after each line.
     """
 
-    def __init__(self, folder: Path, shape: Shape = FULL, facts: int | None = None, compared: bool = True) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        shape: Shape = FULL,
+        facts: int | None = None,
+        compared: bool = True,
+        causal: Path | None = None,
+    ) -> None:
+        self.given = {} if causal is None else {"causal": causal}
         self.folder, self.shape, self.facts, self.compared = folder, shape, facts, compared
         self.tables = workloads.shipped()
         self.lines: list[Line] = []
@@ -41,7 +50,7 @@ class Bench:
         return usual if self.facts is None else min(self.facts, usual)
 
     def _checkpoint(self, name: str) -> Path:
-        folder = self.folder / name
+        folder = self.given.get(name, self.folder / name)
         if not folder.is_dir():
             make = {"causal": checkpoints.causal, "masked": checkpoints.masked}[name]
             make(folder, workloads.statements_of(self.tables), self.shape)

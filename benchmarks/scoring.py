@@ -32,6 +32,7 @@ EXAMPLES = """examples:
   python -m benchmarks.scoring --only ic_lke --examples 80   # one workload, with 80 in-context examples
   python -m benchmarks.scoring --only statements --facts 40 --no-peers
   python -m benchmarks.scoring --tiny                        # a small model, few facts: does everything run?
+  python -m benchmarks.scoring --only ic_lke --examples 16 --facts 8 --causal .real-model/checkpoint
   python -m benchmarks.scoring --document docs/performance.md
   python -m benchmarks.scoring --join one.json other.json --document docs/performance.md"""
 
@@ -161,6 +162,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--facts", type=int, help="the most facts of a workload that we are asked [each its own]")
     parser.add_argument("--examples", type=int, nargs="+", default=[50, 80], help="in-context examples [50 80]")
     parser.add_argument("--no-peers", action="store_true", help="only our side: no other package is needed")
+    parser.add_argument("--causal", type=Path, metavar="FOLDER", help="a decoder's checkpoint [a random one]")
     parser.add_argument("--tiny", action="store_true", help="a model of 2 layers of 64, few facts: a smoke test")
     parser.add_argument(
         "--output", type=Path, default=Path("results/benchmark/scoring.json"), help="what was measured [%(default)s]"
@@ -185,7 +187,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         found = _written(asked.output, joined(asked.join))
     else:
         with tempfile.TemporaryDirectory() as folder:
-            bench = Bench(Path(folder), TINY if asked.tiny else FULL, facts, not asked.no_peers)
+            bench = Bench(Path(folder), TINY if asked.tiny else FULL, facts, not asked.no_peers, asked.causal)
             bench.on_line = lambda: _written(asked.output, record(bench.lines))  # A run that is ended leaves its lines.
             found = record(run(bench, asked.only, shots))
     print(f"\n{section(found)}\nwritten to {asked.output}")

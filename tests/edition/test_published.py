@@ -5,10 +5,12 @@ import json
 
 import polars as pl
 import pytest
+import yaml
 
 from almanac.cli import main
 from almanac.edition import published
 from almanac.edition.manifest import digest, written
+from almanac.report.trust import EDITION
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +157,18 @@ def test_a_published_edition_that_is_not_there_or_was_changed_is_refused(held, a
 
 def test_a_row_is_found_again_though_a_cell_of_its_key_is_empty():
     """The order of all methods has an empty level."""
-    path, key = published.FOLDER / "almanac-2026.3" / "standings.csv", published.CARRIED["standings"][0]
+    path, key = published.FOLDER / "almanac-2026.4" / "standings.csv", published.CARRIED["standings"][0]
     rows = published._read(path, key)
     assert rows.filter(pl.col("axis") == "all").height >= 15
     assert rows.join(rows, on=[*key, published.NTH], how="anti").is_empty()
+
+
+def test_what_is_cited_is_the_edition_whose_tables_the_pages_show():
+    """The digest stands in the README, for BibTeX, and in CITATION.cff."""
+    root = published.FOLDER.parents[1]
+    digest_of = published.manifest_of(published.FOLDER / EDITION)["digest"]
+    readme = (root / "README.md").read_text("utf-8")
+    [cited] = yaml.safe_load((root / "CITATION.cff").read_text("utf-8"))["references"]
+    assert f"Digest {digest_of}" in readme and f"**{cited['title']}**" in readme
+    assert (cited["title"], cited["identifiers"][0]["value"]) == (EDITION.replace("almanac-", "Almanac "), digest_of)
+    assert (root / "config" / f"{EDITION.replace('-', '_').replace('.', '_')}.yaml").is_file()
