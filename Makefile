@@ -7,7 +7,7 @@
 # laureates.   make edition: an archive to cite.
 # make benchmark: the scoring engine against other programs; ARGS="--help" says more.
 # make test-servers, make test-llama-cpp: log-probabilities of a real vLLM (3 GB) and of llama-cpp-python.
-# make real-model: fetches a language model of 135 million parameters (98 MB) to .real-model/checkpoint; make test-real-model asks it.
+# make real-model: a language model of 135 million parameters (98 MB), to .real-model/checkpoint; make test-real-model asks it.
 # CONFIG=FILE chooses another edition; ARGS="…" goes to Snakemake, e.g. ARGS="--config facts=my_facts".
 PYTHON ?= python3
 CONFIG ?= config/config.yaml

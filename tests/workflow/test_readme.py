@@ -33,7 +33,7 @@ TUTORIAL = (REPOSITORY / "docs" / "tutorial.md").read_text(encoding="utf-8")
 CLUSTERS = re.findall(
     r"```bash\n(.*?)```", (REPOSITORY / "docs" / "clusters.md").read_text(encoding="utf-8"), re.DOTALL
 )
-BLOCKS = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
+DEMO, OWN, REAL, ELSEWHERE, STEPS, ENTRY, FACTS = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
 ENTRIES = re.findall(r"\{name: [^`]*?\}", README)
 COMMIT = "0123456789abcdef" * 2 + "01234567"
 SMALL = {"CONFIG": "tests/data/tiny.yaml"}  # instead of the demo, which trains for minutes
@@ -73,7 +73,7 @@ def clone(fresh, tmp_path_factory):
     for words in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "all"]):
         subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=origin, check=True)
     folder = tmp_path_factory.mktemp("newcomer")
-    cloning, making = BLOCKS[0].strip().splitlines()
+    cloning, making = DEMO.strip().splitlines()
     cloned = shell(cloning.replace("ADDRESS", str(origin)), folder)
     assert cloned.returncode == 0, cloned.stderr
     installed(folder / "almanac")
@@ -137,7 +137,7 @@ def facts(tmp_path_factory):
 
 @pytest.mark.whole
 def test_the_command_on_a_model_of_ones_own_asks_it_every_suite(clone, mine):
-    made = shell(BLOCKS[1].replace("/models/mine", str(mine)), clone)
+    made = shell(OWN.replace("/models/mine", str(mine)), clone)
     assert made.returncode == 0, made.stdout + made.stderr
     results = clone / "results" / "own"
     assert (results / "report.html").is_file()
@@ -150,7 +150,7 @@ def test_the_command_on_a_model_of_ones_own_asks_it_every_suite(clone, mine):
 
 @pytest.mark.whole
 def test_an_edition_of_the_facts_that_ship_is_frozen_and_moved_as_is_written(clone, mine, tmp_path):
-    made = shell(BLOCKS[1].replace("/models/mine", str(mine)), clone)
+    made = shell(OWN.replace("/models/mine", str(mine)), clone)
     assert made.returncode == 0, made.stdout + made.stderr
     text = (clone / "results" / "own" / "report.html").read_text(encoding="utf-8")
     [command] = re.findall(r"<code>(python -m almanac freeze [^<]*)</code>", text)
@@ -186,7 +186,7 @@ def test_facts_of_ones_own_are_frozen_once_their_terms_are_given(clone, mine, fa
 
 @pytest.mark.whole
 def test_the_command_on_a_repository_of_the_hub_asks_the_hub_for_the_commit(clone):
-    hub, _ = BLOCKS[2].splitlines()
+    hub, _ = ELSEWHERE.splitlines()
     refused = shell(hub.replace("COMMIT", COMMIT), clone, HF_HUB_OFFLINE="1")
     said = refused.stdout + refused.stderr
     assert f"model EleutherAI/pythia-70m at {COMMIT}: the hub does not give it" in said
@@ -197,7 +197,7 @@ def test_the_command_on_a_repository_of_the_hub_asks_the_hub_for_the_commit(clon
 
 @pytest.mark.whole
 def test_the_command_on_a_server_plans_every_suite(clone, planned):
-    _, server = BLOCKS[2].splitlines()
+    _, server = ELSEWHERE.splitlines()
     made = shell(server, clone, **planned)
     assert made.returncode == 0, made.stdout + made.stderr
     answering = set(re.findall(r"^answer_requests +(\d+)$", made.stdout + made.stderr, re.MULTILINE))
@@ -224,7 +224,7 @@ def test_the_commands_on_a_cluster_plan_jobs_for_each_model(clone, mine, planned
 @pytest.mark.whole
 def test_the_suites_that_are_named_are_asked_alone_of_all_facts(clone, mine, planned):
     [suites] = re.findall(r"`(SUITES=[^`]*)`", README)
-    made = shell(f"{BLOCKS[1].strip()} SIZE=all {suites}".replace("/models/mine", str(mine)), clone, **planned)
+    made = shell(f"{OWN.strip()} SIZE=all {suites}".replace("/models/mine", str(mine)), clone, **planned)
     assert made.returncode == 0, made.stdout + made.stderr
     asked = re.findall(r"^ask_([a-z_]+) +\d+$", made.stdout + made.stderr, re.MULTILINE)
     assert set(asked) == {"ic_lke", "karr"}
@@ -236,7 +236,7 @@ def test_the_command_on_two_checkpoints_compares_them_by_every_method(clone, min
     steps = mine.parent / "several"
     for name in ("step-1000", "step-2000"):
         shutil.copytree(mine, steps / name)
-    made = shell(BLOCKS[3].replace("/models/mine", str(steps)), clone)
+    made = shell(STEPS.replace("/models/mine", str(steps)), clone)
     assert made.returncode == 0, made.stdout + made.stderr
     assert "On facts, step-2000 and step-1000 do not differ by more than chance, by " in made.stdout
     with (clone / "results" / "own" / "tables" / "compared-differences.csv").open() as handle:
@@ -247,7 +247,7 @@ def test_the_command_on_two_checkpoints_compares_them_by_every_method(clone, min
 
 @pytest.mark.whole
 def test_a_model_as_an_entry_is_asked_the_facts_that_ship(clone, mine):
-    made = shell(BLOCKS[4].replace("/models/mine", str(mine)), clone)
+    made = shell(ENTRY.replace("/models/mine", str(mine)), clone)
     assert made.returncode == 0, made.stdout + made.stderr
     assert (clone / "results" / "mine" / "responses" / "mine" / "ic_lke" / "shipped").is_dir()
     assert "no model is asked ic_lke, " in made.stderr and "on invented" in made.stderr
@@ -272,7 +272,7 @@ def chatting(model):
 def test_a_model_behind_a_server_as_an_entry_is_asked(clone, mine):
     [entry] = [entry for entry in ENTRIES if "api:" in entry]
     with chatting(load(ModelSource(str(mine), device="cpu"))).running() as address:
-        served = BLOCKS[4].replace("{name: mine, path: /models/mine}", entry).replace("edition=mine", "edition=served")
+        served = ENTRY.replace("{name: mine, path: /models/mine}", entry).replace("edition=mine", "edition=served")
         made = shell(served.replace("http://localhost:8000/v1", address), clone, **SMALL)
     assert made.returncode == 0, made.stdout + made.stderr
     assert (clone / "results" / "served" / "measures" / "served" / "ic_lke" / "shipped.parquet").is_file()
@@ -290,7 +290,7 @@ def test_models_that_are_kept_are_asked_beside_the_others(clone, mine, facts, pl
     registry.write_text(before[registry] + yaml.safe_dump({one.pop("name"): one for one in map(dict, entries)}))
     values = yaml.safe_load(before[edition])
     edition.write_text(yaml.safe_dump(values | {"models": ["mine", "pythia-70m", "served", *values["models"]]}))
-    command = "make demo" if name == "config" else BLOCKS[5].splitlines()[1].replace("/data/my_facts", str(facts))
+    command = "make demo" if name == "config" else FACTS.splitlines()[1].replace("/data/my_facts", str(facts))
     try:
         made = shell(command, clone, **planned)
     finally:
@@ -304,7 +304,7 @@ def test_models_that_are_kept_are_asked_beside_the_others(clone, mine, facts, pl
 @pytest.mark.whole
 def test_the_commands_on_facts_of_ones_own(clone, mine, facts, planned):
     """The first is run by the tutorial's test, on the tutorial's facts."""
-    own, trex = (line.replace("/data/my_facts", str(facts)) for line in BLOCKS[5].splitlines())
+    own, trex = (line.replace("/data/my_facts", str(facts)) for line in FACTS.splitlines())
     made = shell(own.replace("/models/mine", str(mine)), clone, **planned)
     assert made.returncode == 0, made.stdout + made.stderr
     # Facts for the paper's numbers would be many: a configuration of the same form with smaller ones.
@@ -315,7 +315,7 @@ def test_the_commands_on_facts_of_ones_own(clone, mine, facts, planned):
 
 @pytest.mark.whole
 def test_a_run_says_what_it_replaces_and_how_to_keep_it(clone, mine, planned, tmp_path):
-    own = BLOCKS[1].strip()
+    own = OWN.strip()
     made = shell(f'{own.replace("/models/mine", str(mine))} ARGS="--until record_edition"', clone)
     assert made.returncode == 0, made.stdout + made.stderr
     other = str(shutil.copytree(mine, tmp_path / "other"))
@@ -389,8 +389,15 @@ def test_the_readme_names_only_files_that_are_there():
         assert (REPOSITORY / target).exists(), target
 
 
+def test_the_model_that_is_fetched_is_the_one_that_is_asked():
+    """`make test-real-model` runs both lines."""
+    fetching, asking = REAL.splitlines()
+    assert fetching == "make real-model" and asking == f"{OWN.strip()}".replace(
+        "/models/mine", ".real-model/checkpoint"
+    )
+
+
 def test_every_configuration_that_is_named_is_there():
-    assert len(BLOCKS) == 6
     assert shutil.which("make")
     for name in set(re.findall(r"config/\w+\.yaml", README)) - {"config/nobell.yaml"}:
         assert (REPOSITORY / name).is_file(), name
