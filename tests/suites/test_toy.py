@@ -195,6 +195,14 @@ def test_a_method_of_a_reading_that_there_is_not_is_refused(trial):
         headline_of(Wrong(), trial)
 
 
+def test_a_column_of_answers_that_there_is_not_is_refused(trial):
+    class Wrong(Toy):
+        methods: ClassVar = (replace(Toy.methods[0], answer="subjcet"),)
+
+    with pytest.raises(AlmanacError, match=r"suite toy: .* method alone reads .* 'subjcet', .*; did you mean subject"):
+        headline_of(Wrong(), trial)
+
+
 def test_without_a_checker_there_is_no_method_that_counts_what_it_says(trial, tmp_path):
     unchecked = Trial(tmp_path, Toy(), DATA, ToyOptions()).ask().answer(pick)
     for of, readings in ((trial, {"alone", "checked"}), (unchecked, {"alone"})):

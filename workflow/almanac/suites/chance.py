@@ -178,13 +178,13 @@ def against_false(own: Judged, answered: pl.DataFrame, false: Judged, truths: Tr
 def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Iterator[Measure]:
     """Yield chance by the model's own answers, each held against the other facts of its relation.
 
+    A fact of several items that differ in what is right, as a true statement and a false one do, is tested where the
+    answers differ: one who says the same to both is right once, whichever is the true one.
+
     Args:
         own: the items that the numbers are of.
         answered: those that were answered, with ``prediction``.
         truths: what is right for them.
-
-    A fact of several items that differ in what is right, as a true statement and a false one do, is tested where the
-    answers differ: one who says the same to both is right once, whichever is the true one.
     """
     if answered["prediction"].null_count() == answered.height:
         return

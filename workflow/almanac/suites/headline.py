@@ -78,7 +78,8 @@ def measures(
         data: the dataset.
 
     Raises:
-        AlmanacError: the suite's `offered` lacks a column, or a method is of a reading that it has not.
+        AlmanacError: the suite's `offered` lacks a column, or a method is of a reading or reads a column that there is
+            not.
     """
     readings = suite.readings(options)
     for method in suite.counted(options):
@@ -87,6 +88,11 @@ def measures(
             raise AlmanacError(
                 f"suite {suite.name}: method {method.name} is of a reading {reading!r} (where settings leave a reading "
                 f"out, `counted` leaves its methods out){did_you_mean(reading, readings)}"
+            )
+        if method.answer not in ("prediction", *judged.frame.columns):
+            raise AlmanacError(
+                f"suite {suite.name}: what method {method.name} reads in answers, {method.answer!r}, is no column of "
+                f"its items{did_you_mean(method.answer, judged.frame.columns)}"
             )
         read = said.filter(pl.col("reading") == reading).drop("reading")
         truths: Truths | None = None  # of all that the method asks, whatever its groups
