@@ -130,7 +130,10 @@ def test_the_table_has_what_was_answered_and_a_note_names_the_rest():
 
 def test_what_several_models_know_above_chance_stands_side_by_side():
     rows = [finding(model, method, ABOVE_CHANCE, 0.5) for method in ("a", "b") for model in ("m", "n")]
-    rows += [finding("o", "a", NOT_TAUGHT), finding("m", "c", ABOVE_CHANCE, 0.75)]
+    rows += [
+        *(finding("o", "a", lacking) for lacking in (NOT_TAUGHT, NO_FORMAT, TOO_FEW)),
+        finding("m", "c", ABOVE_CHANCE, 0.75),
+    ]
     table = next(part for part in chapter(SAID, rows, {}).parts if isinstance(part, Table) and part.folded)
     assert table.name == "above-world" and table.head == ("method", "m", "n")
     shown = [(row[0], *(cell and cell.value for cell in row[1:])) for row in table.rows]

@@ -18,7 +18,7 @@ VERSIONS = {
     "ask": 14,
     "answer": 9,
     "measure": 41,
-    "report": 57,
+    "report": 58,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

@@ -69,7 +69,7 @@ OF_THESE = (
 BY_MODEL = (
     "Above chance, a method a row and a model a column (dataset {}).\n\nKnown minus chance, with its 95 % interval of "
     "these relations: the numbers of the table above, whose verdicts are adjusted for all of them. Empty where a model "
-    "was not asked, did not answer, or was not taught the format."
+    "was not asked, answered too few facts or mostly in another form, or was not taught the format."
 )
 CANNOT = "A causal model cannot fill blanks, and a masked one cannot write."
 SHOWN = 3  # facts of each kind
@@ -144,7 +144,7 @@ def _by_model(rows: Sequence[Finding]) -> Iterator[Table]:
     """Yield for each dataset what several models know above chance: a method a row, a model a column."""
     of: dict[str, dict[str, dict[str, Measure]]] = defaultdict(lambda: defaultdict(dict))
     for one in rows:
-        if one.facts and one.above is not None and one.verdict != NOT_TAUGHT:
+        if one.above is not None and one.verdict not in (NOT_TAUGHT, NO_FORMAT, TOO_FEW):
             of[one.known.dataset][one.label][str(one.known.model)] = one.above
     for dataset, methods in of.items():
         models = list(dict.fromkeys(str(one.known.model) for one in rows if one.known.dataset == dataset))
