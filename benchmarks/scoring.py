@@ -32,7 +32,7 @@ EXAMPLES = """examples:
   python -m benchmarks.scoring --only ic_lke --examples 80   # one workload, with 80 in-context examples
   python -m benchmarks.scoring --only statements --facts 40 --no-peers
   python -m benchmarks.scoring --tiny                        # a small model, few facts: does everything run?
-  python -m benchmarks.scoring --only ic_lke --examples 16 --facts 8 --causal .real-model/checkpoint
+  python -m benchmarks.scoring --only ic_lke --examples 16 --facts 8 --causal .real-model/smollm2-135m-instruct
   python -m benchmarks.scoring --document docs/performance.md
   python -m benchmarks.scoring --join one.json other.json --document docs/performance.md"""
 

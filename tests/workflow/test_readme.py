@@ -393,7 +393,7 @@ def test_the_model_that_is_fetched_is_the_one_that_is_asked():
     """`make test-real-model` runs both lines."""
     fetching, asking = REAL.splitlines()
     assert fetching == "make real-model" and asking == f"{OWN.strip()}".replace(
-        "/models/mine", ".real-model/checkpoint"
+        "/models/mine", ".real-model/smollm2-135m-instruct"
     )
 
 

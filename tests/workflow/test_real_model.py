@@ -33,7 +33,7 @@ def test_its_fast_way_is_used(dtype):
 def test_it_knows_some_of_the_facts_that_ship(fresh):
     root = fresh().root
     installed(root)
-    made = shell(f'make real-model\nmake own MODEL=.real-model/checkpoint SUITES="{" ".join(SUITES)}"', root)
+    made = shell(f'make real-model\nmake own MODEL=.real-model/smollm2-135m-instruct SUITES="{" ".join(SUITES)}"', root)
     assert made.returncode == 0, made.stdout + made.stderr
     logs = "".join(log.read_text("utf-8") for log in root.glob("results/own/logs/answer_*/**/*.log"))
     assert "'ok'" in logs and "of no use" not in logs and "passed over" not in logs
