@@ -16,6 +16,7 @@ import argparse
 import itertools
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -32,6 +33,21 @@ LIKINGS = {"any object": (0.0, 0.0, 9.0), "a favourite": (1.0, 0.0, 0.05), "the 
            "common, wavering": (0.3, 1.0, 1.0)}  # fmt: skip
 
 
+def items(relation: NDArray[Any], fact: NDArray[Any], hit: NDArray[Any], prediction: NDArray[Any]) -> pl.DataFrame:
+    """Return what became of items, one a place; each fact has a subject of its own."""
+    return pl.DataFrame(
+        {
+            "item": pl.Series(range(len(hit)), dtype=pl.UInt32),
+            "relation": relation.astype(str),
+            "fact": fact.astype(str),
+            "subject": fact.astype(str),
+            "hit": hit,
+            "outcome": np.where(hit, "correct", "incorrect"),
+            "prediction": prediction.astype(str),
+        }
+    )
+
+
 def model(rng: np.random.Generator, liking: tuple[float, float, float], knows: float, asked: int) -> float:
     """Return the p of one simulated model that is asked so many facts of each relation."""
     own, prior, noise = liking
@@ -46,17 +62,7 @@ def model(rng: np.random.Generator, liking: tuple[float, float, float], knows: f
         true.append(objects)
         said.append(np.where(rng.random(FACTS) < knows, objects, best))
     right, told = np.concatenate(true), np.concatenate(said)
-    frame = pl.DataFrame(
-        {
-            "item": pl.Series(range(len(right)), dtype=pl.UInt32),
-            "relation": np.repeat(np.arange(RELATIONS), FACTS).astype(str),
-            "fact": np.arange(len(right)).astype(str),
-            "subject": np.arange(len(right)).astype(str),
-            "hit": right == told,
-            "outcome": np.where(right == told, "correct", "incorrect"),
-            "prediction": told.astype(str),
-        }
-    )
+    frame = items(np.repeat(np.arange(RELATIONS), FACTS), np.arange(len(right)), right == told, told)
     names = {at: frozenset({str(at)}) for at in range(OBJECTS)}
     objects: dict[str, dict[str, frozenset[str]]] = {}
     for relation, fact, found in zip(frame["relation"], frame["fact"], right, strict=True):
@@ -89,17 +95,7 @@ def picks(rng: np.random.Generator, kind: tuple[int, int, bool], prior: float | 
     told = np.array([rng.choice(row) if prior is None else row[counts[row].argmax()] for row in offered])
     told = np.where(rng.random(len(true)) < knows, true, told)
     names = np.arange(len(true)).astype(str)
-    frame = pl.DataFrame(
-        {
-            "item": pl.Series(range(len(true)), dtype=pl.UInt32),
-            "relation": np.repeat(np.arange(relations), facts).astype(str),
-            "fact": names,
-            "subject": names,
-            "hit": true == told,
-            "outcome": np.where(true == told, "correct", "incorrect"),
-            "prediction": told.astype(str),
-        }
-    )
+    frame = items(np.repeat(np.arange(relations), facts), names, true == told, told)
     of_item = pl.DataFrame({"item": frame["item"], "truth": pl.Series(true, dtype=pl.UInt64)})
     shown = pl.DataFrame({"fact": names, "offered": [[str(one) for one in row] for row in offered]})
     names_of = {at: frozenset({str(at)}) for at in range(objects)}
@@ -115,17 +111,7 @@ def names_anything(rng: np.random.Generator, relations: int, asked: int, vocabul
     true = np.concatenate([rng.choice(vocabulary, facts, replace=False) for _ in range(relations)])
     told = rng.choice(vocabulary, len(true))
     names = np.arange(len(true)).astype(str)
-    frame = pl.DataFrame(
-        {
-            "item": pl.Series(range(len(true)), dtype=pl.UInt32),
-            "relation": np.repeat(np.arange(relations), facts).astype(str),
-            "fact": names,
-            "subject": names,
-            "hit": true == told,
-            "outcome": np.where(true == told, "correct", "incorrect"),
-            "prediction": told.astype(str),
-        }
-    )
+    frame = items(np.repeat(np.arange(relations), facts), names, true == told, told)
     texts = {int(at): frozenset({str(at)}) for at in true}
     objects: dict[str, dict[str, frozenset[str]]] = {}
     for relation, fact, found in zip(frame["relation"], frame["fact"], true, strict=True):
@@ -149,17 +135,7 @@ def judges(rng: np.random.Generator, agrees: float, knows: float) -> float:
     true = np.repeat([True, False], facts)
     known = np.tile(rng.random(facts) < knows, 2)
     told = np.where(known, true, rng.random(2 * facts) < agrees)
-    frame = pl.DataFrame(
-        {
-            "item": pl.Series(range(2 * facts), dtype=pl.UInt32),
-            "relation": (fact // 10).astype(str),
-            "fact": fact.astype(str),
-            "subject": fact.astype(str),
-            "hit": true == told,
-            "outcome": np.where(true == told, "correct", "incorrect"),
-            "prediction": np.where(told, "correct", "incorrect"),
-        }
-    )
+    frame = items(fact // 10, fact, true == told, np.where(told, "correct", "incorrect"))
     of_item = pl.DataFrame({"item": frame["item"], "truth": pl.Series(true.astype(int), dtype=pl.UInt64)})
     names = {0: frozenset({"incorrect"}), 1: frozenset({"correct"})}
     offered = pl.DataFrame({"item": frame["item"], "offered": [["correct", "incorrect"]] * len(true)})

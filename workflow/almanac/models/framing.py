@@ -89,18 +89,18 @@ class ChatTemplate:
         return None if lost is None else f"{lost!r} is lost in {text[:200]!r}"
 
     def text(self, system: str, user: str, thinks: bool = False) -> str:
-        """Return the text of both turns, up to where the answer begins, or the thinking before it."""
+        """Return the text of both turns, up to where the answer or, with ``thinks``, the thinking begins."""
         rendered = self._rendered(turns(system, user, self.merges), thinks)
         return rendered if thinks else self._closed(rendered)
 
     def _closed(self, text: str) -> str:
-        """Return a text after which an answer comes, also of a template that always has the model think first."""
+        """Return a prompt that the answer follows directly, also where the template opens a block of thinking."""
         if opens(text):  # As Qwen3's template does where thinking is switched off.
             return f"{text.rstrip()}\n\n{THOUGHT}\n\n"
         return text + FINAL if text.endswith(HARMONY) and FINAL in self.source else text
 
     def without_thinking(self) -> str | None:
-        """Return by what means the model is kept from thinking; none of a template that says nothing of it."""
+        """Return how thinking is switched off; none where the chat template has neither a switch nor opens a block."""
         off, on = (self._rendered(turns(*PROBES, self.merges), thinks) for thinks in (False, True))
         if self._closed(off) != off:
             return "off: what the chat template opens for it is closed"
@@ -125,11 +125,12 @@ class Framing:
     Args:
         name: the wrapper's name.
         wrapper: the wrapper.
-        template: what puts the turns of a chat together; none where the wrapper is a text, or where a server does it.
-        thinking: how many tokens the model may think with before an answer that it generates.
+        template: the chat template; none where the wrapper is a text, or where a server has the template.
+        thinking: how many tokens a generated answer may have for thinking, besides its own.
 
     Attributes:
-        thinking_mode: whether the model may think, or how it is kept from it; none where its template has no thinking.
+        thinking_mode: with how many tokens the model may think, or how thinking is switched off; none where the chat
+            template has no thinking.
     """
 
     def __init__(self, name: str, wrapper: Wrapper, template: ChatTemplate | None = None, thinking: int = 0) -> None:

@@ -83,17 +83,7 @@ def measures(
     """
     readings = suite.readings(options)
     for method in suite.counted(options):
-        reading = str(method.where.get("reading", readings[0]))
-        if reading not in readings:
-            raise AlmanacError(
-                f"suite {suite.name}: method {method.name} is of a reading {reading!r} (where settings leave a reading "
-                f"out, `counted` leaves its methods out){did_you_mean(reading, readings)}"
-            )
-        if method.answer not in ("prediction", *judged.frame.columns):
-            raise AlmanacError(
-                f"suite {suite.name}: what method {method.name} reads in answers, {method.answer!r}, is no column of "
-                f"its items{did_you_mean(method.answer, judged.frame.columns)}"
-            )
+        reading = _reading(suite.name, method, readings, judged.frame.columns)
         read = said.filter(pl.col("reading") == reading).drop("reading")
         truths: Truths | None = None  # of all that the method asks, whatever its groups
         for own in judged.where(method.where).groups(*method.by):
@@ -110,15 +100,33 @@ def measures(
                 continue
             truths = truths or Truths.of(answers, _offered(suite, method, answers, data, options), data)
             if method.by_answer:
-                if method.answer == "prediction":
-                    answered = answered.join(read, on="item", how="left", maintain_order="left")
-                else:
-                    read_in_it = pl.col(method.answer).cast(pl.String).fill_null("")  # in which nothing was recognised
-                    answered = answered.with_columns(read_in_it.alias("prediction"))
-                yield from against_others(own, answered, truths)
+                yield from against_others(own, _with_answers(method, answered, read), truths)
             elif isinstance(method.guess, Mapping):
                 false = judged.where({**{name: own.conditions[name] for name in method.by}, **method.guess})
                 yield from against_false(own, answered, false, truths)
+
+
+def _reading(suite: str, method: Method, readings: Sequence[str], columns: Sequence[str]) -> str:
+    """Return the reading that a method is of; refuse one, or a column of answers, that there is not."""
+    reading = str(method.where.get("reading", readings[0]))
+    if reading not in readings:
+        raise AlmanacError(
+            f"suite {suite}: method {method.name} is of a reading {reading!r} (where settings leave a reading "
+            f"out, `counted` leaves its methods out){did_you_mean(reading, readings)}"
+        )
+    if method.answer not in ("prediction", *columns):
+        raise AlmanacError(
+            f"suite {suite}: what method {method.name} reads in answers, {method.answer!r}, is no column of "
+            f"its items{did_you_mean(method.answer, columns)}"
+        )
+    return reading
+
+
+def _with_answers(method: Method, answered: pl.DataFrame, read: pl.DataFrame) -> pl.DataFrame:
+    """Add ``prediction``: what was answered or, where the method says so, what was recognised in it, if anything."""
+    if method.answer == "prediction":
+        return answered.join(read, on="item", how="left", maintain_order="left")
+    return answered.with_columns(pl.col(method.answer).cast(pl.String).fill_null("").alias("prediction"))
 
 
 def _offered(suite: Suite[Any], method: Method, answers: Answers, data: Data, options: Any) -> pl.DataFrame | None:
