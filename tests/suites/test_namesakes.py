@@ -2,16 +2,23 @@
 
 from dataclasses import replace
 
+import pytest
 from tests.suites.belief.small import TEMPLATES
 from tests.suites.ic_lke import small_world
+from tests.suites.support import Trial
 
-from almanac.rows import Entity
+from almanac import tables
+from almanac.rows import Entity, Item, Relation
 from almanac.suites.belief.names import EntityNames, pairs
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.prompts import Prompter
+from almanac.suites.belief.suite import Belief
 from almanac.suites.belief.templates import of_dataset
+from almanac.suites.chance import Truths
 from almanac.suites.data import Data
 from almanac.suites.facteval.distractors import WrongObjects
+from almanac.suites.facteval.options import FactEvalOptions
+from almanac.suites.facteval.suite import FactEval
 from almanac.suites.ic_lke.options import IcLkeOptions
 from almanac.suites.ic_lke.questions import Questioner
 from almanac.suites.ic_lke.suite import IcLke
@@ -31,6 +38,7 @@ def named_alike() -> list[Entity]:
 
 
 DATA = Data.of(**WORLD | {"entities": named_alike()})
+RELATION = Relation("born", "place of birth", None, "N-M", None, None)
 BOTH = tuple(sorted((str(ONE.object_id), str(OTHER.object_id))))
 
 
@@ -68,3 +76,28 @@ def test_belief_asks_them_once_and_shows_neither_to_the_other():
         prompter = Prompter.of(shown, EntityNames.of(shown), of_dataset(shown, options), options)
         examples = prompter.examples(fact, of_dataset(shown, options)["born"].wordings[0], "4_relation", "mask")
         assert examples is None, "two facts of other names are left, and four are needed"
+
+
+@pytest.mark.parametrize(
+    ("suite", "options"),
+    [(FactEval(), FactEvalOptions(types=("saq",))), (Belief(), BeliefOptions(templates="dataset", candidates=-1))],
+)
+def test_an_open_answer_is_right_by_chance_for_all_that_is_true_of_a_fact_asked_or_not(suite, options, tmp_path):
+    """Each subject has two objects: both are right for a fact that is not asked, as for one that is."""
+    second = [
+        small_world.fact(row.relation_id, row.subject_id, other.object_key, row.split)
+        for row, other in zip(FACTS, [*FACTS[1:], FACTS[0]], strict=True)
+    ]
+    data = Data.of(**WORLD | {"facts": FACTS + second, "relations": [RELATION]})
+    answers = Trial(tmp_path, suite, data, options).ask().answers
+    items = {row.item: row for one in answers.rounds for row in tables.read(one.folder / "items.parquet", Item)}
+    [method, *_] = [one for one in suite.methods if one.by_answer and one.answer == "prediction"]
+    truths = Truths.of(answers, suite.offered(method, answers, data, options), data)
+    asked = [
+        (items[item], truths.names[truth])
+        for item, truth in truths.of_item.iter_rows()
+        if items[item].experiment == method.where["experiment"]
+    ]
+    assert len(asked) > 3
+    for row, names in asked:
+        assert len(names) > 1 and names <= truths.objects[row.relation_id][row.fact_id]

@@ -17,7 +17,7 @@ VERSIONS = {
     "plant": 6,
     "ask": 14,
     "answer": 9,
-    "measure": 41,
+    "measure": 42,
     "report": 58,
     "freeze": 9,
 }

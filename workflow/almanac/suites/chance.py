@@ -15,20 +15,19 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import numpy as np
 import polars as pl
 
 from almanac.dataset.templates import folded
 from almanac.frames import frames
 from almanac.rows import Entity, Fact, Item, Measure
-from almanac.statistics.intervals import LEVEL, Estimate, normal_quantile, wilson
+from almanac.statistics import grouped
+from almanac.statistics.intervals import LEVEL, Estimate, normal_quantile
 from almanac.suites.answers import Answers
 from almanac.suites.data import Data
 from almanac.suites.judged import Judged
 
 CHANCE, ABOVE = "headline_chance", "headline_above_chance"  # the metrics
 LEAST = 3  # test facts of a relation, asked or not, below which they say nothing of the chance of open answers
-FLAT = 1e-12  # half an interval below which nothing varied but by rounding
 LEAST_P = 1e-12  # to which the tail of a distribution is summed with some digits right
 
 
@@ -318,34 +317,36 @@ def _macro(facts: pl.DataFrame, column: str) -> float:
 
 
 def _difference(facts: pl.DataFrame, chance: float) -> Estimate:
-    """Return the mean over relations of the mean ``d`` of facts, with an interval.
+    """Return the mean over relations of the mean ``d`` of facts, what is known less chance, with an interval.
 
-    Where all facts have the same hit, as where nothing is right, only chance varies, and the deviations say too little:
-    the interval then reaches at least as far as Wilson's of the share that is right, of as many subjects. It ends where
-    nothing or all would be right.
+    Its ends are as far away as those of the interval of what is known (`grouped.macro`), which holds the truth of few
+    hits too, and farther by what chance adds to the variance: both are squared and added (Newcombe 1998). Known and
+    chance vary together, so that what chance adds is the variance of ``d`` less that of the hits, where that is more.
+    The interval ends where nothing or all would be right.
+    """
+    value, (known, low, high) = _macro(facts, "d"), grouped.macro(facts, [], "hit", "relation", "subject").rows()[0]
+    added = max(0.0, _variance(facts, "d") - _variance(facts, "hit")) * normal_quantile(LEVEL) ** 2
+    below, above = (math.sqrt(one**2 + added) for one in (known - low, high - known))
+    return Estimate(value, min(value, max(value - below, -chance)), max(value, min(value + above, 1 - chance)))
+
+
+def _variance(facts: pl.DataFrame, column: str) -> float:
+    """Return the variance of the mean over relations of the mean of a column.
 
     A subject's facts are one draw, and relations are strata; those of a single subject are one stratum together, which
-    makes the interval rather too wide than too narrow (collapsed strata: Wolter, Introduction to Variance Estimation,
-    2007, section 2.5).
+    makes it rather too large than too small (collapsed strata: Wolter, Introduction to Variance Estimation, 2007,
+    section 2.5).
     """
     subjects = pl.col("subject").n_unique()
     stratum = pl.when(subjects.over("relation") > 1).then(pl.col("relation").cast(pl.String)).alias("stratum")
-    centred = facts.with_columns(stratum, (pl.col("d") / pl.len().over("relation")).alias("part")).with_columns(
+    centred = facts.with_columns(stratum, (pl.col(column) / pl.len().over("relation")).alias("part")).with_columns(
         (pl.col("part") - pl.col("part").mean().over("stratum")).alias("part"), subjects.over("stratum").alias("n")
     )
-    relations = facts["relation"].n_unique()
-    value = _macro(facts, "d")
     draws = pl.col("n").cast(pl.Float64)
     parts = centred.group_by("subject", maintain_order=True).agg(
         (pl.col("part") * (draws / (draws - 1).clip(1)).sqrt()).sum().alias("part")
     )
-    half = normal_quantile(LEVEL) * float(np.sqrt((parts["part"].to_numpy() ** 2).sum())) / relations
-    below = above = half
-    if half < FLAT or facts["hit"].n_unique() == 1:
-        hits = min(max(_macro(facts, "hit"), 0.0), 1.0)
-        _, low, high = wilson(hits, parts.height)
-        below, above = max(half, hits - (low or 0.0)), max(half, (high or 0.0) - hits)
-    return Estimate(value, min(value, max(value - below, -chance)), max(value, min(value + above, 1 - chance)))
+    return float((parts["part"].to_numpy() ** 2).sum()) / facts["relation"].n_unique() ** 2
 
 
 def _p(facts: pl.DataFrame) -> float:

@@ -91,8 +91,10 @@ class FactEval(Suite[FactEvalOptions]):
         """Return the questions and answers of a file; see `elsewhere.read`."""
         return elsewhere.read(path, self.tables("asked"))
 
-    def offered(self, method: Method, answers: Answers, data: Data, options: FactEvalOptions) -> pl.DataFrame:
-        """Return the options of each question that has some, and of each statement the two verdicts."""
+    def offered(self, method: Method, answers: Answers, data: Data, options: FactEvalOptions) -> pl.DataFrame | None:
+        """Return the options of each question that has some, and of each statement the two verdicts; of others none."""
+        if str(method.where["experiment"]).startswith(SAQ):
+            return None
         found = pl.concat(part.links for part in answers.parts(("experiment", "options")))
         verdicts = pl.when(pl.col("experiment") == f"{TFQ}-{STATEMENT}").then(pl.lit(["correct", "incorrect"]))
         offered = pl.coalesce("options", verdicts).alias("offered")
