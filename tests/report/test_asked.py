@@ -49,15 +49,15 @@ def test_of_facts_that_were_taught_among_others_it_is_said_how_many_and_how_they
         of = ("suite", dataset, "m", None, BY_DOSE, f'{{"dose":{dose}}}', "mean", ("hit",))
         return Measure(*of, value, *[None] * 3, 9, *[0] * 5)
 
-    some = replace(MINE, doses=[0, 0, 2, 8])
+    some = replace(MINE, doses=[[0, 0, 2, 8], [0, 4]])
     assert some.taught([known(0, 0.1), known(8, 0.9), known(8, 1.0), known(8, 0.2, "other")]) == (
-        "The planted models were taught 2 of the facts of mine that are asked, 2 to 8 times each; of those taught "
-        "most often .900 to 1.000 are known, by method."
+        "The planted models were taught 1 to 2 of the facts of mine that can be asked, 2 to 8 times each; of those "
+        "taught most often .900 to 1.000 are known, by method."
     )
     assert some.taught([]).endswith("2 to 8 times each.")
     assert MINE.taught([]) is None
-    assert replace(MINE, doses=[0] * 4).taught([]) is None, "none was taught"
-    assert replace(MINE, doses=[1] * MINE.tested).taught([]) is None, "all were"
+    assert replace(MINE, doses=[[0] * 4]).taught([]) is None, "none was taught"
+    assert replace(MINE, doses=[[1] * MINE.tested]).taught([]) is None, "all were"
 
 
 def test_relations_without_a_label_are_named_with_how_they_are_asked():
@@ -66,6 +66,11 @@ def test_relations_without_a_label_are_named_with_how_they_are_asked():
         "Relations of mine without a label: industry, born. Methods without templates of their own ask them by"
     )
     assert "“The industry of …”" in told
+    own = FactsAsked("mine", [], labelled=["Hauptstadt", "Autor"]).asked_by_label()
+    assert own.startswith(
+        "Relations of mine without a statement or a question of their own: Hauptstadt, Autor. Methods"
+    )
+    assert "“What is the Hauptstadt of …?”" in own
     for identity, label, found in (
         ("P47", "P47", True),
         ("capital_city", "capital_city", True),
@@ -98,6 +103,7 @@ def test_a_relation_is_said_to_be_asked_by_its_id_only_where_it_is(tmp_path, sty
         }
         [found] = facts_asked(editions.asked(tmp_path / suite, config, known))
         assert found.unlabelled == (["P1"] if told else []), suite
+        assert not found.labelled
 
 
 def test_where_nothing_is_left_out_nothing_is_said_of_it_and_many_datasets_take_one_sentence():

@@ -158,8 +158,8 @@ def test_few_facts_of_a_relation_or_few_hits_give_an_interval_that_covers(relati
     covered = 0
     for _ in range(300):
         hits = (rng.random((relations, facts)) < known).astype(float).ravel()
-        drawn = pl.DataFrame({"relation": names, "subject": subjects, "hit": hits, "d": hits - 0.25})
-        found = chance._difference(drawn, 0.25)
+        drawn = pl.DataFrame({"relation": names, "subject": subjects, "hit": hits, "d": hits - 0.25, "draw": hits})
+        found = chance._difference(drawn)
         covered += found.low <= known.mean() - 0.25 <= found.high
         [own] = grouped.macro(drawn, [], "hit", "relation", "subject").rows()
         assert tuple(found) == pytest.approx([one - 0.25 for one in own]), "chance that does not vary adds nothing"
@@ -170,8 +170,10 @@ def test_chance_that_varies_makes_the_interval_wider_by_its_variance():
     """Twenty facts of a relation: what chance adds is the variance of the differences less that of the hits."""
     hits = np.repeat([1.0, 0.0], 10)
     chances = np.tile([0.0, 0.4], 10)
-    facts = pl.DataFrame({"relation": "a", "subject": map(str, range(20)), "hit": hits, "d": hits - chances})
-    found = chance._difference(facts, 0.2)
+    facts = pl.DataFrame(
+        {"relation": "a", "subject": map(str, range(20)), "hit": hits, "d": hits - chances, "draw": hits - chances}
+    )
+    found = chance._difference(facts)
     added = (np.var(hits - chances, ddof=1) - np.var(hits, ddof=1)) / 20
     _, low, high = wilson(0.5, 20)
     z = norm.ppf(0.975)
@@ -179,15 +181,39 @@ def test_chance_that_varies_makes_the_interval_wider_by_its_variance():
     assert found.high - found.value == pytest.approx(math.hypot(high - 0.5, z * math.sqrt(added)))
 
 
+def test_a_fact_is_a_draw_of_its_answer_and_of_its_objects():
+    """What each fact brings to the mean, by hand: leaving one out changes the mean of pairs by what it brings."""
+    answers, objects = "aabacb", "abacba"
+    rows = [
+        ("r", f"s{at}", [object_], answer) for at, (answer, object_) in enumerate(zip(answers, objects, strict=True))
+    ]
+    seen = []
+    original = chance._difference
+
+    def noted(facts):
+        seen.append(facts)
+        return original(facts)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chance, "_difference", noted)
+        found = numbers(*judged(rows))
+    right = np.array([[answer == object_ for object_ in objects] for answer in answers], dtype=float)
+    pairs = right - np.diag(np.diag(right))
+    n = len(answers)
+    by_chance = pairs.sum(1) / (n - 1)
+    lent = (pairs.sum(0) - (by_chance.sum() - by_chance)) / (n - 1)
+    assert found[ABOVE].value == pytest.approx(np.diag(right).mean() - pairs.sum() / n / (n - 1))
+    assert seen[0]["draw"].to_list() == pytest.approx(list(np.diag(right) - by_chance - lent))
+
+
 @pytest.mark.parametrize("known", range(4))
-def test_no_interval_reaches_beyond_knowing_all_or_nothing(known):
+def test_no_interval_reaches_beyond_its_scale_and_each_holds_its_value(known):
     """Three relations of three facts each, of which as many are known in each."""
     own, truths = judged(
         [(name, f"{name}{at}", [f"o{at}"], f"o{at}" if at < known else "w") for name in "abc" for at in range(3)]
     )
-    found = numbers(own, truths)
-    assert -found[CHANCE].value <= found[ABOVE].low <= found[ABOVE].value
-    assert found[ABOVE].value <= found[ABOVE].high <= 1 - found[CHANCE].value
+    found = numbers(own, truths)[ABOVE]
+    assert -1 <= found.low <= found.value <= found.high <= 1
 
 
 def test_a_lucky_answer_that_is_right_for_one_fact_alone_is_no_proof():

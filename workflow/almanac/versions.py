@@ -17,8 +17,8 @@ VERSIONS = {
     "plant": 6,
     "ask": 14,
     "answer": 9,
-    "measure": 42,
-    "report": 58,
+    "measure": 43,
+    "report": 59,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

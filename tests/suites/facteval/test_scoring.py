@@ -157,7 +157,7 @@ def test_lists_have_precision_and_recall_over_objects(answer, precision, recall)
 
 @pytest.mark.parametrize("name", ["!!!", "🇧🇪", "?"])
 def test_a_name_of_signs_alone_is_the_whole_answer(name):
-    found = judge(question("saq", name), name, OWN)
+    found = judge(question("saq", name, text="What is its sign?"), name, OWN)
     assert (found.outcome, found.credit, found.precision, found.recall) == ("correct", 1, 1, 1)
 
 
@@ -203,6 +203,13 @@ def test_an_answer_that_first_repeats_its_question_goes_on_behind_it(answer):
     found = judge(asked, answer.format(text), OWN)
     assert (found.outcome, found.recall) == ("correct", 0.5)
     assert judge(asked, answer.format("What is the capital of Italy?"), OWN).outcome == "incorrect"
+
+
+@pytest.mark.parametrize(("goes_on", "right"), [("", False), (" Bonn", False), ("\nLuxemburg.", True)])
+def test_a_question_that_is_repeated_alone_answers_nothing_though_the_object_stands_in_it(goes_on, right):
+    text = "Wie heißt die Hauptstadt von Luxemburg?"
+    found = judge(question("saq", "Luxemburg", text=text), text + goes_on, OWN)
+    assert found.outcome == ("correct" if right else "incorrect")
 
 
 TEXT = st.text(max_size=40) | st.sampled_from(["CORRECT", "not correct", "A, B and C", "unknown"])

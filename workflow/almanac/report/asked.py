@@ -1,6 +1,6 @@
 """What became of each dataset's facts: how many are asked, and which are left out and why."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,14 +31,16 @@ class FactsAsked:
         counts: a row a relation.
         refused: what it leaves out, and why.
         unlabelled: relations that are asked by their id (`Relation.without_words`, `Suite.by_label`).
-        doses: how often planted models were taught each test fact that their corpus knows of; 0: its names alone.
+        labelled: the labels of others that any suite asks by their label.
+        doses: of each planted model, how often it was taught each test fact that its corpus knows of (0: its names).
     """
 
     dataset: str
     counts: Sequence[RelationCount]
     refused: Sequence[Refused] = ()
     unlabelled: Sequence[str] = ()
-    doses: Sequence[int] = ()
+    labelled: Sequence[str] = ()
+    doses: Sequence[Sequence[int]] = ()
 
     @property
     def facts(self) -> int:
@@ -74,8 +76,9 @@ class FactsAsked:
 
     def taught(self, measures: Sequence[Measure]) -> str | None:
         """Return what planted models know of the facts they were taught; none where these are all of them, or none."""
-        doses = [dose for dose in self.doses if dose]
-        if not doses or len(self.doses) >= self.tested:
+        counts = sorted({sum(map(bool, own)) for own in self.doses})
+        doses = [dose for own in self.doses for dose in own if dose]
+        if not doses or all(len(own) >= self.tested for own in self.doses):
             return None
         rows = (row for row in measures if (row.metric, row.dataset) == (BY_DOSE, self.dataset))
         right = [row.value for row in rows if conditions_of(row)["dose"] == max(doses) and row.value is not None]
@@ -84,41 +87,56 @@ class FactsAsked:
             if right
             else ""
         )
+        many = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
         return (
-            f"The planted models were taught {len(doses):,} of the facts of {self.dataset} that are asked, "
+            f"The planted models were taught {many} of the facts of {self.dataset} that can be asked, "
             f"{min(doses)} to {max(doses)} times each{most}."
         )
 
     def asked_by_id(self) -> str:
         """Return which relations are asked by their id, and what to do."""
-        names = ", ".join(self.unlabelled[:LISTED])
-        more = f", {len(self.unlabelled) - LISTED} more" if self.unlabelled[LISTED:] else ""
         return (
-            f"Relations of {self.dataset} without a label: {names}{more}. Methods without templates of their own ask "
-            f"them by their id, as in “The {self.unlabelled[0]} of …”, and their verdicts say little; a label in the "
-            "table of relations changes that."
+            f"Relations of {self.dataset} without a label: {_listed(self.unlabelled)}. Methods without templates of "
+            f"their own ask them by their id, as in “The {self.unlabelled[0]} of …”, and their verdicts say little; a "
+            "label in the table of relations changes that."
         )
+
+    def asked_by_label(self) -> str:
+        """Return which relations are asked by their label, and what to do."""
+        return (
+            f"Relations of {self.dataset} without a statement or a question of their own: {_listed(self.labelled)}. "
+            "Methods without templates of their own ask them in English, as in “What is the "
+            f"{self.labelled[0]} of …?”; "
+            "rows in the table of templates change that."
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f", {len(names) - LISTED} more" if names[LISTED:] else ""
+    return ", ".join(names[:LISTED]) + more
 
 
 def facts_asked(layout: Layout) -> list[FactsAsked]:
     """Return what became of the facts of each dataset that is asked."""
-    told: dict[str, Path] = {}
+    told: dict[str, set[Path]] = defaultdict(set)
     for asking in layout.config.asked():
         path, planted = layout.exposures(asking), layout.config.participants()[asking.model].model.planted
         if path is not None and planted is not None and not planted.permuted:
-            told.setdefault(asking.dataset, path)
+            told[asking.dataset].add(path)
     found = []
     for name in layout.config.used_datasets():
         relations = layout.read(layout.dataset(name, "relations"), Relation)
         counts = layout.read(layout.dataset(name, "counts"), RelationCount)
-        unlabelled = [row.relation_id for row in relations if row.without_words()]
-        by_label = _by_label(layout, name) if unlabelled else ()
-        doses: list[int] = []
+        by_label = _by_label(layout, name)
+        unlabelled = [row.relation_id for row in relations if row.without_words() and row.relation_id in by_label]
+        labelled = [row.label for row in relations if row.relation_id in by_label - {*unlabelled}]
+        doses = []
         if name in told:
             test = {fact.fact_id for fact in layout.read(layout.dataset(name, "facts"), Fact) if fact.split == "test"}
-            doses = [row.dose for row in layout.read(told[name], Exposure) if row.fact_id in test]
+            rows = (layout.read(path, Exposure) for path in sorted(told[name]))
+            doses = [[row.dose for row in own if row.fact_id in test] for own in rows]
         refused = layout.read(layout.dataset(name, "refused"), Refused)
-        found.append(FactsAsked(name, counts, refused, [one for one in unlabelled if one in by_label], doses))
+        found.append(FactsAsked(name, counts, refused, unlabelled, labelled, doses))
     return found
 
 
@@ -154,6 +172,8 @@ def sentences(found: Sequence[FactsAsked], answered: Mapping[str, int] | None = 
             out.append(f"Relations of {one.dataset} that are not asked: {names}{more}.")
         if one.unlabelled:
             out.append(one.asked_by_id())
+        if one.labelled:
+            out.append(one.asked_by_label())
     return out
 
 

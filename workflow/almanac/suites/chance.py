@@ -9,7 +9,7 @@ instead: there the true object is compared with the false one of the same fact.
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
@@ -169,9 +169,9 @@ def against_false(own: Judged, answered: pl.DataFrame, false: Judged, truths: Tr
     likes = pl.when("won").then("mine").otherwise("its") / (pl.col("mine") + pl.col("its"))
     chance = min(1.0, _macro(both, "by_chance"))
     yield own.measure(CHANCE, chance, "other", ("hit", "score"))
-    difference = both.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d"))
+    difference = both.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d")).with_columns(draw=pl.col("d"))
     p = _tail(int(liked["won"].sum()), liked.select(likes).to_series())
-    yield own.measure(ABOVE, _difference(difference, chance), "other", ("hit", "score"), p)
+    yield own.measure(ABOVE, _difference(difference), "other", ("hit", "score"), p)
 
 
 def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Iterator[Measure]:
@@ -200,6 +200,11 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
         return
     frame = pl.concat(one.part for one in enough)
     expected = [row for one in enough for row in one.expected(keys)]
+    lent = pl.DataFrame(
+        [row for one in enough for row in one.lent()],
+        [("relation", frame.schema["relation"]), ("fact", frame.schema["fact"]), ("lent", pl.Float64)],
+        orient="row",
+    )
     found = pl.DataFrame(
         expected,
         [*((key, frame.schema[key]) for key in keys), *((one, pl.Float64) for one in ("by_chance", "drawn", "guess"))],
@@ -216,11 +221,36 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
         lacking = max(0.0, guessed - _macro(facts, "by_chance"))
         lifted = pl.col("by_chance") + lacking * pl.col("guess") / guessed
         facts = facts.with_columns(lifted.clip(upper_bound=1.0).alias("by_chance"))
+    facts = facts.join(lent, on=["relation", "fact"], how="left", maintain_order="left")
     facts = facts.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d"))
+    facts = facts.with_columns((pl.col("d") - pl.col("lent").fill_null(0.0)).alias("draw"))
     chance = _macro(facts, "by_chance")
     tested = facts.filter(pl.col("prediction") > 1) if facts["truth"].max() != 1 else facts
     yield own.measure(CHANCE, chance, "other", ("prediction", "fact"))
-    yield own.measure(ABOVE, _difference(facts, chance), "other", ("prediction", "hit", "fact"), _p(tested))
+    yield own.measure(ABOVE, _difference(facts), "other", ("prediction", "hit", "fact"), _p(tested))
+
+
+class _Share(NamedTuple):
+    """How often an answer is right by chance.
+
+    Attributes:
+        by_chance: for the number.
+        drawn: for the test.
+        guess: what a guess among the choices has; 0 of an open answer.
+        right: the truths for which it is right.
+        there: those that it is held against; none: all.
+        held: how many items these have, without its own fact's.
+    """
+
+    by_chance: float
+    drawn: float
+    guess: float
+    right: Set[Hashable]
+    there: Set[Hashable] | None
+    held: float
+
+
+NO_SHARE = _Share(0.0, 0.0, 0.0, frozenset(), None, 0.0)
 
 
 class _RelationFacts:
@@ -262,29 +292,64 @@ class _RelationFacts:
         self.total = sum(self.every.values())
         self.common = truths.common_in(part["relation"][0]).named
         self.right = cache(self._right)
+        self._lent: dict[Hashable, float] = defaultdict(float)
+        self._lent_to_all = 0.0
+        self._own_lent: dict[str, float] = defaultdict(float)
 
     def expected(self, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         """Yield the values of some columns for each distinct answer by these, and the answer's shares."""
-        answers = self.part.filter(pl.col("prediction").is_not_null()).unique(keys, maintain_order=True)
-        for row in answers.iter_rows(named=True):
+        answers = self.part.filter(pl.col("prediction").is_not_null())
+        grouped_by = answers.group_by(keys, maintain_order=True)
+        for row in grouped_by.agg(pl.all().first(), pl.len().alias("times")).iter_rows(named=True):
             fact, answer, choices = row["fact"], folded(row["prediction"]), row.get("offered")
-            shares = self.open(fact, answer) if choices is None else self.chosen(fact, answer, choices)
-            yield (*(row[key] for key in keys), *shares)
+            share = self.open(fact, answer) if choices is None else self.chosen(fact, answer, choices)
+            self._lend(fact, share, row["times"])
+            yield (*(row[key] for key in keys), share.by_chance, share.drawn, share.guess)
+
+    def _lend(self, fact: str, share: "_Share", times: int) -> None:
+        """Note by how much more of a truth would make an answer right by chance, and of its own fact, which is none."""
+        mine = self.own[fact]
+        each = times / sum(mine.values()) / share.held if share.held else 0.0
+        for truth in share.right:
+            self._lent[truth] += each
+        against = mine if share.there is None else share.there
+        if share.there is None:
+            self._lent_to_all -= each * share.by_chance
+        else:
+            for truth in share.there:
+                self._lent[truth] -= each * share.by_chance
+        self._own_lent[fact] += each * math.fsum(
+            count * ((truth in share.right) - share.by_chance) for truth, count in mine.items() if truth in against
+        )
+
+    def lent(self) -> Iterator[tuple[Any, str, float]]:
+        """Yield the relation, each fact, and by how much it makes the answers to others right by chance.
+
+        What is known above chance is a mean over facts, and over pairs of an answer and another fact. How far it would
+        be another for other facts depends on both parts that a fact has in such pairs, its answer and its objects
+        (Hoeffding 1948): an answer that fits many facts, and a fact that fits many answers. To be called when all is
+        `expected`.
+        """
+        relation = self.part["relation"][0]
+        for fact, mine in self.own.items():
+            found = math.fsum(count * (self._lent[truth] + self._lent_to_all) for truth, count in mine.items())
+            yield relation, fact, found - self._own_lent[fact]
 
     def _right(self, answer: str) -> set[Hashable]:
         """Return for which truths an answer is right: those of which an accepted name stands in it, as whole words."""
         return {truth for name, truths in self.of_text.items() if _stands_in(name, answer) for truth in truths}
 
-    def open(self, fact: str, answer: str) -> tuple[float, float, float]:
-        """Return the shares of an open answer to a fact, for the number and for the test, and a guess's, which is 0."""
+    def open(self, fact: str, answer: str) -> "_Share":
+        """Return the shares of an open answer to a fact, for the number and for the test; a guess's is 0."""
         mine, said = self.own[fact], self.right(answer)
         others = self.total - sum(mine.values())
         if not others:
-            return 0.0, 0.0, 0.0
+            return NO_SHARE
         hits = math.fsum(self.every[one] - mine[one] for one in said)
-        return hits / others, min(1.0, math.fsum(self.every[one] for one in said) / others), 0.0
+        drawn = min(1.0, math.fsum(self.every[one] for one in said) / others)
+        return _Share(hits / others, drawn, 0.0, said, None, others)
 
-    def chosen(self, fact: str, answer: str, choices: Sequence[str]) -> tuple[float, float, float]:
+    def chosen(self, fact: str, answer: str, choices: Sequence[str]) -> "_Share":
         """Return the shares of an answer that names one of k choices, and a guess's: 1/k; of one that names none 0.
 
         For the number it is held against those facts alone whose objects were among the k, which may be few or none. So
@@ -297,13 +362,13 @@ class _RelationFacts:
         offered = {text: self.of_text.get(text, set()) for text in map(folded, choices)}
         named = [text for text, truths in offered.items() if truths & said or _stands_in(text, answer)]
         if not named:
-            return 0.0, 0.0, 0.0
+            return NO_SHARE
         guess = 1 / len(choices)
         there = set[Hashable]().union(*offered.values())
         others = math.fsum(self.every[truth] - mine[truth] for truth in there)  # the same in any order
         hits = math.fsum(self.every[one] - mine[one] for one in said & there) + self.each * guess
         drawn = sum(self.common.get(text, 1) for text in named) / sum(self.common.get(text, 1) for text in offered)
-        return hits / (others + self.each), drawn, guess
+        return _Share(hits / (others + self.each), drawn, guess, said & there, there, others + self.each)
 
 
 def _stands_in(name: str, text: str) -> bool:
@@ -316,18 +381,21 @@ def _macro(facts: pl.DataFrame, column: str) -> float:
     return float(facts.group_by("relation", maintain_order=True).agg(pl.col(column).mean())[column].mean())  # type: ignore[arg-type]
 
 
-def _difference(facts: pl.DataFrame, chance: float) -> Estimate:
+def _difference(facts: pl.DataFrame) -> Estimate:
     """Return the mean over relations of the mean ``d`` of facts, what is known less chance, with an interval.
 
     Its ends are as far away as those of the interval of what is known (`grouped.macro`), which holds the truth of few
     hits too, and farther by what chance adds to the variance: both are squared and added (Newcombe 1998). Known and
-    chance vary together, so that what chance adds is the variance of ``d`` less that of the hits, where that is more.
-    The interval ends where nothing or all would be right.
+    chance vary together, so that what chance adds is the variance of ``draw`` less that of the hits, where that is
+    more.
+
+    Args:
+        facts: ``relation``, ``subject``, ``hit`` and ``d``, and ``draw``: all that a fact brings to the mean.
     """
     value, (known, low, high) = _macro(facts, "d"), grouped.macro(facts, [], "hit", "relation", "subject").rows()[0]
-    added = max(0.0, _variance(facts, "d") - _variance(facts, "hit")) * normal_quantile(LEVEL) ** 2
+    added = max(0.0, _variance(facts, "draw") - _variance(facts, "hit")) * normal_quantile(LEVEL) ** 2
     below, above = (math.sqrt(one**2 + added) for one in (known - low, high - known))
-    return Estimate(value, min(value, max(value - below, -chance)), max(value, min(value + above, 1 - chance)))
+    return Estimate(value, max(value - below, -1.0), min(value + above, 1.0))
 
 
 def _variance(facts: pl.DataFrame, column: str) -> float:

@@ -179,16 +179,15 @@ def judge(question: JudgedQuestion, answer: str, abstentions: Abstentions, longe
 
 
 def own_turn(question: JudgedQuestion, answer: str) -> str:
-    """Return an answer without the turns that the model writes after it.
+    """Return an answer without the question, where it begins with that, and the turns that the model writes after it.
 
-    Where it begins with such a turn nothing was answered, unless that repeats the question: the answer is after it.
+    Where it begins with the turn of another question nothing was answered.
     """
     said = answer.strip()
     turn = NEXT_TURN.match(said)
-    if turn and question.text:
-        rest = said[turn.end() :].lstrip(" *")
-        if rest.lower().startswith(question.text.lower()):
-            said = rest[len(question.text) :].strip()
+    rest = said[turn.end() :].lstrip(" *") if turn else said
+    if question.text and rest.lower().startswith(question.text.lower()):
+        said = rest[len(question.text) :].strip()
     return NEXT_TURN.split(said, maxsplit=1)[0]
 
 
