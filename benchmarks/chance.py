@@ -72,27 +72,27 @@ def model(
         asked: how many facts of each relation it is asked.
         design: how many relations there are, facts in each and objects.
     """
-    relations, facts, objects_there = design
+    relations, facts, objects = design
     own, prior, noise = liking
-    weights = 1 / np.arange(1, objects_there + 1)
+    weights = 1 / np.arange(1, objects + 1)
     weights /= weights.sum()
     said: list[NDArray[np.int64]] = []
     true: list[NDArray[np.int64]] = []
     for _ in range(relations):
-        objects = rng.choice(objects_there, facts, p=weights)
-        score = own * rng.standard_normal(objects_there) + prior * np.log(weights)
-        best = (score + noise * rng.standard_normal((facts, objects_there))).argmax(1)
-        true.append(objects)
-        said.append(np.where(rng.random(facts) < knows, objects, best))
+        drawn = rng.choice(objects, facts, p=weights)
+        score = own * rng.standard_normal(objects) + prior * np.log(weights)
+        best = (score + noise * rng.standard_normal((facts, objects))).argmax(1)
+        true.append(drawn)
+        said.append(np.where(rng.random(facts) < knows, drawn, best))
     right, told = np.concatenate(true), np.concatenate(said)
     frame = items(np.repeat(np.arange(relations), facts), np.arange(len(right)), right == told, told)
-    names = {at: frozenset({str(at)}) for at in range(objects_there)}
-    objects: dict[str, dict[str, frozenset[str]]] = {}
+    names = {at: frozenset({str(at)}) for at in range(objects)}
+    accepted: dict[str, dict[str, frozenset[str]]] = {}
     for relation, fact, found in zip(frame["relation"], frame["fact"], right, strict=True):
-        objects.setdefault(relation, {})[fact] = names[found]
+        accepted.setdefault(relation, {})[fact] = names[found]
     of_item = pl.DataFrame({"item": frame["item"], "truth": pl.Series(right, dtype=pl.UInt64)})
     sample = frame.filter(pl.int_range(pl.len()).over("relation") < asked)
-    truths = Truths(of_item, names, None, objects)
+    truths = Truths(of_item, names, None, accepted)
     return next(row for row in against_others(Judged("s", "d", "m", sample), sample, truths) if row.metric == ABOVE)
 
 

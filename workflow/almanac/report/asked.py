@@ -105,9 +105,8 @@ class FactsAsked:
         """Return which relations are asked by their label, and what to do."""
         return (
             f"Relations of {self.dataset} without a statement or a question of their own: {_listed(self.labelled)}. "
-            "Methods without templates of their own ask them in English, as in “What is the "
-            f"{self.labelled[0]} of …?”; "
-            "rows in the table of templates change that."
+            "Methods without templates of their own ask them in English, as in "
+            f"“What is the {self.labelled[0]} of …?”. A table of templates changes that (docs/facts.md)."
         )
 
 

@@ -199,9 +199,10 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
     if not enough:
         return
     frame = pl.concat(one.part for one in enough)
-    expected = [row for one in enough for row in one.expected(keys)]
+    held = [one.held_against_others(keys) for one in enough]
+    expected = [row for own, _ in held for row in own]
     lent = pl.DataFrame(
-        [row for one in enough for row in one.lent()],
+        [row for _, own in held for row in own],
         [("relation", frame.schema["relation"]), ("fact", frame.schema["fact"]), ("lent", pl.Float64)],
         orient="row",
     )
@@ -222,8 +223,9 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
         lifted = pl.col("by_chance") + lacking * pl.col("guess") / guessed
         facts = facts.with_columns(lifted.clip(upper_bound=1.0).alias("by_chance"))
     facts = facts.join(lent, on=["relation", "fact"], how="left", maintain_order="left")
-    facts = facts.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d"))
-    facts = facts.with_columns((pl.col("d") - pl.col("lent").fill_null(0.0)).alias("draw"))
+    facts = facts.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d")).with_columns(
+        (pl.col("d") - pl.col("lent")).alias("draw")
+    )
     chance = _macro(facts, "by_chance")
     tested = facts.filter(pl.col("prediction") > 1) if facts["truth"].max() != 1 else facts
     yield own.measure(CHANCE, chance, "other", ("prediction", "fact"))
@@ -292,48 +294,51 @@ class _RelationFacts:
         self.total = sum(self.every.values())
         self.common = truths.common_in(part["relation"][0]).named
         self.right = cache(self._right)
-        self._lent: dict[Hashable, float] = defaultdict(float)
-        self._lent_to_all = 0.0
-        self._own_lent: dict[str, float] = defaultdict(float)
 
-    def expected(self, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """Yield the values of some columns for each distinct answer by these, and the answer's shares."""
-        answers = self.part.filter(pl.col("prediction").is_not_null())
-        grouped_by = answers.group_by(keys, maintain_order=True)
-        for row in grouped_by.agg(pl.all().first(), pl.len().alias("times")).iter_rows(named=True):
-            fact, answer, choices = row["fact"], folded(row["prediction"]), row.get("offered")
-            share = self.open(fact, answer) if choices is None else self.chosen(fact, answer, choices)
-            self._lend(fact, share, row["times"])
-            yield (*(row[key] for key in keys), share.by_chance, share.drawn, share.guess)
-
-    def _lend(self, fact: str, share: "_Share", times: int) -> None:
-        """Note by how much more of a truth would make an answer right by chance, and of its own fact, which is none."""
-        mine = self.own[fact]
-        each = times / sum(mine.values()) / share.held if share.held else 0.0
-        for truth in share.right:
-            self._lent[truth] += each
-        against = mine if share.there is None else share.there
-        if share.there is None:
-            self._lent_to_all -= each * share.by_chance
-        else:
-            for truth in share.there:
-                self._lent[truth] -= each * share.by_chance
-        self._own_lent[fact] += each * math.fsum(
-            count * ((truth in share.right) - share.by_chance) for truth, count in mine.items() if truth in against
-        )
-
-    def lent(self) -> Iterator[tuple[Any, str, float]]:
-        """Yield the relation, each fact, and by how much it makes the answers to others right by chance.
+    def held_against_others(self, keys: Sequence[str]) -> tuple[list[tuple[Any, ...]], list[tuple[Any, str, float]]]:
+        """Hold each answer against the other facts.
 
         What is known above chance is a mean over facts, and over pairs of an answer and another fact. How far it would
         be another for other facts depends on both parts that a fact has in such pairs, its answer and its objects
-        (Hoeffding 1948): an answer that fits many facts, and a fact that fits many answers. To be called when all is
-        `expected`.
+        (Hoeffding 1948): an answer that fits many facts, and a fact that fits many answers.
+
+        Args:
+            keys: the columns by which answers are distinct.
+
+        Returns:
+            The values of these columns for each distinct answer, and the answer's shares; and the relation, each fact,
+            and by how much this one makes the answers to others right by chance.
         """
+        shares, lent, to_all = [], dict[Hashable, float](), 0.0
+        to_itself: dict[str, float] = defaultdict(float)
+        answers = self.part.filter(pl.col("prediction").is_not_null()).group_by(keys, maintain_order=True)
+        for row in answers.agg(pl.all().first(), pl.len().alias("times")).iter_rows(named=True):
+            fact, answer, choices = row["fact"], folded(row["prediction"]), row.get("offered")
+            share = self.open(fact, answer) if choices is None else self.chosen(fact, answer, choices)
+            shares.append((*(row[key] for key in keys), share.by_chance, share.drawn, share.guess))
+            if not share.held:
+                continue
+            mine = self.own[fact]
+            each = row["times"] / sum(mine.values()) / share.held
+            for truth in share.right:
+                lent[truth] = lent.get(truth, 0.0) + each
+            if share.there is None:
+                to_all -= each * share.by_chance
+            for truth in share.there or ():
+                lent[truth] = lent.get(truth, 0.0) - each * share.by_chance
+            against = mine if share.there is None else mine.keys() & share.there
+            to_itself[fact] += each * math.fsum(
+                mine[truth] * ((truth in share.right) - share.by_chance) for truth in against
+            )
         relation = self.part["relation"][0]
-        for fact, mine in self.own.items():
-            found = math.fsum(count * (self._lent[truth] + self._lent_to_all) for truth, count in mine.items())
-            yield relation, fact, found - self._own_lent[fact]
+        return shares, [
+            (
+                relation,
+                fact,
+                sum(count * (lent.get(truth, 0.0) + to_all) for truth, count in mine.items()) - to_itself[fact],
+            )
+            for fact, mine in self.own.items()
+        ]
 
     def _right(self, answer: str) -> set[Hashable]:
         """Return for which truths an answer is right: those of which an accepted name stands in it, as whole words."""

@@ -93,7 +93,7 @@ class FactEval(Suite[FactEvalOptions]):
 
     def offered(self, method: Method, answers: Answers, data: Data, options: FactEvalOptions) -> pl.DataFrame | None:
         """Return the options of each question that has some, and of each statement the two verdicts; of others none."""
-        if str(method.where["experiment"]).startswith(SAQ):
+        if method.answer == "prediction":
             return None
         found = pl.concat(part.links for part in answers.parts(("experiment", "options")))
         verdicts = pl.when(pl.col("experiment") == f"{TFQ}-{STATEMENT}").then(pl.lit(["correct", "incorrect"]))
