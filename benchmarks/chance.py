@@ -24,9 +24,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from almanac.rows import Measure
-from almanac.suites.chance import ABOVE, Common, Truths, against_false, against_others
+from almanac.suites.chance import ABOVE, against_false, against_others
 from almanac.suites.headline import LEVEL, holm
 from almanac.suites.judged import Judged
+from almanac.suites.truths import Common, Truths
 
 RELATIONS, FACTS, OBJECTS, ROWS = 10, 70, 20, 12
 CHOICES = ((3, 40, False), (4, 8, False), (4, 8, True), (10, 100, True), (20, 60, True), (20, 1000, False))

@@ -16,12 +16,13 @@ from almanac.rows import Measure
 from almanac.statistics import grouped
 from almanac.statistics.intervals import wilson
 from almanac.suites import chance, headline
-from almanac.suites.chance import ABOVE, CHANCE, Common, Truths
+from almanac.suites.chance import ABOVE, CHANCE
 from almanac.suites.chapter import NOT_TAUGHT, Entrant
 from almanac.suites.headline import FACTS, KNOWN, findings, holm
 from almanac.suites.judged import Judged, as_text
 from almanac.suites.listing import method_labels
 from almanac.suites.suite import Method
+from almanac.suites.truths import Common, Truths
 
 METHOD = Method("m", "M", {"experiment": "m"})
 

@@ -14,7 +14,6 @@ from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.prompts import Prompter
 from almanac.suites.belief.suite import Belief
 from almanac.suites.belief.templates import of_dataset
-from almanac.suites.chance import Truths
 from almanac.suites.data import Data
 from almanac.suites.facteval.distractors import WrongObjects
 from almanac.suites.facteval.options import FactEvalOptions
@@ -25,6 +24,7 @@ from almanac.suites.ic_lke.suite import IcLke
 from almanac.suites.karr.draws import Pools
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
+from almanac.suites.truths import Truths
 
 WORLD = small_world.tables(train=8, test=4) | {"templates": TEMPLATES}
 FACTS = WORLD["facts"]

@@ -12,11 +12,12 @@ from almanac.rows import Measure
 from almanac.statistics import grouped
 from almanac.statistics.intervals import Estimate
 from almanac.suites.answers import Answers
-from almanac.suites.chance import ABOVE, CHANCE, Truths, against_false, against_others
+from almanac.suites.chance import ABOVE, CHANCE, against_false, against_others
 from almanac.suites.chapter import NOT_TAUGHT, Entrant
 from almanac.suites.data import Data
 from almanac.suites.judged import FACT, RELATION, SUBJECT, Judged, conditions_of
 from almanac.suites.suite import Method, Suite
+from almanac.suites.truths import Truths
 
 # The metrics.
 KNOWN, FACTS = "headline", "headline_facts"
