@@ -17,6 +17,7 @@ from almanac.rows import Entity, Evidence, Popularity, Relation, Template
 from almanac.sources import records
 from almanac.sources.files import check_folder, read_columns, read_folder, table_files
 from almanac.sources.records import TABLES
+from almanac.verbs.pull import copy_tables
 
 Records = list[dict[str, Any]]
 
@@ -581,6 +582,18 @@ def test_a_table_that_may_be_absent_is_not_passed_over_for_its_name(tmp_path):
     assert "rename template.csv to templates.csv" in refusal(path)
     (path / "template.csv").rename(path / "notes.csv")
     assert len(read_folder(path, "s").facts) == 1, "other files are the user's"
+
+
+@pytest.mark.parametrize("name", ["vorlagen.csv", "Namen.XLSX", "more.jsonl.gz", "raw.tsv"])
+def test_a_file_that_looks_like_a_table_and_is_none_is_said_to_be_passed_over(tmp_path, capsys, name):
+    path = csv_folder(tmp_path / "f")
+    for other in (name, "README.md", "omissions.parquet"):
+        (path / other).touch()
+    note = f"{path / name}: not read, for it is none of the tables facts, entities, relations, templates, popularity"
+    assert read_columns(path, "s").notes[0].startswith(note)
+    assert sum("not read" in found for found in read_columns(path, "s").notes) == 1
+    copy_tables(path, tmp_path / "copy")
+    assert f"note: {note}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "latin-1"])

@@ -15,7 +15,7 @@ from almanac.errors import AlmanacError
 from almanac.frames import frame_of
 from almanac.rows import ALIAS, Exposure, Relation, Template
 from almanac.sources import triples, values
-from almanac.sources.records import LIST_SEPARATOR, TABLES, TRIPLES
+from almanac.sources.records import LIST_SEPARATOR, TABLES, TRIPLES, passed_over
 from almanac.sources.thirds import BUCKETS
 from almanac.sources.user_table import ROW, SHOWN, Check, UserTable, read_file, read_table
 
@@ -98,7 +98,7 @@ def checked(folder: Path, source: str, merge: bool = False) -> FactColumns:
         popularity=popularity(opened("popularity"), source, named),
         evidence=evidence(opened("evidence"), written, merge),
         exposures=exposures(opened("exposures"), written, merge),
-        notes=tuple(note for one in read for note in one.notes),
+        notes=(*([] if folder.is_file() else passed_over(folder)), *(note for one in read for note in one.notes)),
     )
     if any(one.count for one in read):
         raise _refusal(read)

@@ -86,6 +86,7 @@ TABLES = {
     "evidence": Columns(("fact_id", "text"), ()),
     "exposures": Columns(("fact_id", "dose"), ()),
 }
+OF_A_PULL = ("buckets", "omissions")  # what a pull of a source writes beside its tables, and no dataset is built of
 TRIPLES = Columns(("subject", "relation", "object"), others=True)  # one file instead of a folder
 OF_FACTS = (TRIPLES, TABLES["facts"])  # tables without which there is nothing to ask
 LISTS = {"aliases", "qualifiers", "entails"}
@@ -137,6 +138,16 @@ def misnamed(folder: Path) -> str | None:
         if f".{ending}" in ENDINGS:
             return f"rename {path.name} to {meant[0]}.{ending}"
     return None
+
+
+def passed_over(folder: Path) -> list[str]:
+    """Return a note for each file of a facts folder that has a table's ending and no table's name."""
+    endings = (*ENDINGS, *SPREADSHEETS, ".tsv", ".tab")
+    return [
+        f"{path}: not read, for it is none of the tables {', '.join(TABLES)}"
+        for path in sorted(folder.iterdir())
+        if path.name.lower().endswith(endings) and path.name.partition(".")[0] not in (*TABLES, *OF_A_PULL)
+    ]
 
 
 class RowBlock(NamedTuple):

@@ -24,7 +24,7 @@ from almanac.sealed import PULLED, checked_record, sealed
 from almanac.sealed import files as entries_of
 from almanac.sources.files import as_folder, read_columns, table_files
 from almanac.sources.options import KINDS, DumpOptions, NetworkOptions
-from almanac.sources.records import ENDINGS, TABLES
+from almanac.sources.records import ENDINGS, TABLES, passed_over
 from almanac.sources.source_tables import ROWS
 from almanac.tables import atomic, read
 
@@ -117,6 +117,7 @@ def copy_tables(origin: Path, folder: Path, merge: bool = False) -> list[Path]:
                 return
             for path in table_files(inside):
                 shutil.copyfile(path, beside / path.name)
+            print_notes(note.replace(str(inside), str(origin)) for note in passed_over(inside))
 
         replace_tables(folder, fill)
     return table_files(folder)
