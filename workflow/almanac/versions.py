@@ -15,10 +15,10 @@ VERSIONS = {
     "pull": 8,
     "build": 9,
     "plant": 6,
-    "ask": 14,
+    "ask": 15,
     "answer": 9,
     "measure": 43,
-    "report": 59,
+    "report": 60,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

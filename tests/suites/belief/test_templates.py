@@ -10,9 +10,10 @@ from tests.suites.belief.small import data, fact
 from almanac import tables
 from almanac.errors import AlmanacError
 from almanac.rows import ALIAS, Template
+from almanac.sources.checking import template_file
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.suite import Belief
-from almanac.suites.belief.templates import SETS, chosen, of_dataset, of_rows, read, shipped, unused
+from almanac.suites.belief.templates import OF_FACTS, SETS, chosen, of_dataset, of_rows, read, shipped, unused
 from almanac.suites.data import Data
 
 SIZES = {"lama": (41, 20), "shipped": (39, 4), "invented": (12, 4)}
@@ -52,6 +53,23 @@ def test_a_relation_is_asked_by_the_file_that_has_most_of_its_dataset_and_else_b
     assert of(["P138", "P1086", "P112"]) == {"P1086": "shipped", "P112": "shipped", "P138": "shipped"}
     assert of(["P138", "P19", "P20", "P1086"])["P1086"] == "shipped"
     assert of(["P138", "P1086"], templates="lama") == {"P1086": "shipped", "P138": "lama"}
+
+
+def of_facts(*rows: tuple[str, str, str]) -> dict[str, str]:
+    templates = [Template(f"{at}", *row, "written", None, ()) for at, row in enumerate(rows)]
+    found = of_dataset(Data.of(facts=[fact("P36", "a", "b", "test")], templates=templates), BeliefOptions())
+    return {relation: own.source for relation, own in found.items()}
+
+
+def test_sentences_that_somebody_wrote_come_before_ours_where_they_can_agree():
+    german = [
+        ("P36", "Die Hauptstadt von [X] ist [Y].", "statement"),
+        ("P36", "Wie heißt die Hauptstadt von [X]?", "question"),
+    ]
+    assert of_facts(*german) == {"P36": "dataset"}
+    assert of_facts(german[0]) == {"P36": "lama"}, "one sentence agrees with no other"
+    ours = [(row.relation_id, row.text, row.style) for row in template_file(OF_FACTS)]
+    assert of_facts(*(row for row in ours if row[0] == "P36")) == {"P36": "lama"}
 
 
 def test_a_relation_without_templates_of_the_suite_has_the_datasets_each_its_own_group():

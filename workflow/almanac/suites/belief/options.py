@@ -21,7 +21,8 @@ class BeliefOptions(SuiteOptions):
         Literal["auto", "lama", "shipped", "invented", "dataset"],
         Field(
             description="where templates come from first: a file of resources/belief, the dataset's own, or (auto) the "
-            "file of resources/belief that has most of the dataset's relations"
+            "dataset's where you wrote two or more of a relation, else the file of resources/belief that has most of "
+            "the dataset's relations"
         ),
     ] = "auto"
     file: Annotated[

@@ -16,7 +16,10 @@ from almanac.sources.checking import template_file
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.data import Data
 
-SHIPPED = Path(__file__).resolve().parents[4] / "resources" / "belief"
+RESOURCES = Path(__file__).resolve().parents[4] / "resources"
+SHIPPED = RESOURCES / "belief"
+OF_FACTS = RESOURCES / "facts" / "templates.jsonl"  # of the facts that ship: other suites' sentences
+ENOUGH = 2  # templates of a relation that can agree, or not
 SETS = ("lama", "shipped", "invented")
 OWN, DATASET = "file", "dataset"
 QUESTION = "question_answer"
@@ -72,7 +75,8 @@ def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplate
     """Return the templates of each relation that has any, in the order in which they are asked.
 
     A relation's are those of the first place that has any: the user's file, the place that `BeliefOptions.templates`
-    names, the other files that ship, the dataset.
+    names, the other files that ship, the dataset. By ``auto``, a relation's own in the dataset come before the files
+    where they are somebody else's than ours, and enough.
 
     Raises:
         AlmanacError: the user's file has mistakes.
@@ -80,13 +84,21 @@ def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplate
     places = {name: shipped(name) for name in SETS} | {DATASET: of_rows(data.templates)}
     relations = list(data.drawn)
     first: str = options.templates
+    meant = set()  # relations whose sentences in the dataset were written for it
     if first == "auto":
         first = max(SETS, key=lambda name: sum(relation in places[name] for relation in relations))
+        ours = {row.text for row in template_file(OF_FACTS)}
+        theirs = of_rows(row for row in data.templates if row.text not in ours)
+        meant = {relation for relation, own in theirs.items() if len(own) >= ENOUGH}
     order = [first, *(name for name in (*SETS, DATASET) if name != first)]
     if options.file is not None:
         places[OWN] = read(Path(options.file))
-        order = [OWN, *order]
-    sources = {name: next((place for place in order if name in places[place]), None) for name in relations}
+
+    def place(relation: str) -> str | None:
+        wanted = [OWN] * (OWN in places) + [DATASET] * (relation in meant) + order
+        return next((name for name in wanted if relation in places[name]), None)
+
+    sources = {relation: place(relation) for relation in relations}
     return {
         relation: RelationTemplates(place, chosen(places[place][relation], options.groups, options.per_group))
         for relation, place in sources.items()
