@@ -31,8 +31,8 @@ def test_a_relation_with_too_few_facts_is_named_with_the_reason():
     )
     assert left == f"Relations of mine that are not asked: industry ({SHORT})."
     assert [row[1:] for row in table([MINE]).rows] == [
-        ("industry", 9, f"the whole relation: {SHORT}"),
-        ("born", 2, "4 wrong choices; needed are 5"),
+        ("industry", 9, f"the whole relation: {SHORT}", ""),
+        ("born", 2, "4 wrong choices; needed are 5", "a"),
     ]
 
 

@@ -133,7 +133,7 @@ def test_published_prompts_are_continued_beside_the_examples(ask, tmp_path):
     subject = next(question.text for question in asked.questions() if question.setting.behind == "mmp")
     assert subject.endswith(" Smith 113") and subject.startswith("Sam")
     assert asked.refused() == [
-        ("mmp of relation born", "1 prompts; asked for are 2, and what there is is asked"),
+        ("Machine-mined prompts of relation born", "there are 1 of the 2 asked for; only these are asked"),
     ]
 
     def reply(question):

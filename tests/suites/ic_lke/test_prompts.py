@@ -114,8 +114,8 @@ def test_the_choices_are_those_of_ic_lke_and_the_same_facts_are_asked(asked, tmp
 
 def test_too_few_prompts_are_listed_and_those_there_are_are_asked(asked):
     found = asked(kinds=["written"], prompts=3)
-    reason = "2 prompts; asked for are 3, and what there is is asked"
-    assert found.refused() == [("written_clean of relation P36", reason)]
+    reason = "there are 2 of the 3 asked for; only these are asked"
+    assert found.refused() == [("Written prompts of relation P36", reason)]
     assert texts(found, "written_clean") == ["Peru has its capital in", "The capital of Peru is"]
     assert asked(kinds=["written"], variants=["clean"], prompts=2).refused() == []
 

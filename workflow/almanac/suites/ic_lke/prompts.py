@@ -132,8 +132,8 @@ def drawn(
     """Return a relation's first prompts of a kind, as many as are wanted; where it has fewer, that is listed."""
     found = sets.get(relation_id, ())[:wanted]
     if len(found) < wanted:
-        reason = f"{len(found)} prompts; asked for are {wanted}, and what there is is asked"
-        questioner.asked.refuse(f"{kind} of relation {relation_id}", reason)
+        reason = f"there are {len(found)} of the {wanted} asked for; only these are asked"
+        questioner.asked.refuse(f"{chapters.PROMPTS[kind]} of relation {relation_id}", reason)
     return found
 
 
