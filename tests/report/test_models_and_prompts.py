@@ -169,8 +169,8 @@ def test_the_page_has_a_chapter_of_prompts(layout, page):
 def test_one_mined_string_is_asked_and_the_lack_of_others_is_listed(layout, page):
     [files] = layout.answers(asking(layout, "lke_prompts", "large")).rounds
     refused = {row.thing: row.reason for row in layout.read(files.folder / "refused.parquet", NotAsked)}
-    assert refused["mined_clean of relation P1"] == "1 prompts; asked for are 3, and what there is is asked"
-    assert any("mined_clean of relation P1" in text for text in page.texts["lke_prompts-real"])
+    assert refused["Mined prompts of relation P1"] == "there are 1 of the 3 asked for; only these are asked"
+    assert any("Mined prompts of relation P1" in text for text in page.texts["lke_prompts-real"])
 
 
 def test_a_frozen_edition_is_compared_again_and_names_no_folder_of_the_users(layout, tmp_path, capsys):
