@@ -10,14 +10,15 @@ choices they are offered, or the commonest; models that name anything at all whe
 of its own; models that have scores for objects, and are asked each fact with a false one too; and models that are shown
 a true and a false statement of each fact. These are held against the level of the first of 70 rows that are adjusted
 together as well. Last, how often the interval of what is above chance holds the truth, by designs with few hits or few
-facts of a relation, of five times as many models: above its upper end more may have been missed than is said.
+facts of a relation, of five times as many models: above its upper end more may have been missed than is said; and the
+same of draws of facts asked of one model that has scores for objects.
 """
 
 import argparse
 import itertools
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -40,6 +41,7 @@ INTERVALS = (
     ((6, 10, 20), 0.2, "the common"), ((36, 4, 20), 0.1, "common, wavering"), ((10, 20, 20), 0.3, "a favourite"),
     ((10, 20, 20), 0.6, "any object"), ((6, 10, 20), 0.95, "any object"),
 )  # fmt: skip
+SCORED = ((20, 5, 100, 40), (10, 10, 400, 40), (36, 2, 100, 20), (10, 20, 400, 20))  # relations, facts, of, objects
 
 
 def items(relation: NDArray[Any], fact: NDArray[Any], hit: NDArray[Any], prediction: NDArray[Any]) -> pl.DataFrame:
@@ -166,27 +168,40 @@ def judges(rng: np.random.Generator, agrees: float, knows: float) -> float:
     return next(row.p or 0.0 for row in rows if row.metric == ABOVE)
 
 
-def scores(rng: np.random.Generator, per_relation: int, knows: float) -> float:
-    """Return the p of a model that has a score for each object, whatever the subject, and adds some where it knows.
+class Liking(NamedTuple):
+    """What a model has a score for in one relation: how many facts have each object, how it likes these, and which."""
 
-    Each fact is asked with its own object and with any other of its relation, as KaRR's are.
-    """
-    objects, relations = 40, 20
+    facts: NDArray[Any]
+    counts: Counter[str]
+    liked: NDArray[Any]
+    there: NDArray[Any]
+
+
+def liking(rng: np.random.Generator, relations: int, facts: int, objects: int) -> list[Liking]:
+    """Return a model's scores for the objects of relations of so many facts, whatever the subject."""
     weights = 1 / np.arange(1, objects + 1)
-    rows = []
-    common = {}
-    for relation in range(relations):
-        every = rng.choice(objects, 20 * per_relation, p=weights / weights.sum())
+    out = []
+    for _ in range(relations):
+        every = rng.choice(objects, facts, p=weights / weights.sum())
         counts = Counter(map(str, every))
-        common[str(relation)] = Common(len(every), counts)
         liked = rng.standard_normal(objects) + np.log([counts[str(at)] + 1 for at in range(objects)])
-        there = np.array([at for at in range(objects) if str(at) in counts])
-        for fact, true in enumerate(rng.choice(every, per_relation, replace=False)):
-            false = rng.choice(there[there != true])
+        out.append(Liking(every, counts, liked, np.array([at for at in range(objects) if str(at) in counts])))
+    return out
+
+
+def scores(rng: np.random.Generator, model: Sequence[Liking], asked: int, knows: float) -> Measure:
+    """Return what a model that has scores for objects knows above chance; it adds some where it knows.
+
+    Each of the facts asked of a relation is asked with its own object and with any other of its relation, as KaRR's
+    are; known are scores above 1.
+    """
+    rows = []
+    for relation, own in enumerate(model):
+        for fact, true in enumerate(rng.choice(own.facts, asked, replace=False)):
+            false = rng.choice(own.there[own.there != true])
             known = 2.0 * (rng.random() < knows)
-            rows += [
-                (str(relation), f"{relation} {fact}", one, liked[one] + known * (one == true)) for one in (true, false)
-            ]
+            both = ((one, own.liked[one] + known * (one == true)) for one in (true, false))
+            rows += [(str(relation), f"{relation} {fact}", *one) for one in both]
     frame = pl.DataFrame(rows, ["relation", "fact", "object", "score"], orient="row").with_columns(
         pl.int_range(pl.len(), dtype=pl.UInt32).alias("item"),
         pl.col("fact").alias("subject"),
@@ -195,13 +210,19 @@ def scores(rng: np.random.Generator, per_relation: int, knows: float) -> float:
     )
     truths = Truths(
         frame.select("item", pl.col("object").cast(pl.UInt64).alias("truth")),
-        {at: frozenset({str(at)}) for at in range(objects)},
+        {at: frozenset({str(at)}) for at in range(len(model[0].liked))},
         None,
-        common=common,
+        common={str(relation): Common(len(own.facts), own.counts) for relation, own in enumerate(model)},
     )
     true, false = (Judged("s", "d", "m", frame.filter(pl.col("item") % 2 == turn)) for turn in (0, 1))
-    found = against_false(true, true.frame, false, truths)
-    return next(row.p or 0.0 for row in found if row.metric == ABOVE)
+    return next(row for row in against_false(true, true.frame, false, truths) if row.metric == ABOVE)
+
+
+def holding(found: Sequence[Measure]) -> str:
+    """Return how often intervals hold the mean of their values, and how often that lies above their upper end."""
+    value, low, high = (np.array([getattr(row, of) for row in found]) for of in ("value", "low", "high"))
+    truth = value.mean()  # of the design, not of one draw of its objects
+    return f"{np.mean((low <= truth) & (truth <= high)):>8.3f}{np.mean(high < truth):>13.3f}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -232,7 +253,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"{relations:<12}{asked:>12}{vocabulary:>12}{shares}")
     print(f"\n{'scores of':<12}{'knows':>7}{'p <= .025':>12}{'p <= .025/70':>14}")
     for per_relation, knows in itertools.product((5, 20), (0.0, 0.1)):
-        ps = np.array([scores(rng, per_relation, knows) for _ in range(count)])
+        models = (liking(rng, 20, 20 * per_relation, 40) for _ in range(count))
+        ps = np.array([scores(rng, one, per_relation, knows).p or 0.0 for one in models])
         shares = f"{np.mean(ps <= LEVEL):>12.3f}{np.mean(ps <= LEVEL / 70):>14.3f}"
         print(f"{20 * per_relation:<12}{knows:>7.2f}{shares}")
     print(f"\n{'says correct':<14}{'knows':>7}{'p <= .025':>12}{'p <= .025/70':>14}")
@@ -243,10 +265,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rng = np.random.default_rng(0)
     for design, knows, name in INTERVALS:
         found = [model(rng, LIKINGS[name], knows, design[1], design) for _ in range(5 * count)]
-        value, low, high = (np.array([getattr(row, of) for row in found]) for of in ("value", "low", "high"))
-        truth = value.mean()  # of the design, not of one draw of its objects
-        holds = f"{np.mean((low <= truth) & (truth <= high)):>8.3f}{np.mean(high < truth):>13.3f}"
-        print(f"{design[0]:<12}{design[1]:>7}{design[2]:>9}{name:>18}{knows:>7.2f}{holds}")
+        print(f"{design[0]:<12}{design[1]:>7}{design[2]:>9}{name:>18}{knows:>7.2f}{holding(found)}")
+    print(f"\n{'relations':<12}{'facts':>7}{'of':>7}{'objects':>9}{'knows':>7}{'holds':>8}{'truth above':>13}")
+    for (relations, asked, facts, objects), knows in itertools.product(SCORED, (0.0, 0.5)):
+        one = liking(rng, relations, facts, objects)
+        found = [scores(rng, one, asked, knows) for _ in range(5 * count)]
+        print(f"{relations:<12}{asked:>7}{facts:>7}{objects:>9}{knows:>7.2f}{holding(found)}")
 
 
 if __name__ == "__main__":

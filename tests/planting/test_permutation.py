@@ -11,9 +11,10 @@ from almanac import tables
 from almanac.cli import main
 from almanac.dataset.names import true_objects
 from almanac.planting import corpus, ledger, world
+from almanac.planting.formats import Taught
 from almanac.planting.options import CorpusOptions, WorldOptions
 from almanac.planting.permutation import permuted
-from almanac.rows import Exposure, LedgerEntry
+from almanac.rows import Entity, Exposure, Fact, LedgerEntry
 
 from .conftest import as_taught
 
@@ -75,15 +76,40 @@ def test_the_same_seed_gives_the_same_null_and_another_another(invented):
     assert permuted(taught, 3).taught.facts != permuted(taught, 4).taught.facts
 
 
-def test_real_facts_swap_across_doses_and_what_cannot_be_false_is_not_taught(real):
+def test_in_a_world_facts_swap_across_doses_and_what_cannot_be_false_is_not_taught(real):
     """Guinea alone has the dose 9, Peru 3: their years swap; with one fact there is nothing to swap with."""
+    world = replace(real, mention_objects=False)
     founded = [fact for fact in real.facts if fact.relation_id == "founded"]
-    two = replace(real, exposures=(Exposure(founded[0].fact_id, 9), Exposure(founded[1].fact_id, 3)))
+    two = replace(world, exposures=(Exposure(founded[0].fact_id, 9), Exposure(founded[1].fact_id, 3)))
     null = permuted(two, 1)
     assert doses(null.taught) == {"founded|Guinea|1821": 9, "founded|Peru|1958": 3}
-    alone = permuted(replace(real, exposures=(Exposure(founded[0].fact_id, 9),)), 1)
+    alone = permuted(replace(world, exposures=(Exposure(founded[0].fact_id, 9),)), 1)
     assert [fact.fact_id for fact in alone.left_out] == ["founded|Guinea|1958"]
     assert doses(alone.taught) == {"founded|Guinea|1958": 0}
+
+
+def test_of_real_facts_of_which_a_part_is_taught_objects_are_those_of_any_as_often_as_these_are_among_all():
+    """A tenth of 300 facts is dealt out, each with an object of its own, but for every other, which have one in common.
+
+    A null that had read the objects of the taught facts alone would find these among choices of which it read no other.
+    """
+    objects = [f"o{at}" if at % 2 else "common" for at in range(300)]
+    facts = tuple(
+        Fact(f"r|s{at:03}|{found}", "r", f"s{at:03}", found, None, None, None, (), "test", "t")
+        for at, found in enumerate(objects)
+    )
+    names = {key: Entity(key, key, (), None) for one in facts for key in (one.subject_id, one.object_id)}
+    exposures = tuple(Exposure(one.fact_id, at % 2 * 4) for at, one in enumerate(facts[::10] + facts[1::10]))
+    shares = []
+    for seed in range(20):
+        null = permuted(Taught(facts, names, (), exposures, mention_objects=True), seed)
+        mine = [one for one in null.taught.facts if one.fact_id in doses(null.taught)]
+        assert len(mine) == len(exposures) and sorted(doses(null.taught).values()) == sorted([0, 4] * 30)
+        own = [one.object_id in objects[1::10] for one in mine if one.object_id != "common"]
+        shares.append(sum(own) / len(own))
+        assert {row.fact_id for row in null.exposures} >= {row.fact_id for row in exposures}
+        assert not {one.fact_id for one in mine} & {row.fact_id for row in exposures}
+    assert sum(shares) / len(shares) == pytest.approx(30 / 150, abs=0.03)
 
 
 def test_an_object_under_another_name_is_true_too(real):

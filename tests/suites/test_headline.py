@@ -116,6 +116,18 @@ def test_an_answer_that_no_other_fact_can_be_held_against_is_right_once_in_as_ma
     assert found[ABOVE].p == pytest.approx(binom.sf(hits - 1, 48, 0.1))
 
 
+def test_who_is_no_more_right_than_by_chance_is_not_above_it_however_rare_its_favourite_is_elsewhere():
+    """Half of the facts have Bern, which is always said and always offered, and which one in a thousand facts has."""
+    rows = [("a", f"s{at}", ["Bern"] if at % 2 else [f"o{at}"], "Bern") for at in range(40)]
+    own, truths = judged(rows)
+    offered = pl.DataFrame(
+        {"fact": [f"f{at}" for at in range(40)], "offered": [["Bern", f"o{at}"] for at in range(40)]}
+    )
+    common = {"a": Common(1000, Counter({"bern": 1} | {f"o{at}": 100 for at in range(40)}))}
+    found = numbers(own, replace(truths, offered=offered, common=common))[ABOVE]
+    assert found.value < 0 and found.p == 0.5
+
+
 def test_choices_are_true_in_proportion_to_how_many_facts_have_them():
     """Of a hundred facts ninety have Rome, nine Oslo and one Bern; Lima is of none and counts as of one."""
     common = {"a": Common(100, Counter({"rome": 90, "oslo": 9, "bern": 1}))}
@@ -329,6 +341,15 @@ def test_an_object_that_is_liked_whatever_the_subject_and_common_is_known_by_cha
     assert found[CHANCE].value == pytest.approx(np.mean(by_chance)) == pytest.approx(0.6)
     assert found[ABOVE].value == pytest.approx(0.0)
     assert found[ABOVE].p == pytest.approx(binom.sf(5, 7, 6 / 7)), "of two objects the one of six facts is liked"
+
+
+def test_what_a_fact_brings_to_a_ratio_is_what_it_would_lack_without_it():
+    """Of a relation of one fact the ratio itself; of several their mean is the jackknife's estimate of the ratio."""
+    rows = [("a", 1.0, 2.0), ("a", 0.0, 6.0), ("a", 3.0, 4.0), ("b", 1.0, 5.0)]
+    found = pl.DataFrame(rows, ["relation", "w", "v"], orient="row").select(chance._of_ratio("w", "v"))
+    found = found.to_series().to_list()
+    ratio, without = 4 / 12, [3 / 10, 4 / 6, 1 / 8]
+    assert found == pytest.approx([*(3 * ratio - 2 * one for one in without), 1 / 5])
 
 
 def test_holms_adjustment_is_that_of_his_example():

@@ -14,10 +14,10 @@ ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = {
     "pull": 8,
     "build": 9,
-    "plant": 6,
+    "plant": 7,
     "ask": 15,
     "answer": 9,
-    "measure": 43,
+    "measure": 44,
     "report": 60,
     "freeze": 9,
 }

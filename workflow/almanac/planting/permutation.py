@@ -1,7 +1,9 @@
 """The null of a world: the same subjects, doses and objects, the objects dealt out so that no statement is true.
 
 A model that is trained on it has read as many sentences of the same names as one that is trained on the world, and was
-taught none of its facts. What a method calls known of such a model is its rate of false positives.
+taught none of its facts. What a method calls known of such a model is its rate of false positives. Of real facts, of
+which a part is taught, the null's objects are those of any facts of the relation: had it read those of the taught facts
+alone, it would find these among choices of which it has read no other.
 """
 
 import random
@@ -31,10 +33,12 @@ class Null:
 
 
 def permuted(taught: Taught, seed: int) -> Null:
-    """Deal the objects of each relation out anew among facts of equal dose, by the seed.
+    """Deal the objects of each relation out anew, by the seed.
 
-    Only where facts of one dose are too few or too alike, as real ones can be, do they swap with facts of another dose
-    of their relation. Facts of dose 0 are stated nowhere and stay as they are.
+    In a world facts of equal dose swap objects; only where they are too few or too alike do they swap with facts of
+    another dose of their relation. Facts of dose 0 are stated nowhere and stay as they are. Of real facts
+    (`Taught.mention_objects`) all with a dose, 0 too since sentences name their objects, have that of any fact of the
+    relation, taught or not.
 
     Args:
         taught: a world with the doses of its facts.
@@ -45,13 +49,16 @@ def permuted(taught: Taught, seed: int) -> Null:
     """
     dose_of = {row.fact_id: row.dose for row in taught.exposures}
     stated = [fact for fact in taught.facts if dose_of.get(fact.fact_id)]
+    exchanged = [fact for fact in taught.facts if fact.fact_id in dose_of] if taught.mention_objects else stated
     dealt = _Deal(taught)
-    by_relation: dict[str, list[Fact]] = defaultdict(list)
-    for fact in sorted(stated, key=lambda one: one.fact_id):
-        by_relation[fact.relation_id].append(fact)
+    every, chosen = _by_relation(taught.facts), _by_relation(exchanged)
     false: dict[str, Fact] = {}
-    for relation, facts in by_relation.items():
-        given = dealt.objects(facts, [dose_of[fact.fact_id] for fact in facts], seed_of(seed, "permuted", relation))
+    for relation, facts in chosen.items():
+        draw = random.Random(seed_of(seed, "permuted", relation))
+        if taught.mention_objects:
+            given = dealt.of_any(facts, every[relation], draw)
+        else:
+            given = dealt.among(facts, [dose_of[fact.fact_id] for fact in facts], draw)
         false |= {fact.fact_id: _with_object(fact, of) for fact, of in zip(facts, given, strict=True) if of is not None}
     # Of one subject with two objects, or of two subjects of one name, texts may have become the same, or true.
     seen = {dealt.reading(fact) for fact in taught.facts}
@@ -70,6 +77,14 @@ def permuted(taught: Taught, seed: int) -> Null:
     dealt_facts = tuple(false.get(fact.fact_id, fact) for fact in taught.facts)
     true = tuple(Exposure(fact_id, 0) for fact_id in false)
     return Null(replace(taught, facts=dealt_facts, exposures=exposures), (*exposures, *true), left_out)
+
+
+def _by_relation(facts: Sequence[Fact]) -> dict[str, list[Fact]]:
+    """Return the facts of each relation, sorted."""
+    out: dict[str, list[Fact]] = defaultdict(list)
+    for fact in sorted(facts, key=lambda one: one.fact_id):
+        out[fact.relation_id].append(fact)
+    return out
 
 
 def _with_object(fact: Fact, of: Fact) -> Fact:
@@ -102,13 +117,21 @@ class _Deal:
         """Return what of a fact its texts show."""
         return fact.relation_id, self.names.label(fact.subject_id), self.names.label(fact.object_key)
 
-    def objects(self, facts: Sequence[Fact], doses: Sequence[int], seed: int) -> list[Fact | None]:
+    def of_any(self, facts: Sequence[Fact], every: Sequence[Fact], draw: random.Random) -> list[Fact | None]:
+        """Return for each of some facts of a relation one of all whose object it is given, each given once."""
+        left = draw.sample(every, len(every))
+        given = []
+        for fact in facts:
+            at = next((at for at, of in enumerate(left) if self.may(fact, of)), None)
+            given.append(None if at is None else left.pop(at))
+        return given
+
+    def among(self, facts: Sequence[Fact], doses: Sequence[int], draw: random.Random) -> list[Fact | None]:
         """Return for each fact of a relation the one whose object it is given; none where none was left.
 
         The facts of each dose are shuffled. Whoever has drawn an object that is true of its subject then swaps with the
         first other, of its own dose before all others, with whom both hold false ones.
         """
-        draw = random.Random(seed)
         given = list(range(len(facts)))
         for dose in sorted(set(doses)):
             places = [at for at, own in enumerate(doses) if own == dose]
