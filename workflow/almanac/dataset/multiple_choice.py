@@ -144,7 +144,8 @@ class Building:
             reasons |= dict.fromkeys(np.flatnonzero(guessable).tolist(), "its objects stand in its subject's name")
         left_out = np.array(sorted(reasons), np.int64)
         usable = np.setdiff1d(np.arange(len(numbers)), left_out)
-        drawn = split(facts[usable], subjects[usable], self._options)
+        prescribed = facts["split"].null_count() < facts.height  # also where just these facts are left out
+        drawn = split(facts[usable], subjects[usable], self._options, prescribed)
         train, test = usable[drawn.train], np.sort(usable[drawn.test])
         side = np.zeros(len(numbers), np.uint32)
         side[train], side[test] = 1, 2
@@ -258,7 +259,7 @@ class Split:
     test: Integers
 
 
-def split(facts: pl.DataFrame, subjects: Integers, options: DatasetOptions) -> Split:
+def split(facts: pl.DataFrame, subjects: Integers, options: DatasetOptions, prescribed: bool) -> Split:
     """Split a relation's facts into train and test, at most one subject in both, and that only where test runs short.
 
     A split that the source prescribes is kept, cut to the counts. Otherwise subjects are taken in seeded order: into
@@ -269,12 +270,13 @@ def split(facts: pl.DataFrame, subjects: Integers, options: DatasetOptions) -> S
         facts: rows of `Fact`.
         subjects: whole numbers, equal for facts of the same subject and of those that read alike, (facts,).
         options: the counts and the seed.
+        prescribed: whether the source prescribes the relation's split.
     """
     identities = [identity.encode() for identity in facts["fact_id"]]
     order = np.argsort(hashes(identities, options.seed, "split"), kind="stable")
-    if facts["split"].null_count() < facts.height:
-        prescribed = facts["split"].fill_null("").to_numpy()[order]
-        return Split(order[prescribed == "train"][: options.train], order[prescribed == "test"][: options.test])
+    if prescribed:
+        sides = facts["split"].fill_null("").to_numpy()[order]
+        return Split(order[sides == "train"][: options.train], order[sides == "test"][: options.test])
     drawn = _draw_split(subjects[order], options)
     return Split(order[drawn.train], order[drawn.test])
 
