@@ -177,7 +177,7 @@ class Liking(NamedTuple):
     there: NDArray[Any]
 
 
-def liking(rng: np.random.Generator, relations: int, facts: int, objects: int) -> list[Liking]:
+def likings(rng: np.random.Generator, relations: int, facts: int, objects: int) -> list[Liking]:
     """Return a model's scores for the objects of relations of so many facts, whatever the subject."""
     weights = 1 / np.arange(1, objects + 1)
     out = []
@@ -253,7 +253,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"{relations:<12}{asked:>12}{vocabulary:>12}{shares}")
     print(f"\n{'scores of':<12}{'knows':>7}{'p <= .025':>12}{'p <= .025/70':>14}")
     for per_relation, knows in itertools.product((5, 20), (0.0, 0.1)):
-        models = (liking(rng, 20, 20 * per_relation, 40) for _ in range(count))
+        models = (likings(rng, 20, 20 * per_relation, 40) for _ in range(count))
         ps = np.array([scores(rng, one, per_relation, knows).p or 0.0 for one in models])
         shares = f"{np.mean(ps <= LEVEL):>12.3f}{np.mean(ps <= LEVEL / 70):>14.3f}"
         print(f"{20 * per_relation:<12}{knows:>7.2f}{shares}")
@@ -268,7 +268,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"{design[0]:<12}{design[1]:>7}{design[2]:>9}{name:>18}{knows:>7.2f}{holding(found)}")
     print(f"\n{'relations':<12}{'facts':>7}{'of':>7}{'objects':>9}{'knows':>7}{'holds':>8}{'truth above':>13}")
     for (relations, asked, facts, objects), knows in itertools.product(SCORED, (0.0, 0.5)):
-        one = liking(rng, relations, facts, objects)
+        one = likings(rng, relations, facts, objects)
         found = [scores(rng, one, asked, knows) for _ in range(5 * count)]
         print(f"{relations:<12}{asked:>7}{facts:>7}{objects:>9}{knows:>7.2f}{holding(found)}")
 

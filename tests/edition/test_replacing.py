@@ -7,7 +7,7 @@ import pytest
 
 from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
-from almanac.edition.replacing import BY_MAKE_OWN, check_copied, replaced
+from almanac.edition.replacing import check_copied, replaced
 from almanac.errors import AlmanacError
 from almanac.sealed import sealed
 from almanac.versions import MAKER
@@ -20,7 +20,7 @@ def config(*models, **values):
 
 def test_what_a_run_replaces_is_said_and_what_it_adds_is_not(tmp_path, monkeypatch):
     root = tmp_path / "own"
-    for name in BY_MAKE_OWN:
+    for name in ("MAKELEVEL", "MODEL"):
         monkeypatch.delenv(name, raising=False)
 
     def said(*models, **values):
@@ -41,10 +41,11 @@ def test_what_a_run_replaces_is_said_and_what_it_adds_is_not(tmp_path, monkeypat
     assert said("/a/mine", "/a/kept", facts=None) == [
         f"{root} was of facts ours; it is made anew for facts of another source; {keep}"
     ]
-    for name in BY_MAKE_OWN:
-        monkeypatch.setenv(name, "1")
-    [line] = said("/a/mine", "/a/kept", facts="others")
-    assert line.endswith('keep both with ARGS="edition=NAME" of `make own`')
+    monkeypatch.setenv("MAKELEVEL", "1")
+    for model, remedy in (("/a/mine", '"edition=NAME" of `make own`'), ("", '"--config edition=NAME" of `make`')):
+        monkeypatch.setenv("MODEL", model)  # which make exports empty to what is no `make own`
+        [line] = said("/a/mine", "/a/kept", facts="others")
+        assert line.endswith(f"keep both with ARGS={remedy}")
     (root / "report.html").write_text(f'<meta name="generator" content="{MAKER}">')
     assert said("/a/mine", "/a/kept") == []
     (root / "report.html").write_text('<meta name="generator" content="Almanac 0.0.1, measure 1, report 2">')

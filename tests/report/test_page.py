@@ -14,8 +14,10 @@ from tests.report.reading import Page, check_items, clickable, judged, numbers
 from almanac import tables
 from almanac.cli import main
 from almanac.edition.layout import Layout
+from almanac.errors import AlmanacError
 from almanac.report import items as items_module
 from almanac.report import making
+from almanac.report import page as page_module
 from almanac.report.chapters import chapters
 from almanac.report.lines import alone, share
 from almanac.report.making import report_page
@@ -32,7 +34,7 @@ from almanac.rows import (
     Template,
     Validation,
 )
-from almanac.suites.chapter import Table
+from almanac.suites.chapter import Chapter, Drawing, Table
 
 TITLE = "What <small> models & \"others\" 'know'"
 NASTY = ('Tom & "Jerry"', "<b>bold</b>", "</script><script>alert(1)</script>", "<!--<script>", "l'été", "$x_{$ 5 %")
@@ -317,3 +319,16 @@ def test_a_suite_that_could_ask_nothing_says_why(tmp_path):
     assert own.title == "BELIEF"
     assert own.asks.startswith("Nothing of data is asked. 1 not asked; the first: relation P1 (it has no template")
     assert "Nothing of data is asked." in (layout.root / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_figure_that_is_none_or_cannot_be_drawn_is_said_whose_it_is():
+    def shown(draw):
+        parts = (Drawing("curve", "A curve.", draw),)
+        chapter = page_module.Page("toy-world", "toy", "world", Chapter("Toy", "", parts))
+        return list(page_module.figures([chapter], ["m"]))
+
+    with pytest.raises(AlmanacError, match="suite toy: figure curve of world: its function must return a matplotlib"):
+        shown(lambda: None)
+    with pytest.raises(ZeroDivisionError) as found:
+        shown(lambda: 1 / 0)
+    assert found.value.__notes__ == ["suite toy: figure curve of world"]

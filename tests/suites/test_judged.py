@@ -136,9 +136,7 @@ def test_a_number_of_no_items_has_no_value_and_of_groups_there_is_none():
 
 
 def test_a_formula_that_has_no_interval_for_groups_is_refused():
-    with pytest.raises(
-        ValueError, match="formula 'median' is none for groups; give what you computed of one to `measure`"
-    ):
+    with pytest.raises(ValueError, match=r"'median' is none for groups \(share, .*, ratio\); give what you computed"):
         judged().measures("any", "median", "share")
 
 

@@ -9,16 +9,18 @@ import polars as pl
 import pytest
 from tests.suites.support import Trial, number
 from tests.suites.toy_world import DATA, DOSE_OF, DOSES, OBJECTS, pick, played
-from tests.toy.toy_suite import Disagreement, Toy, ToyOptions
+from tests.toy.toy_suite import Disagreement, Offer, Toy, ToyOptions
 
 from almanac.edition.measuring import judge
 from almanac.errors import AlmanacError
-from almanac.rows import Outcome
+from almanac.rows import Outcome, Request
 from almanac.suites import headline, listing
+from almanac.suites.asked import Asked
 from almanac.suites.chapter import Drawing, Table
 from almanac.suites.joining import join
 from almanac.suites.judged import Not
 from almanac.suites.listing import GROUP, _loaded
+from almanac.suites.suite import Round, Suite
 
 
 @pytest.fixture(scope="module")
@@ -268,6 +270,55 @@ def test_a_suite_whose_column_is_there_already_is_refused_before_anything_is_ask
         monkeypatch.setattr(listing, "OURS", (*listing.OURS, Own()))
     with pytest.raises(AlmanacError, match="suite toy: setting: a column 'template' is there already, of every item"):
         listing._listed()
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"name": "karr"}, "Own: there is a suite 'karr' already; rename it"),
+        ({"own": {"items": Toy.own["offers"]}}, "suite own: table items: every suite has a table of that name"),
+        ({"methods": (*Toy.methods, Toy.methods[0])}, "suite own: two methods have the name 'alone'; rename one"),
+        ({"methods": tuple(replace(one, label="Own") for one in Toy.methods)}, "two methods have the label 'Own'"),
+        ({"methods": (replace(Toy.methods[0], guess=5),)}, "suite own: method alone: guess is a share of 0 to 1, 5"),
+        (
+            {"rounds": (Round("checks", answered_by="chekcer"),)},
+            r"suite own: round checks: answered_by names no setting, 'chekcer'; did you mean checker\?",
+        ),
+    ],
+)
+def test_a_suite_of_this_project_that_says_what_cannot_be_is_refused(said, message, monkeypatch):
+    own = type("Own", (Toy,), {"name": "own", **said})
+    monkeypatch.setattr(listing, "OURS", (*listing.OURS, own()))
+    with pytest.raises(AlmanacError, match=message):
+        listing._listed()
+
+
+def test_a_suite_of_this_project_without_a_label_is_refused(monkeypatch):
+    own = type("Own", (Suite,), {"name": "own", "summary": "", "options": ToyOptions, "setting": Toy.setting})
+    monkeypatch.setattr(listing, "OURS", (own(),))
+    with pytest.raises(AlmanacError, match=r"Own: the class has no label; see docs/adding_a_suite\.md"):
+        listing._listed()
+
+
+def test_what_a_suite_asks_and_counts_must_be_of_the_form_that_is_said(trial):
+    asked = Asked({"offers": Offer})
+    with pytest.raises(AlmanacError, match=r"choices of a request is a list, \[' a', ' b'\]; give a tuple, or a text"):
+        asked.request(Request("", "choices", None, "It is", choices=[" a", " b"]))
+    with pytest.raises(AlmanacError, match="order of a setting is a dict"):
+        asked.item("toy", Toy.setting({"a": 1}), None, relation="r")
+    asked.own["offers"].append(Disagreement(0, "Rome"))
+    with pytest.raises(AlmanacError, match="table of Offer: a row must be a Offer, found a Disagreement"):
+        asked.take()
+    with pytest.raises(AlmanacError, match=r"there is no own table 'ofers' of what was asked; did you mean offers\?"):
+        next(trial.answers.parts(("role",), own=("ofers",)))
+    judged = trial.judged()
+    ranked = replace(judged, frame=judged.frame.with_columns(rank=pl.col("place") + 1))
+    with pytest.raises(
+        AlmanacError, match=r"suite toy: column 'rank' has values from 1 to 2, .*\(of a rank 1 / rank\)"
+    ):
+        ranked.measures("mrr", "macro", "rank")
+    with pytest.raises(ValueError, match=r"table accuracy: 2 columns \(model, accuracy\), and a row of 1 cells"):
+        Table("accuracy", "", ("model", "accuracy"), [("m",)])
 
 
 def test_a_suite_that_derives_other_rows_is_named(trial):

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from types import ModuleType
+from typing import Any
 
 from almanac import __version__
 from almanac.errors import INTERRUPTED, AlmanacError, did_you_mean, disk_full
@@ -35,9 +36,16 @@ def load(verb: str) -> ModuleType:
         return importlib.import_module(f"almanac.verbs.{verb}")
 
 
+class _Parser(argparse.ArgumentParser):
+    """Takes no flag by a part of its name, which may be misspelt; those of its subcommands are of its class."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments, allow_abbrev=False)
+
+
 def parser_of(name: str, verb: ModuleType) -> argparse.ArgumentParser:
     """Return the parser of a verb's command line."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=f"almanac {name}",
         description=verb.__doc__,
         epilog=f"examples:\n{verb.EXAMPLES}",

@@ -59,6 +59,8 @@ def judge(suite: Suite[Any], options: Any, answers: Answers, data: Data, folder:
         for found in suite.judge(answers, data, options):
             if found.outcomes.height:
                 frame = _whole(suite.name, found.outcomes)
+                if not frame["item"].dtype.is_integer():
+                    raise _unfit(suite.name, f"items are whole numbers, found {frame['item'].dtype}")
                 items, due = frame["item"].to_numpy(), done + np.arange(frame.height) // readings
                 if (other := np.flatnonzero(items != due)).size:
                     at = other[0]
@@ -74,6 +76,9 @@ def judge(suite: Suite[Any], options: Any, answers: Answers, data: Data, folder:
             for name, rows in found.own.items():
                 if name not in writers:
                     raise AlmanacError(f"suite {suite.name}: `own` declares no table {name!r} at='judged'")
+                if not isinstance(rows, pl.DataFrame):
+                    what = f"`judge` must yield a polars DataFrame, found a {type(rows).__name__}"
+                    raise AlmanacError(f"suite {suite.name}: table {name}: {what}")
                 writers[name].add(rows.to_arrow())
         if done != answers.count:
             raise _unfit(suite.name, f"{done} of {answers.count} items are judged")

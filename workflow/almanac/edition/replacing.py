@@ -15,8 +15,6 @@ from almanac.versions import MAKER, maker_of
 
 ASKED = ("datasets", "planting", "suites", "size")  # the keys of a configuration that say what is asked, and of what
 
-BY_MAKE_OWN = {"MAKELEVEL", "MODEL"}  # in the environment of what `make own` starts
-
 
 def check_copied(layout: Layout, remembered: Path) -> None:
     """Look at whether results that were made elsewhere are of these settings, which Snakemake cannot know.
@@ -75,8 +73,15 @@ def replaced(layout: Layout) -> list[str]:
     if not changed:
         return told
     old, new = ("; ".join(f"{key} {', '.join(map(str, of[key]))}" for key in changed) for of in (was, now))
-    remedy = 'ARGS="edition=NAME" of `make own`' if os.environ.keys() >= BY_MAKE_OWN else "--config edition=NAME"
-    return [*told, f"{layout.root} was of {old}; it is made anew for {new}; keep both with {remedy}"]
+    return [*told, f"{layout.root} was of {old}; it is made anew for {new}; keep both with {_other_name()}"]
+
+
+def _other_name() -> str:
+    """Return how what has started this run is given another edition's name."""
+    if "MAKELEVEL" not in os.environ:
+        return "--config edition=NAME"
+    # make exports MODEL to all that it starts; to `make own` alone it is given.
+    return 'ARGS="edition=NAME" of `make own`' if os.environ.get("MODEL") else 'ARGS="--config edition=NAME" of `make`'
 
 
 def _origins(config: EditionConfig) -> list[str]:

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from almanac import __version__
 from almanac.config import EditionConfig
+from almanac.errors import AlmanacError
 from almanac.report.asked import FactsAsked
 from almanac.report.drawing import prefixed, style
 from almanac.report.evidence import EvidenceFiles
@@ -38,9 +39,21 @@ def figures(chapters: Sequence[Page], models: Sequence[str]) -> Iterator[tuple[s
     for one in chapters:
         for part in one.chapter.parts:
             if isinstance(part, Drawing):
-                with style(), coloured(models):
-                    figure = part.draw()
-                yield f"{one.anchor}-{part.name}", figure
+                yield f"{one.anchor}-{part.name}", _drawn(one, part, models)
+
+
+def _drawn(page: Page, part: Drawing, models: Sequence[str]) -> Figure:
+    """Return a figure; where it cannot be drawn, say whose it is."""
+    where = f"suite {page.suite}: figure {part.name} of {page.dataset}"
+    try:
+        with style(), coloured(models):
+            figure = part.draw()
+    except Exception as error:
+        error.add_note(where)
+        raise
+    if not isinstance(figure, Figure):
+        raise AlmanacError(f"{where}: its function must return a matplotlib Figure, found {figure!r}")
+    return figure
 
 
 def render(

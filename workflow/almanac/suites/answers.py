@@ -113,6 +113,8 @@ class Answers:
 
     def own(self, table: str) -> pl.DataFrame:
         """Return one of the suite's own tables of what was asked, all rounds."""
+        if table not in self.own_rows:
+            raise AlmanacError(f"there is no own table {table!r} of what was asked{did_you_mean(table, self.own_rows)}")
         row = self.own_rows[table]
         return pl.concat([read_frame(one.folder / f"{table}.parquet", row) for one in self.rounds])
 

@@ -6,7 +6,7 @@ a batch is ever held as objects. What is equal in several batches (requests, con
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import pyarrow as pa
@@ -75,6 +75,13 @@ class Batch:
     own: Mapping[str, pa.Table]
 
 
+def _check_fixed(what: str, parts: Mapping[str, Any]) -> None:
+    """Refuse what cannot be told from its equals, since a part of it may change."""
+    for name, value in parts.items():
+        if isinstance(value, list | dict | set):
+            raise AlmanacError(f"{name} of {what} is a {type(value).__name__}, {value!r:.60}; give a tuple, or a text")
+
+
 @dataclass
 class Asked:
     """Collects what is asked.
@@ -108,9 +115,10 @@ class Asked:
         """Add a request, named by its content, and return its id.
 
         Raises:
-            AlmanacError: its kind is none that models answer.
+            AlmanacError: its kind is none that models answer, or a part of it is a list.
         """
         named = replace(request, request_id="") if request.request_id else request
+        _check_fixed("a request", {part.name: getattr(named, part.name) for part in fields(named)})
         request_id = self._requests.get(named)
         if request_id is None:
             if named.kind not in KINDS:
@@ -124,7 +132,11 @@ class Asked:
         Args:
             setting: a NamedTuple of texts, numbers and truth values; its fields become columns, and its method
                 ``label``, if it has one, says it to a reader.
+
+        Raises:
+            AlmanacError: a field is a list or the like, which may change.
         """
+        _check_fixed("a setting", setting._asdict())
         known = self._settings.get(setting)
         if known is None:
             fields = {name: value for name, value in setting._asdict().items() if value is not None}

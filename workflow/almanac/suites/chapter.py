@@ -49,6 +49,17 @@ class Table:
     folded: bool = False
     hidden: Collection[int] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse rows that do not fit the head.
+
+        Raises:
+            ValueError: naming the table.
+        """
+        if other := next((row for row in self.rows if len(row) != len(self.head)), None):
+            raise ValueError(
+                f"table {self.name}: {len(self.head)} columns ({', '.join(self.head)}), and a row of {len(other)} cells"
+            )
+
     @property
     def shown(self) -> list[Sequence[Cell]]:
         """The rows of the page."""

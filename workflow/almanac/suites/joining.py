@@ -3,21 +3,24 @@
 All that is joined is a number or a category: no text is repeated, so that millions of items fit into memory.
 """
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import polars as pl
 
 from almanac.columns import columns
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import frames
 from almanac.rows import Fact, Item, Popularity
 from almanac.suites.answers import Answers
+from almanac.suites.asked import Batch
 from almanac.suites.data import Data
 from almanac.suites.judged import FACT, SUBJECT, Judged
 from almanac.suites.suite import Suite
 
+BATCH = {field.name for field in fields(Batch)} | {"outcomes", "measures"}  # names of files that every suite has
 ITEM = {"relation_id": "relation", "fact_id": "fact", "template_id": "template"}
 # The columns of every suite's scored items, and what they hold.
 EVERY = {
@@ -122,6 +125,8 @@ def check_names(suite: Suite[Any]) -> None:
     Raises:
         AlmanacError: naming the column and where it is already.
     """
+    if taken := [name for name in suite.own if name in BATCH]:
+        raise AlmanacError(f"suite {suite.name}: table {taken[0]}: every suite has a table of that name; rename it")
     there = dict.fromkeys(EVERY, "every item")
     sources = {"setting": columns(suite.setting)}
     for table, own in suite.own.items():
@@ -135,6 +140,27 @@ def check_names(suite: Suite[Any]) -> None:
                     f"suite {suite.name}: {where}: a column {name!r} is there already, of {there[name]}; rename it"
                 )
             there[name] = f"its {where}"
+
+
+def check_methods(suite: Suite[Any]) -> None:
+    """Refuse methods of one name or label, a guess that is no share, and a round that no setting says who answers.
+
+    Raises:
+        AlmanacError: naming the method or the round.
+    """
+    for what, named in (("name", [one.name for one in suite.methods]), ("label", [one.label for one in suite.methods])):
+        if twice := [one for one, count in Counter(named).items() if count > 1]:
+            raise AlmanacError(f"suite {suite.name}: two methods have the {what} {twice[0]!r}; rename one of them")
+    for method in suite.methods:
+        if isinstance(method.guess, float | int) and not 0 <= method.guess <= 1:
+            raise AlmanacError(f"suite {suite.name}: method {method.name}: guess is a share of 0 to 1, {method.guess}")
+    settings = suite.options.model_fields
+    for one in suite.rounds:
+        if one.answered_by is not None and one.answered_by not in settings:
+            raise AlmanacError(
+                f"suite {suite.name}: round {one.name}: answered_by names no setting, {one.answered_by!r}"
+                f"{did_you_mean(one.answered_by, settings)}"
+            )
 
 
 def _items(answers: Answers) -> pl.DataFrame:

@@ -22,6 +22,7 @@ from almanac.statistics.intervals import Estimate
 from almanac.tables import canonical
 
 OUTCOMES: tuple[OutcomeKind, ...] = get_args(OutcomeKind)
+INTERVALS = ("share", "mean", "macro", "macro_of_facts")  # formulas whose interval is of values in 0 to 1
 Formula = Literal["share", "mean", "macro", "macro_of_facts", "ratio", "median", "auc", "spearman", "count", "other"]
 NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:e[-+]\d+)?)")
 RELATION, FACT, SUBJECT = "relation", "fact", "subject"  # columns that formulas know
@@ -181,10 +182,12 @@ class Judged:
             by: what the items are grouped by.
 
         Raises:
-            AlmanacError: there is no such column.
+            AlmanacError: there is no such column, or it has values that are none of 0 to 1.
             ValueError: the formula is none for groups.
         """
         self._check((*by, *of))
+        if formula in INTERVALS:
+            self._check_shares(of[0])
         if formula == "share":
             found = grouped.shares(self.frame, by, of[0])
         elif formula == "ratio":
@@ -196,7 +199,10 @@ class Judged:
                 self.frame, by, of[0], RELATION, SUBJECT, FACT if formula == "macro_of_facts" else None
             )
         else:
-            raise ValueError(f"formula {formula!r} is none for groups; give what you computed of one to `measure`")
+            raise ValueError(
+                f"formula {formula!r} is none for groups ({', '.join((*INTERVALS, 'ratio'))}); give what you computed "
+                "of a group to `measure`"
+            )
         at = len(by)
         estimates = {row[:at]: Estimate(*row[at:]) for row in found.rows()}
         return [
@@ -235,6 +241,16 @@ class Judged:
                 raise AlmanacError(
                     f"suite {self.suite}: its items have no column {column!r}{did_you_mean(column, self.frame.columns)}"
                 )
+
+    def _check_shares(self, column: str) -> None:
+        """Refuse values for which a share's interval says nothing."""
+        own = self.frame[column]
+        low, high = own.cast(pl.Float64).min(), own.cast(pl.Float64).max()
+        if isinstance(low, float) and isinstance(high, float) and not 0 <= low <= high <= 1:
+            raise AlmanacError(
+                f"suite {self.suite}: column {column!r} has values from {low:g} to {high:g}, and this formula has an "
+                "interval for values in 0 to 1; make them such (of a rank 1 / rank), or give a number to `measure`"
+            )
 
     def _counts(self, by: Sequence[str]) -> list[tuple[tuple[Any, ...], tuple[int, ...]]]:
         """Return each group's values, how many items it has, and how many by outcome; groups sorted, none first."""

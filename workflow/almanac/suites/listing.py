@@ -22,7 +22,7 @@ from almanac.suites.ic_lke.prompts import Prompts
 from almanac.suites.ic_lke.separators import Separators
 from almanac.suites.ic_lke.suite import IcLke
 from almanac.suites.ic_lke.sweep import Sweep
-from almanac.suites.joining import check_names
+from almanac.suites.joining import check_methods, check_names
 from almanac.suites.judged import from_text
 from almanac.suites.karr.suite import Karr
 from almanac.suites.suite import Asks, Author, Method, Suite
@@ -39,15 +39,22 @@ OURS: tuple[Suite[Any], ...] = (
 
 
 def _listed() -> dict[str, Suite[Any]]:
-    found = {one.name: one for one in OURS}
-    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        suite = _loaded(point)
+    """Return suites by their names: those of this project and those that are installed."""
+    points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+    found: dict[str, Suite[Any]] = {}
+    for where, suite in [*((type(one).__name__, one) for one in OURS), *((one.value, _loaded(one)) for one in points)]:
+        _check(where, type(suite))
         if suite.name in {*found, *AUTHORS}:
-            raise AlmanacError(f"{point.value}: there is a suite {suite.name!r} already; install one of the two alone")
-        found[suite.name] = suite
-    for suite in found.values():
+            raise AlmanacError(f"{where}: there is a suite {suite.name!r} already; rename it, or install one alone")
         check_names(suite)
+        check_methods(suite)
+        found[suite.name] = suite
     return found
+
+
+def _check(where: str, made: type) -> None:
+    if lacking := [name for name in NEEDED if not hasattr(made, name)]:
+        raise AlmanacError(f"{where}: the class has no {', '.join(lacking)}; see docs/adding_a_suite.md")
 
 
 def _loaded(point: EntryPoint) -> Suite[Any]:
@@ -61,8 +68,7 @@ def _loaded(point: EntryPoint) -> Suite[Any]:
         ) from error
     if not (isinstance(made, type) and issubclass(made, Suite)):
         raise AlmanacError(f"{where}: must name a class that inherits from Suite, found {made!r}")
-    if lacking := [name for name in NEEDED if not hasattr(made, name)]:
-        raise AlmanacError(f"{where}: the class has no {', '.join(lacking)}; see docs/adding_a_suite.md")
+    _check(where, made)
     try:
         suite: Suite[Any] = made()
     except Exception as error:
