@@ -71,7 +71,9 @@ BY_MODEL = (
     "these relations: the numbers of the table above, whose verdicts are adjusted for all of them. Empty where a model "
     "was not asked, answered too few facts or mostly in another form, or was not taught the format."
 )
-CANNOT = "A causal model cannot fill blanks, and a masked one cannot write."
+CANNOT = (
+    "A causal model cannot fill blanks, a masked one cannot write, and a model is asked the `kinds` of its entry alone."
+)
 SHOWN = 3  # facts of each kind
 LISTED = 7  # names in a sentence
 TOLD = 2  # kinds of models that did not answer the same methods
