@@ -124,7 +124,7 @@ def picks(rng: np.random.Generator, kind: tuple[int, int, bool], prior: float | 
     of_item = pl.DataFrame({"item": frame["item"], "truth": pl.Series(true, dtype=pl.UInt64)})
     shown = pl.DataFrame({"fact": names, "offered": [[str(one) for one in row] for row in offered]})
     names_of = {at: frozenset({str(at)}) for at in range(objects)}
-    common = Common(len(all_facts), {str(at): int(counts[at]) for at in there})
+    common = Common(len(all_facts), len(there), {str(at): int(counts[at]) for at in there})
     truths = Truths(of_item, names_of, shown, common={str(one): common for one in range(relations)})
     rows = {row.metric: row for row in against_others(Judged("s", "d", "m", frame), frame, truths)}
     return rows[ABOVE].p or 0.0
@@ -212,17 +212,37 @@ def scores(rng: np.random.Generator, model: Sequence[Liking], asked: int, knows:
         frame.select("item", pl.col("object").cast(pl.UInt64).alias("truth")),
         {at: frozenset({str(at)}) for at in range(len(model[0].liked))},
         None,
-        common={str(relation): Common(len(own.facts), own.counts) for relation, own in enumerate(model)},
+        common={
+            str(relation): Common(len(own.facts), len(own.counts), own.counts) for relation, own in enumerate(model)
+        },
     )
     true, false = (Judged("s", "d", "m", frame.filter(pl.col("item") % 2 == turn)) for turn in (0, 1))
     return next(row for row in against_false(true, true.frame, false, truths) if row.metric == ABOVE)
 
 
-def holding(found: Sequence[Measure]) -> str:
-    """Return how often intervals hold the mean of their values, and how often that lies above their upper end."""
+def above(model: Sequence[Liking], knows: float) -> float:
+    """Return what such a model knows above chance, of all facts and all false objects."""
+    out = []
+    for own in model:
+        count = np.array([own.counts[str(at)] for at in range(len(own.liked))], float)
+        facts, hit, false = count.sum(), own.liked + 2 > 1, own.liked > 1
+        known = knows * hit + (1 - knows) * false
+        apart = (facts - count) / (facts - 1)
+        others = (count @ false - count * false) / np.maximum(facts - count, 1)
+        out.append(count @ (known - (1 - apart) * known - apart * others) / facts)
+    return float(np.mean(out))
+
+
+def holding(found: Sequence[Measure], truth: float | None = None) -> str:
+    """Return how often intervals hold the truth, how often that lies above their upper end, and their values' bias.
+
+    Without a truth it is the values' mean: that of the design, not of one draw of its objects.
+    """
     value, low, high = (np.array([getattr(row, of) for row in found]) for of in ("value", "low", "high"))
-    truth = value.mean()  # of the design, not of one draw of its objects
-    return f"{np.mean((low <= truth) & (truth <= high)):>8.3f}{np.mean(high < truth):>13.3f}"
+    mean = value.mean()
+    truth = mean if truth is None else truth
+    holds = f"{np.mean((low <= truth) & (truth <= high)):>8.3f}{np.mean(high < truth):>13.3f}"
+    return f"{holds}{mean - truth:>8.3f}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -265,12 +285,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rng = np.random.default_rng(0)
     for design, knows, name in INTERVALS:
         found = [model(rng, LIKINGS[name], knows, design[1], design) for _ in range(5 * count)]
-        print(f"{design[0]:<12}{design[1]:>7}{design[2]:>9}{name:>18}{knows:>7.2f}{holding(found)}")
-    print(f"\n{'relations':<12}{'facts':>7}{'of':>7}{'objects':>9}{'knows':>7}{'holds':>8}{'truth above':>13}")
+        print(f"{design[0]:<12}{design[1]:>7}{design[2]:>9}{name:>18}{knows:>7.2f}{holding(found)[:-8]}")
+    print(
+        f"\n{'relations':<12}{'facts':>7}{'of':>7}{'objects':>9}{'knows':>7}{'holds':>8}{'truth above':>13}{'bias':>8}"
+    )
     for (relations, asked, facts, objects), knows in itertools.product(SCORED, (0.0, 0.5)):
         one = likings(rng, relations, facts, objects)
         found = [scores(rng, one, asked, knows) for _ in range(5 * count)]
-        print(f"{relations:<12}{asked:>7}{facts:>7}{objects:>9}{knows:>7.2f}{holding(found)}")
+        print(f"{relations:<12}{asked:>7}{facts:>7}{objects:>9}{knows:>7.2f}{holding(found, above(one, knows))}")
 
 
 if __name__ == "__main__":

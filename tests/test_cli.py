@@ -73,6 +73,13 @@ def test_an_unknown_verb_is_refused_with_those_there_are(capsys):
     assert f"there are {', '.join(sorted(VERBS))}" in capsys.readouterr().err
 
 
+def test_a_flag_is_not_taken_by_a_part_of_its_name(tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["build", "dataset", "--facts", str(tmp_path), "--output", str(tmp_path / "built"), "--choice", "4"])
+    assert ended.value.code == 2
+    assert "unrecognized arguments: --choice 4" in capsys.readouterr().err
+
+
 def test_the_version_is_that_of_the_package(capsys):
     with pytest.raises(SystemExit) as stop:
         main(["--version"])

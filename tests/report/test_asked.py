@@ -52,9 +52,10 @@ def test_of_facts_that_were_taught_among_others_it_is_said_how_many_and_how_they
     some = replace(MINE, doses=[[0, 0, 2, 8], [0, 4]])
     assert some.taught([known(0, 0.1), known(8, 0.9), known(8, 1.0), known(8, 0.2, "other")]) == (
         "The planted models were taught 1 to 2 of the facts of mine that can be asked, 2 to 8 times each; of those "
-        "taught most often .900 to 1.000 are known, by method."
+        "taught most often .900 to 1.000 are known, by method. They find objects that they have read among choices "
+        "that they have not, so that above chance here need not be knowledge."
     )
-    assert some.taught([]).endswith("2 to 8 times each.")
+    assert "2 to 8 times each. They find" in some.taught([])
     assert MINE.taught([]) is None
     assert replace(MINE, doses=[[0] * 4]).taught([]) is None, "none was taught"
     assert replace(MINE, doses=[[1] * MINE.tested]).taught([]) is None, "all were"

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.chance import above, likings, scores
 from scipy.stats import binom, norm, poisson_binom
 
 from almanac.report import answer
@@ -123,14 +124,14 @@ def test_who_is_no_more_right_than_by_chance_is_not_above_it_however_rare_its_fa
     offered = pl.DataFrame(
         {"fact": [f"f{at}" for at in range(40)], "offered": [["Bern", f"o{at}"] for at in range(40)]}
     )
-    common = {"a": Common(1000, Counter({"bern": 1} | {f"o{at}": 100 for at in range(40)}))}
+    common = {"a": Common(1000, 41, Counter({"bern": 1} | {f"o{at}": 100 for at in range(40)}))}
     found = numbers(own, replace(truths, offered=offered, common=common))[ABOVE]
     assert found.value < 0 and found.p == 0.5
 
 
 def test_choices_are_true_in_proportion_to_how_many_facts_have_them():
     """Of a hundred facts ninety have Rome, nine Oslo and one Bern; Lima is of none and counts as of one."""
-    common = {"a": Common(100, Counter({"rome": 90, "oslo": 9, "bern": 1}))}
+    common = {"a": Common(100, 3, Counter({"rome": 90, "oslo": 9, "bern": 1}))}
     rows = [("a", f"s{at}", ["Rome"], said) for at, said in enumerate(["Rome", "Rome", "Oslo", "Bern", "none"])]
     own, truths = judged(rows)
     offered = pl.DataFrame({"fact": [f"f{at}" for at in range(5)], "offered": [["Rome", "Oslo", "Bern", "Lima"]] * 5})
@@ -314,7 +315,7 @@ def false_objects(true, false, objects=None, facts=()):
         "experiment": ["true"] * len(true) + ["false"] * len(false),
     }
     own, truths = judged([("a", f"s{at}", [name], name) for at, name in zip(places, names, strict=True)], **more)
-    truths = replace(truths, common={"a": Common(len(facts), Counter(facts))})
+    truths = replace(truths, common={"a": Common(len(facts), len({*facts}), Counter(facts))})
     asked = own.where(experiment="true")
     rows = chance.against_false(asked, asked.frame, own.where(experiment="false"), truths)
     return {row.metric: row for row in rows}
@@ -343,13 +344,38 @@ def test_an_object_that_is_liked_whatever_the_subject_and_common_is_known_by_cha
     assert found[ABOVE].p == pytest.approx(binom.sf(5, 7, 6 / 7)), "of two objects the one of six facts is liked"
 
 
-def test_what_a_fact_brings_to_a_ratio_is_what_it_would_lack_without_it():
-    """Of a relation of one fact the ratio itself; of several their mean is the jackknife's estimate of the ratio."""
-    rows = [("a", 1.0, 2.0), ("a", 0.0, 6.0), ("a", 3.0, 4.0), ("b", 1.0, 5.0)]
-    found = pl.DataFrame(rows, ["relation", "w", "v"], orient="row").select(chance._of_ratio("w", "v"))
-    found = found.to_series().to_list()
-    ratio, without = 4 / 12, [3 / 10, 4 / 6, 1 / 8]
-    assert found == pytest.approx([*(3 * ratio - 2 * one for one in without), 1 / 5])
+def test_chance_by_false_objects_has_no_bias_where_a_relation_has_two_facts():
+    """Of a model that knows nothing, in 36 relations; a ratio of each relation's own sums would say .09 of it."""
+    rng = np.random.default_rng(1)
+    model = likings(rng, 36, 100, 20)
+    assert above(model, 0.0) == pytest.approx(0.0, abs=1e-12)
+    found = [scores(rng, model, 2, 0.0).value for _ in range(60)]
+    assert np.mean(found) == pytest.approx(0.0, abs=4 * np.std(found) / math.sqrt(60))
+    assert 4 * np.std(found) / math.sqrt(60) < 0.04
+
+
+def test_the_variance_of_what_is_above_false_objects_is_that_of_leaving_out_each_fact(monkeypatch):
+    """The linearised parts of one relation's facts against the jackknife of the number itself."""
+    rng = np.random.default_rng(0)
+    objects = [f"o{at}" for at in range(6)]
+    facts = [objects[min(5, int(at))] for at in rng.exponential(1.5, 200)]
+    true = [facts[at] for at in rng.choice(200, 60, replace=False)]
+    pairs = [(one, rng.choice([other for other in objects if other != one])) for one in true]
+    likes = dict(zip(objects, (1.0, -1.0, 1.0, -1.0, -1.0, 1.0), strict=True))
+    score = [[likes[pair[turn]] + rng.normal() / 10 + (turn == 0) * (at % 3 == 0) for at, pair in enumerate(pairs)]
+             for turn in (0, 1)]  # fmt: skip
+    seen = []
+    monkeypatch.setattr(chance, "_difference", lambda frame: seen.append(frame) or chance.Estimate(0.0, 0.0, 0.0))
+
+    def number(places):
+        false_objects(*([own[at] for at in places] for own in score), [pairs[at] for at in places], facts)
+        return float(seen[-1]["d"].mean())
+
+    number(range(60))
+    variance = chance._variance(seen[-1], "draw")
+    without = np.array([number([at for at in range(60) if at != left]) for left in range(60)])
+    assert variance == pytest.approx(59 / 60 * ((without - without.mean()) ** 2).sum(), rel=0.1)
+    assert variance > 1.3 * chance._variance(seen[0], "hit"), "chance varies too"
 
 
 def test_holms_adjustment_is_that_of_his_example():

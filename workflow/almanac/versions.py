@@ -13,7 +13,7 @@ from almanac import __version__
 ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = {
     "pull": 8,
-    "build": 10,
+    "build": 9,
     "plant": 7,
     "ask": 15,
     "answer": 9,

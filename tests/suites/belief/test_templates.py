@@ -55,9 +55,13 @@ def test_a_relation_is_asked_by_the_file_that_has_most_of_its_dataset_and_else_b
     assert of(["P138", "P1086"], templates="lama") == {"P1086": "shipped", "P138": "lama"}
 
 
-def of_facts(*rows: tuple[str, str, str]) -> dict[str, str]:
-    templates = [Template(f"{at}", *row, "written", None, ()) for at, row in enumerate(rows)]
-    found = of_dataset(Data.of(facts=[fact("P36", "a", "b", "test")], templates=templates), BeliefOptions())
+def of_facts(
+    *rows: tuple[str, str, str], origin: str = "written", parent: str | None = None, relation: str = "P36"
+) -> dict[str, str]:
+    templates = [
+        Template(f"{at}", relation, *row[1:], origin, parent if at else None, ()) for at, row in enumerate(rows)
+    ]
+    found = of_dataset(Data.of(facts=[fact(relation, "a", "b", "test")], templates=templates), BeliefOptions())
     return {relation: own.source for relation, own in found.items()}
 
 
@@ -68,8 +72,13 @@ def test_sentences_that_somebody_wrote_come_before_ours_where_they_can_agree():
     ]
     assert of_facts(*german) == {"P36": "dataset"}
     assert of_facts(german[0]) == {"P36": "lama"}, "one sentence agrees with no other"
-    ours = [(row.relation_id, row.text, row.style) for row in template_file(OF_FACTS)]
-    assert of_facts(*(row for row in ours if row[0] == "P36")) == {"P36": "lama"}
+    ours = [(row.relation_id, row.text, row.style) for row in template_file(OF_FACTS) if row.relation_id == "P36"]
+    assert of_facts(*ours) == {"P36": "lama"}
+    assert of_facts(*ours, german[0]) == {"P36": "dataset"}, "added to ours"
+    assert of_facts(*german, origin="mined") == {"P36": "lama"}
+    assert of_facts(*german, parent="0") == {"P36": "lama"}, "a paraphrase is no second sentence"
+    world = "invented_birthplace"
+    assert of_facts(*german, relation=world) == {world: "invented"}, "those of worlds are ours too"
 
 
 def test_a_relation_without_templates_of_the_suite_has_the_datasets_each_its_own_group():

@@ -76,7 +76,8 @@ class PlantedConfig(TrainingOptions):
 
     permuted: bool = Field(
         default=False,
-        description="train a null: on the same corpus with the objects of each relation permuted, none of them true",
+        description="train a null: on the same corpus with the objects of each relation permuted, none of them true "
+        "(of real facts, of which a part is taught, with objects of any facts of the relation)",
     )
 
     @property

@@ -144,8 +144,7 @@ class Building:
             reasons |= dict.fromkeys(np.flatnonzero(guessable).tolist(), "its objects stand in its subject's name")
         left_out = np.array(sorted(reasons), np.int64)
         usable = np.setdiff1d(np.arange(len(numbers)), left_out)
-        prescribed = facts["split"].null_count() < facts.height  # also where just these facts are left out
-        drawn = split(facts[usable], subjects[usable], self._options, prescribed)
+        drawn = split(facts[usable], subjects[usable], self._options)
         train, test = usable[drawn.train], np.sort(usable[drawn.test])
         side = np.zeros(len(numbers), np.uint32)
         side[train], side[test] = 1, 2
@@ -259,24 +258,24 @@ class Split:
     test: Integers
 
 
-def split(facts: pl.DataFrame, subjects: Integers, options: DatasetOptions, prescribed: bool) -> Split:
+def split(facts: pl.DataFrame, subjects: Integers, options: DatasetOptions) -> Split:
     """Split a relation's facts into train and test, at most one subject in both, and that only where test runs short.
 
-    A split that the source prescribes is kept, cut to the counts. Otherwise subjects are taken in seeded order: into
-    train while they fit, then into test. Where no whole subject fits the last gap in train, one subject is divided, and
-    its other facts come last for test. (No search is made for an order in which no subject need be divided.)
+    A split that the source prescribes of any of them is kept, cut to the counts. Otherwise subjects are taken in seeded
+    order: into train while they fit, then into test. Where no whole subject fits the last gap in train, one subject is
+    divided, and its other facts come last for test. (No search is made for an order in which no subject need be
+    divided.)
 
     Args:
         facts: rows of `Fact`.
         subjects: whole numbers, equal for facts of the same subject and of those that read alike, (facts,).
         options: the counts and the seed.
-        prescribed: whether the source prescribes the relation's split.
     """
     identities = [identity.encode() for identity in facts["fact_id"]]
     order = np.argsort(hashes(identities, options.seed, "split"), kind="stable")
-    if prescribed:
-        sides = facts["split"].fill_null("").to_numpy()[order]
-        return Split(order[sides == "train"][: options.train], order[sides == "test"][: options.test])
+    if facts["split"].null_count() < facts.height:
+        prescribed = facts["split"].fill_null("").to_numpy()[order]
+        return Split(order[prescribed == "train"][: options.train], order[prescribed == "test"][: options.test])
     drawn = _draw_split(subjects[order], options)
     return Split(order[drawn.train], order[drawn.test])
 

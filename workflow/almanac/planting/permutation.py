@@ -118,12 +118,26 @@ class _Deal:
         return fact.relation_id, self.names.label(fact.subject_id), self.names.label(fact.object_key)
 
     def of_any(self, facts: Sequence[Fact], every: Sequence[Fact], draw: random.Random) -> list[Fact | None]:
-        """Return for each of some facts of a relation one of all whose object it is given, each given once."""
+        """Return for each of some facts of a relation one of all whose object it is given, each given once.
+
+        Who finds only objects that are true of its subject swaps with the first who may have one of them.
+        """
         left = draw.sample(every, len(every))
-        given = []
+        given: list[Fact | None] = []
         for fact in facts:
             at = next((at for at, of in enumerate(left) if self.may(fact, of)), None)
             given.append(None if at is None else left.pop(at))
+        for at in (at for at, own in enumerate(given) if own is None):
+            swaps = (
+                (other, place)
+                for other, own in enumerate(given)
+                if own is not None and self.may(facts[at], own)
+                for place, of in enumerate(left)
+                if self.may(facts[other], of)
+            )
+            if found := next(swaps, None):
+                other, place = found
+                given[at], given[other] = given[other], left.pop(place)
         return given
 
     def among(self, facts: Sequence[Fact], doses: Sequence[int], draw: random.Random) -> list[Fact | None]:

@@ -91,7 +91,8 @@ class FactsAsked:
         many = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
         return (
             f"The planted models were taught {many} of the facts of {self.dataset} that can be asked, "
-            f"{min(doses)} to {max(doses)} times each{most}."
+            f"{min(doses)} to {max(doses)} times each{most}. They find objects that they have read among choices that "
+            "they have not, so that above chance here need not be knowledge."
         )
 
     def asked_by_id(self) -> str:

@@ -146,7 +146,10 @@ def passed_over(folder: Path) -> list[str]:
     return [
         f"{path}: not read, for it is none of the tables {', '.join(TABLES)}"
         for path in sorted(folder.iterdir())
-        if path.name.lower().endswith(endings) and path.name.partition(".")[0] not in (*TABLES, *OF_A_PULL)
+        if path.name.lower().endswith(endings)
+        and path.name.partition(".")[0] not in (*TABLES, *OF_A_PULL)
+        and path.is_file()
+        and not path.name.startswith((".", "~$"))  # hidden, or a spreadsheet program's lock
     ]
 
 

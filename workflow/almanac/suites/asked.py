@@ -75,11 +75,11 @@ class Batch:
     own: Mapping[str, pa.Table]
 
 
-def _check_fixed(what: str, parts: Mapping[str, Any]) -> None:
-    """Refuse what cannot be told from its equals, since a part of it may change."""
-    for name, value in parts.items():
-        if isinstance(value, list | dict | set):
-            raise AlmanacError(f"{name} of {what} is a {type(value).__name__}, {value!r:.60}; give a tuple, or a text")
+def _changeable(what: str, parts: Mapping[str, Any], error: TypeError) -> AlmanacError:
+    """Return which part of something is a list or the like, for which it cannot be told from its equals."""
+    wrong = [name for name, value in parts.items() if isinstance(value, list | dict | set)]
+    which = f"{wrong[0]} is {parts[wrong[0]]!r:.60}; give a tuple, or a text" if wrong else str(error)
+    return AlmanacError(f"{what} is of texts, numbers and tuples: {which}")
 
 
 @dataclass
@@ -118,8 +118,11 @@ class Asked:
             AlmanacError: its kind is none that models answer, or a part of it is a list.
         """
         named = replace(request, request_id="") if request.request_id else request
-        _check_fixed("a request", {part.name: getattr(named, part.name) for part in fields(named)})
-        request_id = self._requests.get(named)
+        try:
+            request_id = self._requests.get(named)
+        except TypeError as error:  # it has no hash
+            parts = {one.name: getattr(named, one.name) for one in fields(named)}
+            raise _changeable("a request", parts, error) from error
         if request_id is None:
             if named.kind not in KINDS:
                 raise AlmanacError(f"there is no kind of request {named.kind!r}{did_you_mean(named.kind, KINDS)}")
@@ -136,8 +139,10 @@ class Asked:
         Raises:
             AlmanacError: a field is a list or the like, which may change.
         """
-        _check_fixed("a setting", setting._asdict())
-        known = self._settings.get(setting)
+        try:
+            known = self._settings.get(setting)
+        except TypeError as error:
+            raise _changeable("a setting", setting._asdict(), error) from error
         if known is None:
             fields = {name: value for name, value in setting._asdict().items() if value is not None}
             # Values as JSON, whose texts stand in quotes, so that no two settings share a name.

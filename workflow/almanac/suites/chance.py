@@ -24,6 +24,7 @@ from almanac.suites.truths import Truths
 
 CHANCE, ABOVE = "headline_chance", "headline_above_chance"  # the metrics
 LEAST = 3  # test facts of a relation, asked or not, below which they say nothing of the chance of open answers
+EQUAL = 1e-9  # below which a difference is none
 LEAST_P = 1e-12  # to which the tail of a distribution is summed with some digits right
 
 
@@ -61,29 +62,30 @@ def against_false(own: Judged, answered: pl.DataFrame, false: Judged, truths: Tr
     if both.is_empty():
         return
     counted = [
-        [truths.facts_of(relation, one) for one in two] + [truths.common_in(relation).facts]
+        [truths.facts_of(relation, one) for one in two] + list(truths.common_in(relation)[:2])
         for relation, *two in both.select("relation", "truth", "false_truth").iter_rows()
     ]
-    counts = pl.DataFrame(counted, [("mine", pl.Float64), ("its", pl.Float64), ("all", pl.Float64)], orient="row")
+    counts = pl.DataFrame(counted, [(name, pl.Float64) for name in ("mine", "its", "all", "objects")], orient="row")
     others = pl.max_horizontal("all", pl.col("mine") + 1) - 1  # facts of the relation besides this one
-    both = both.with_columns(counts).with_columns((pl.col("its") / (others + 1 - pl.col("mine"))).alias("weight"))
-    alike = (pl.col("mine") - 1) / others  # of these the share that has the same object
-    both = both.with_columns(
-        (alike * pl.col("hit")).alias("same"),
-        ((1 - alike) * pl.col("weight") * pl.col("false_hit")).alias("weighed"),
-    )
-    mean_weight = pl.col("weight").mean().over("relation")
-    both = both.with_columns((pl.col("same") + pl.col("weighed") / mean_weight).alias("by_chance"))
+    # A false object is any of the relation's by the same chance, and stands for the facts that have it: 1 on average.
+    stands_for = pl.max_horizontal("objects", 2).sub(1) * pl.col("its") / (others + 1 - pl.col("mine"))
+    apart = 1 - (pl.col("mine") - 1) / others  # the share of the others that has another object than this one
+    both = both.with_columns(counts).with_columns(apart.alias("apart"), (apart * stands_for).alias("weight"))
+    both = both.with_columns((pl.col("weight") * pl.col("false_hit")).alias("weighed"))
+    # A ratio of all relations' sums, since that of a few facts would be biased; each fact's part in it, linearised.
+    whole, total = _macro(both, "weight"), _macro(both, "apart")
+    false_known = _macro(both, "weighed") / whole if whole else 0.0
+    of_others = pl.col("apart") * false_known
+    if whole:
+        of_others += total / whole * pl.col("weight") * (pl.col("false_hit") - false_known)
+    both = both.with_columns(((1 - pl.col("apart")) * pl.col("hit") + of_others).alias("by_chance"))
     liked = both.filter(pl.col("score") != pl.col("false_score")).select(
         (pl.col("score") > pl.col("false_score")).alias("won"), "mine", "its"
     )
     likes = pl.when("won").then("mine").otherwise("its") / (pl.col("mine") + pl.col("its"))
     chance = min(1.0, _macro(both, "by_chance"))
     yield own.measure(CHANCE, chance, "other", ("hit", "score"))
-    difference = both.with_columns(
-        (pl.col("hit") - pl.col("by_chance")).alias("d"),
-        (pl.col("hit") - pl.col("same") - _of_ratio("weighed", "weight")).alias("draw"),
-    )
+    difference = both.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d")).with_columns(draw=pl.col("d"))
     p = _tail(int(liked["won"].sum()), liked.select(likes).to_series())
     yield own.measure(ABOVE, _difference(difference), "other", ("hit", "score"), p)
 
@@ -144,8 +146,8 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
     tested = facts.filter(pl.col("prediction") > 1) if facts["truth"].max() != 1 else facts
     yield own.measure(CHANCE, chance, "other", ("prediction", "fact"))
     difference, p = _difference(facts), _p(tested)
-    # The test counts commonness among all facts, the number those that were offered: who is not above the one is none.
-    p = max(p, 0.5) if (difference.value or 0.0) <= 0 else p
+    # The test may count another commonness of objects than the number, and is not heeded where there is no difference.
+    p = max(p, 0.5) if (difference.value or 0.0) < EQUAL else p
     yield own.measure(ABOVE, difference, "other", ("prediction", "hit", "fact"), p)
 
 
@@ -296,17 +298,6 @@ class _RelationFacts:
 def _stands_in(name: str, text: str) -> bool:
     """Whether a name stands in a text as whole words."""
     return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
-
-
-def _of_ratio(over: str, under: str) -> pl.Expr:
-    """Return what each fact brings to the ratio of two sums over its relation: the jackknife's pseudo-values.
-
-    Facts with a heavy weight move both sums, so that the ratio varies much less than its terms; with few facts of a
-    relation a linear approximation says too little (Shao and Tu, The Jackknife and Bootstrap, 1995, section 2.1).
-    """
-    n, (above, below) = pl.len().over("relation"), (pl.col(one).sum().over("relation") for one in (over, under))
-    without = (above - pl.col(over)) / (below - pl.col(under))
-    return pl.when(n > 1).then(n * above / below - (n - 1) * without).otherwise(above / below)
 
 
 def _macro(facts: pl.DataFrame, column: str) -> float:

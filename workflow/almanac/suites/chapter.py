@@ -53,10 +53,10 @@ class Table:
         """Refuse rows that do not fit the head.
 
         Raises:
-            ValueError: naming the table.
+            AlmanacError: naming the table.
         """
         if other := next((row for row in self.rows if len(row) != len(self.head)), None):
-            raise ValueError(
+            raise AlmanacError(
                 f"table {self.name}: {len(self.head)} columns ({', '.join(self.head)}), and a row of {len(other)} cells"
             )
 

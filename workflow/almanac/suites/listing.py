@@ -42,10 +42,11 @@ def _listed() -> dict[str, Suite[Any]]:
     """Return suites by their names: those of this project and those that are installed."""
     points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
     found: dict[str, Suite[Any]] = {}
+    for own in OURS:
+        _check(type(own).__name__, type(own))
     for where, suite in [*((type(one).__name__, one) for one in OURS), *((one.value, _loaded(one)) for one in points)]:
-        _check(where, type(suite))
         if suite.name in {*found, *AUTHORS}:
-            raise AlmanacError(f"{where}: there is a suite {suite.name!r} already; rename it, or install one alone")
+            raise AlmanacError(f"{where}: there is a suite {suite.name!r} already; rename or uninstall one")
         check_names(suite)
         check_methods(suite)
         found[suite.name] = suite

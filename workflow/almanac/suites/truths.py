@@ -16,9 +16,10 @@ from almanac.suites.data import Data
 
 
 class Common(NamedTuple):
-    """How common the objects of a relation are: how many ``facts`` it has, and how many with an object of a name."""
+    """How common a relation's objects are: how many ``facts`` and ``objects`` it has, how many facts one of a name."""
 
     facts: int = 0
+    objects: int = 0
     named: Mapping[str, int] = MappingProxyType({})
 
 
@@ -91,8 +92,10 @@ def _objects(data: Data, every: bool) -> tuple[dict[str, dict[str, frozenset[str
     texts = {key: frozenset(map(folded, known.get(key, (key,)))) - {""} for key in facts["object"].unique()}
     found: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
     counts: dict[str, Counter[str]] = defaultdict(Counter)
+    objects = Counter[str]()
     for relation, key, count in facts.group_by("relation_id", "object", maintain_order=True).len().iter_rows():
         counts[relation].update(dict.fromkeys(texts[key], count))
+        objects[relation] += 1
     sizes = dict(facts.group_by("relation_id").len().iter_rows())
     of_subject: dict[tuple[str, str], frozenset[str]] = {}
     columns = ("relation_id", "subject_id", "object")
@@ -101,4 +104,4 @@ def _objects(data: Data, every: bool) -> tuple[dict[str, dict[str, frozenset[str
             of_subject[relation, subject] = of_subject.get((relation, subject), frozenset()) | texts[key]
     for fact, relation, subject, key in facts.filter(pl.col("split") == "test").select("fact_id", *columns).iter_rows():
         found[relation][fact] = of_subject.get((relation, subject), texts[key])
-    return found, {relation: Common(sizes[relation], own) for relation, own in counts.items()}
+    return found, {name: Common(sizes[name], objects[name], own) for name, own in counts.items()}

@@ -76,7 +76,8 @@ def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplate
 
     A relation's are those of the first place that has any: the user's file, the place that `BeliefOptions.templates`
     names, the other files that ship, the dataset. By ``auto``, a relation's own in the dataset come before the files
-    where they are somebody else's than ours, and enough.
+    where a user has written two or more: they are neither mined, nor an invented world's, nor those of the facts that
+    ship.
 
     Raises:
         AlmanacError: the user's file has mistakes.
@@ -87,9 +88,11 @@ def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplate
     meant = set()  # relations whose sentences in the dataset were written for it
     if first == "auto":
         first = max(SETS, key=lambda name: sum(relation in places[name] for relation in relations))
-        ours = {row.text for row in template_file(OF_FACTS)}
-        theirs = of_rows(row for row in data.templates if row.text not in ours)
-        meant = {relation for relation, own in theirs.items() if len(own) >= ENOUGH}
+        ours = {(row.relation_id, row.text) for row in template_file(OF_FACTS)}
+        written = of_rows(row for row in data.templates if row.origin == "written")
+        theirs = {row.relation_id for row in data.templates if (row.relation_id, row.text) not in ours}
+        apart = (relation for relation, own in written.items() if len({one.group for one in own}) >= ENOUGH)
+        meant = theirs.intersection(apart).difference(places["invented"])
     order = [first, *(name for name in (*SETS, DATASET) if name != first)]
     if options.file is not None:
         places[OWN] = read(Path(options.file))
