@@ -18,7 +18,7 @@ VERSIONS = {
     "ask": 15,
     "answer": 9,
     "measure": 44,
-    "report": 62,
+    "report": 63,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

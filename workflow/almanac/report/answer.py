@@ -72,7 +72,8 @@ BY_MODEL = (
     "was not asked, answered too few facts or mostly in another form, or was not taught the format."
 )
 CANNOT = (
-    "A causal model cannot fill blanks, a masked one cannot write, and a model is asked the `kinds` of its entry alone."
+    "A causal model cannot fill blanks, a masked one cannot write, and one whose entry names kinds of requests is "
+    "asked these alone."
 )
 SHOWN = 3  # facts of each kind
 LISTED = 7  # names in a sentence
