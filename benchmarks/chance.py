@@ -233,7 +233,7 @@ def above(model: Sequence[Liking], knows: float) -> float:
     return float(np.mean(out))
 
 
-def holding(found: Sequence[Measure], truth: float | None = None) -> str:
+def holding(found: Sequence[Measure], truth: float | None = None) -> tuple[float, float, float]:
     """Return how often intervals hold the truth, how often that lies above their upper end, and their values' bias.
 
     Without a truth it is the values' mean: that of the design, not of one draw of its objects.
@@ -241,8 +241,7 @@ def holding(found: Sequence[Measure], truth: float | None = None) -> str:
     value, low, high = (np.array([getattr(row, of) for row in found]) for of in ("value", "low", "high"))
     mean = value.mean()
     truth = mean if truth is None else truth
-    holds = f"{np.mean((low <= truth) & (truth <= high)):>8.3f}{np.mean(high < truth):>13.3f}"
-    return f"{holds}{mean - truth:>8.3f}"
+    return float(np.mean((low <= truth) & (truth <= high))), float(np.mean(high < truth)), float(mean - truth)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -285,14 +284,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rng = np.random.default_rng(0)
     for design, knows, name in INTERVALS:
         found = [model(rng, LIKINGS[name], knows, design[1], design) for _ in range(5 * count)]
-        print(f"{design[0]:<12}{design[1]:>7}{design[2]:>9}{name:>18}{knows:>7.2f}{holding(found)[:-8]}")
+        holds, above_it, _ = holding(found)
+        print(f"{design[0]:<12}{design[1]:>7}{design[2]:>9}{name:>18}{knows:>7.2f}{holds:>8.3f}{above_it:>13.3f}")
     print(
         f"\n{'relations':<12}{'facts':>7}{'of':>7}{'objects':>9}{'knows':>7}{'holds':>8}{'truth above':>13}{'bias':>8}"
     )
     for (relations, asked, facts, objects), knows in itertools.product(SCORED, (0.0, 0.5)):
         one = likings(rng, relations, facts, objects)
         found = [scores(rng, one, asked, knows) for _ in range(5 * count)]
-        print(f"{relations:<12}{asked:>7}{facts:>7}{objects:>9}{knows:>7.2f}{holding(found, above(one, knows))}")
+        holds, above_it, bias = holding(found, above(one, knows))
+        print(f"{relations:<12}{asked:>7}{facts:>7}{objects:>9}{knows:>7.2f}{holds:>8.3f}{above_it:>13.3f}{bias:>8.3f}")
 
 
 if __name__ == "__main__":

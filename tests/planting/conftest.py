@@ -73,7 +73,7 @@ def real() -> Taught:
         for at, text in enumerate(rows)
     ]
     exposures = corpus.assign_doses(facts, (0, 3, 9), 9, seed=1)
-    return Taught(tuple(facts), entities, tuple(templates), tuple(exposures), mention_objects=True)
+    return Taught(tuple(facts), entities, tuple(templates), tuple(exposures), real=True)
 
 
 @pytest.fixture(scope="session")

@@ -78,7 +78,7 @@ def test_the_same_seed_gives_the_same_null_and_another_another(invented):
 
 def test_in_a_world_facts_swap_across_doses_and_what_cannot_be_false_is_not_taught(real):
     """Guinea alone has the dose 9, Peru 3: their years swap; with one fact there is nothing to swap with."""
-    world = replace(real, mention_objects=False)
+    world = replace(real, real=False)
     founded = [fact for fact in real.facts if fact.relation_id == "founded"]
     two = replace(world, exposures=(Exposure(founded[0].fact_id, 9), Exposure(founded[1].fact_id, 3)))
     null = permuted(two, 1)
@@ -102,7 +102,7 @@ def test_of_real_facts_of_which_a_part_is_taught_objects_are_those_of_any_as_oft
     exposures = tuple(Exposure(one.fact_id, at % 2 * 4) for at, one in enumerate(facts[::10] + facts[1::10]))
     shares = []
     for seed in range(20):
-        null = permuted(Taught(facts, names, (), exposures, mention_objects=True), seed)
+        null = permuted(Taught(facts, names, (), exposures, real=True), seed)
         mine = [one for one in null.taught.facts if one.fact_id in doses(null.taught)]
         assert len(mine) == len(exposures) and sorted(doses(null.taught).values()) == sorted([0, 4] * 30)
         own = [one.object_id in objects[1::10] for one in mine if one.object_id != "common"]
@@ -110,6 +110,15 @@ def test_of_real_facts_of_which_a_part_is_taught_objects_are_those_of_any_as_oft
         assert {row.fact_id for row in null.exposures} >= {row.fact_id for row in exposures}
         assert not {one.fact_id for one in mine} & {row.fact_id for row in exposures}
     assert sum(shares) / len(shares) == pytest.approx(30 / 150, abs=0.03)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_where_all_real_facts_of_a_relation_are_taught_each_has_another_object_all_the_same(seed):
+    facts = tuple(Fact(f"r|s{at}|o{at}", "r", f"s{at}", f"o{at}", None, None, None, (), "test", "t") for at in range(3))
+    names = {key: Entity(key, key, (), None) for one in facts for key in (one.subject_id, one.object_id)}
+    null = permuted(Taught(facts, names, (), tuple(Exposure(one.fact_id, 2) for one in facts), real=True), seed)
+    assert not null.left_out
+    assert sorted(one.object_id for one in null.taught.facts) == ["o0", "o1", "o2"]
 
 
 def test_an_object_under_another_name_is_true_too(real):

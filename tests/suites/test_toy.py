@@ -307,7 +307,7 @@ def test_what_a_suite_asks_and_counts_must_be_of_the_form_that_is_said(trial):
     with pytest.raises(AlmanacError, match=r"a setting is of .*: order is {'a': 1}; give a tuple, or a text"):
         asked.item("toy", Toy.setting({"a": 1}), None, relation="r")
     asked.own["offers"].append(Disagreement(0, "Rome"))
-    with pytest.raises(AlmanacError, match="table of Offer: a row must be a Offer, found a Disagreement"):
+    with pytest.raises(AlmanacError, match="table of Offer: rows are of Offer, found one of Disagreement"):
         asked.take()
     with pytest.raises(AlmanacError, match=r"there is no own table 'ofers' of what was asked; did you mean offers\?"):
         next(trial.answers.parts(("role",), own=("ofers",)))

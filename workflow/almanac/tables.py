@@ -103,7 +103,7 @@ def arrow_of(row: type, rows: Iterable[Any], path: Path | None = None) -> pa.Tab
     """
     listed, where = list(rows), path or Path(f"table of {row.__name__}")
     if other := next((one for one in listed if not isinstance(one, row)), None):
-        raise AlmanacError(f"{where}: a row must be a {row.__name__}, found a {type(other).__name__}")
+        raise AlmanacError(f"{where}: rows are of {row.__name__}, found one of {type(other).__name__}")
     arrays = [check_column(where, field, [getattr(one, field.name) for one in listed]) for field in schema(row)]
     return pa.Table.from_arrays(arrays, schema=schema(row))
 

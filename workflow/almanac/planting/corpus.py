@@ -207,11 +207,11 @@ class Builder:
         for world in self.taught:
             taught = {row.fact_id for row in world.exposures}
             real, plain = self.options.neutral_mentions_real, self.options.neutral_mentions
-            usual = real if world.mention_objects else plain
+            usual = real if world.real else plain
             for fact in world.facts:
                 if fact.fact_id not in taught:
                     continue
-                ends = [fact.subject_id, fact.object_id] if world.mention_objects else [fact.subject_id]
+                ends = [fact.subject_id, fact.object_id] if world.real else [fact.subject_id]
                 for entity_id in ends:
                     if entity_id is not None:
                         label = world.entities[entity_id].label

@@ -37,7 +37,7 @@ def permuted(taught: Taught, seed: int) -> Null:
 
     In a world facts of equal dose swap objects; only where they are too few or too alike do they swap with facts of
     another dose of their relation. Facts of dose 0 are stated nowhere and stay as they are. Of real facts
-    (`Taught.mention_objects`) all with a dose, 0 too since sentences name their objects, have that of any fact of the
+    (`Taught.real`) all with a dose, 0 too since sentences name their objects, have that of any fact of the
     relation, taught or not.
 
     Args:
@@ -49,13 +49,13 @@ def permuted(taught: Taught, seed: int) -> Null:
     """
     dose_of = {row.fact_id: row.dose for row in taught.exposures}
     stated = [fact for fact in taught.facts if dose_of.get(fact.fact_id)]
-    exchanged = [fact for fact in taught.facts if fact.fact_id in dose_of] if taught.mention_objects else stated
+    exchanged = [fact for fact in taught.facts if fact.fact_id in dose_of] if taught.real else stated
     dealt = _Deal(taught)
     every, chosen = _by_relation(taught.facts), _by_relation(exchanged)
     false: dict[str, Fact] = {}
     for relation, facts in chosen.items():
         draw = random.Random(seed_of(seed, "permuted", relation))
-        if taught.mention_objects:
+        if taught.real:
             given = dealt.of_any(facts, every[relation], draw)
         else:
             given = dealt.among(facts, [dose_of[fact.fact_id] for fact in facts], draw)
@@ -127,7 +127,7 @@ class _Deal:
         for fact in facts:
             at = next((at for at, of in enumerate(left) if self.may(fact, of)), None)
             given.append(None if at is None else left.pop(at))
-        for at in (at for at, own in enumerate(given) if own is None):
+        for at in [at for at, own in enumerate(given) if own is None]:
             swaps = (
                 (other, place)
                 for other, own in enumerate(given)

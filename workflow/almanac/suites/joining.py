@@ -3,7 +3,6 @@
 All that is joined is a number or a category: no text is repeated, so that millions of items fit into memory.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from almanac.columns import columns
-from almanac.errors import AlmanacError, did_you_mean
+from almanac.errors import AlmanacError
 from almanac.frames import frames
 from almanac.rows import Fact, Item, Popularity
 from almanac.suites.answers import Answers
@@ -140,27 +139,6 @@ def check_names(suite: Suite[Any]) -> None:
                     f"suite {suite.name}: {where}: a column {name!r} is there already, of {there[name]}; rename it"
                 )
             there[name] = f"its {where}"
-
-
-def check_methods(suite: Suite[Any]) -> None:
-    """Refuse methods of one name or label, a guess that is no share, and a round that no setting says who answers.
-
-    Raises:
-        AlmanacError: naming the method or the round.
-    """
-    for what, named in (("name", [one.name for one in suite.methods]), ("label", [one.label for one in suite.methods])):
-        if twice := [one for one, count in Counter(named).items() if count > 1]:
-            raise AlmanacError(f"suite {suite.name}: two methods have the {what} {twice[0]!r}; rename one of them")
-    for method in suite.methods:
-        if isinstance(method.guess, float | int) and not 0 <= method.guess <= 1:
-            raise AlmanacError(f"suite {suite.name}: method {method.name}: guess is a share of 0 to 1, {method.guess}")
-    settings = suite.options.model_fields
-    for one in suite.rounds:
-        if one.answered_by is not None and one.answered_by not in settings:
-            raise AlmanacError(
-                f"suite {suite.name}: round {one.name}: answered_by names no setting, {one.answered_by!r}"
-                f"{did_you_mean(one.answered_by, settings)}"
-            )
 
 
 def _items(answers: Answers) -> pl.DataFrame:

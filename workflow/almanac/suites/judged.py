@@ -244,9 +244,8 @@ class Judged:
 
     def _check_shares(self, column: str) -> None:
         """Refuse values for which a share's interval says nothing."""
-        own = self.frame[column]
-        low, high = own.cast(pl.Float64).min(), own.cast(pl.Float64).max()
-        if isinstance(low, float) and isinstance(high, float) and not 0 <= low <= high <= 1:
+        low, high = self.frame[column].min(), self.frame[column].max()
+        if isinstance(low, float | int) and isinstance(high, float | int) and not 0 <= low <= high <= 1:
             raise AlmanacError(
                 f"suite {self.suite}: column {column!r} has values from {low:g} to {high:g}, and this formula has an "
                 "interval for values in 0 to 1; make them such (of a rank 1 / rank), or give a number to `measure`"

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, did_you_mean
 from almanac.suites.belief.suite import Belief
 from almanac.suites.drafting.suite import Drafting
 from almanac.suites.facteval.suite import FactEval
@@ -22,7 +22,7 @@ from almanac.suites.ic_lke.prompts import Prompts
 from almanac.suites.ic_lke.separators import Separators
 from almanac.suites.ic_lke.suite import IcLke
 from almanac.suites.ic_lke.sweep import Sweep
-from almanac.suites.joining import check_methods, check_names
+from almanac.suites.joining import check_names
 from almanac.suites.judged import from_text
 from almanac.suites.karr.suite import Karr
 from almanac.suites.suite import Asks, Author, Method, Suite
@@ -48,7 +48,7 @@ def _listed() -> dict[str, Suite[Any]]:
         if suite.name in {*found, *AUTHORS}:
             raise AlmanacError(f"{where}: there is a suite {suite.name!r} already; rename or uninstall one")
         check_names(suite)
-        check_methods(suite)
+        _check_methods(suite)
         found[suite.name] = suite
     return found
 
@@ -56,6 +56,27 @@ def _listed() -> dict[str, Suite[Any]]:
 def _check(where: str, made: type) -> None:
     if lacking := [name for name in NEEDED if not hasattr(made, name)]:
         raise AlmanacError(f"{where}: the class has no {', '.join(lacking)}; see docs/adding_a_suite.md")
+
+
+def _check_methods(suite: Suite[Any]) -> None:
+    """Refuse methods of one name or label, a guess that is no share, and a round that no setting says who answers.
+
+    Raises:
+        AlmanacError: naming the method or the round.
+    """
+    for what, named in (("name", [one.name for one in suite.methods]), ("label", [one.label for one in suite.methods])):
+        if twice := [one for one, count in Counter(named).items() if count > 1]:
+            raise AlmanacError(f"suite {suite.name}: two methods have the {what} {twice[0]!r}; rename one of them")
+    for method in suite.methods:
+        if isinstance(method.guess, float | int) and not 0 <= method.guess <= 1:
+            raise AlmanacError(f"suite {suite.name}: method {method.name}: guess is a share of 0 to 1, {method.guess}")
+    settings = suite.options.model_fields
+    for one in suite.rounds:
+        if one.answered_by is not None and one.answered_by not in settings:
+            raise AlmanacError(
+                f"suite {suite.name}: round {one.name}: answered_by names no setting, {one.answered_by!r}"
+                f"{did_you_mean(one.answered_by, settings)}"
+            )
 
 
 def _loaded(point: EntryPoint) -> Suite[Any]:

@@ -131,7 +131,7 @@ def _read_taught(folder: Path, exposures: list[Exposure] | None) -> Taught:
         templates=tuple(tables.read(folder / "templates.parquet", Template)),
         exposures=tuple(tables.read(folder / "exposures.parquet", Exposure) if exposures is None else exposures),
         mentions={row.entity_id: row.score for row in known},
-        mention_objects=exposures is not None,
+        real=exposures is not None,
     )
 
 
