@@ -248,6 +248,22 @@ def test_a_source_without_a_path_takes_the_folder_that_is_given():
             {"model": "/x/y", "suites": {"ic_lke": {"one": {"shots": 16}}}},
             "model: y would be asked nothing: an invented world is asked only of models planted in it",
         ),
+        *(
+            ({"sources": {"real": source}, "contact": "a@example.org"}, f"sources.real: {message}; leave it out")
+            for source, message in (
+                ({"kind": "trex", "form": "tables", "evidence": 1}, "evidence: is not read with form: tables"),
+                ({"kind": "trex", "form": "lama", "dates": "text"}, "dates: is not read with form: lama"),
+                ({"kind": "dbpedia", "page": 10}, "page: is not read with by: dump"),
+                (
+                    {"kind": "dbpedia", "by": "sparql", "relations": ["capital"], "pool": 5},
+                    "pool: is not read with by: sparql (for fewer facts set facts)",
+                ),
+                (
+                    {"kind": "wikidata", "relations": ["P36"], "nobel_until": 1950},
+                    "nobel_until: is not read with nobel: false",
+                ),
+            )
+        ),
     ],
 )
 def test_a_setting_that_reaches_nothing_is_refused(given, said):

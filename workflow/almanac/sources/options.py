@@ -36,6 +36,17 @@ class SourceOptions(Options):
 
     RELATIONS: ClassVar[int | None] = None  # of a kind that always has as many
 
+    def idle(self) -> dict[str, tuple[str, ...]]:
+        """Return the settings that nothing reads as the others stand, by the setting that makes them idle."""
+        return {}
+
+    @model_validator(mode="after")
+    def _all_are_read(self) -> Self:
+        for why, names in self.idle().items():
+            if changed := [name for name in names if getattr(self, name) != type(self).model_fields[name].default]:
+                raise ValueError(f"{changed[0]}: is not read with {why}; leave it out")
+        return self
+
     def count(self) -> int | None:
         """Return how many relations the source has at most, by its settings or its kind; none where neither says."""
         return len(getattr(self, "relations", ())) or self.RELATIONS
@@ -112,6 +123,13 @@ class WikidataOptions(NetworkOptions):
             raise ValueError("names no relations and not `nobel: true`; there is nothing to pull")
         return self
 
+    def idle(self) -> dict[str, tuple[str, ...]]:
+        """Return the settings of laureates where none are asked for, and the address that names do not come from."""
+        return {
+            **({} if self.nobel else {"nobel: false": ("nobel_until",)}),
+            **({} if self.names == "api" else {"names: sparql": ("api",)}),
+        }
+
     def count(self) -> int:
         """Return how many relations are pulled, those of laureates too."""
         return len({*self.relations, *(NOBEL if self.nobel else ())})
@@ -159,9 +177,13 @@ class DbpediaOptions(DumpOptions):
     def _few(self) -> Self:
         if self.by == "sparql" and not self.relations:
             raise ValueError("by: sparql needs relations; for all of them take by: dump")
-        if self.by == "sparql" and self.pool is not None:
-            raise ValueError("pool: facts are drawn of the dump alone; for fewer by SPARQL set facts")
         return self
+
+    def idle(self) -> dict[str, tuple[str, ...]]:
+        """Return the settings of the other way to bring the facts."""
+        if self.by == "sparql":
+            return {"by: sparql (for fewer facts set facts)": ("pool",), "by: sparql": ("seed", "path")}
+        return {"by: dump (for fewer facts set pool)": ("facts",), "by: dump": ("endpoint", "page", "batch")}
 
     def downloads(self) -> tuple[Download, ...]:
         """Return the dump, or nothing where the facts come over SPARQL."""
@@ -272,7 +294,7 @@ class TrexOptions(DumpOptions):
         description="documents: the whole of T-REx; lama: the facts that LAMA probes; tables: facts and entities alone",
     )
     relations: tuple[Annotated[str, Field(pattern=r"^P[1-9]\d*$")], ...] = Field(
-        default=(), description="properties that are kept; none: all"
+        default=(), description="properties that are kept (tables: all are); none: all"
     )
     evidence: int = Field(default=3, ge=0, description="sentences kept a fact, at most")
     dates: Literal["iso", "text"] = Field(
@@ -289,6 +311,11 @@ class TrexOptions(DumpOptions):
             "tables": (Download("facts.jsonl.gz", None), Download("entities.jsonl.gz", None)),
         }
         return forms[self.form]
+
+    def idle(self) -> dict[str, tuple[str, ...]]:
+        """Return what is set about sentences and dates where the form has none."""
+        idle = {"documents": (), "lama": ("dates",), "tables": ("evidence", "dates")}
+        return {f"form: {self.form}": idle[self.form]}
 
     def count(self) -> int | None:
         """Return how many relations are kept, where they are named, or those that LAMA has; of tables all are read."""
