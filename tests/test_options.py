@@ -19,6 +19,7 @@ from pydantic.fields import FieldInfo
 import almanac
 from almanac.errors import AlmanacError
 from almanac.options import NO_FLAG, Options, add_flags, explain, from_flags, to_flags
+from almanac.sources.options import SourceOptions
 
 PACKAGE = Path(almanac.__file__).parent
 
@@ -116,11 +117,17 @@ def consistent(values: dict[str, Any]) -> dict[str, Any]:
         values["kinds"] = None
     if values.get("spurious"):
         values["spurious_objects"] = None
-    if values.get("by") == "sparql" and "pool" in values:
-        values["pool"] = None
     if not values.get("relations") and (values.get("nobel") is False or values.get("by") == "sparql"):
         values["relations"] = ("P36",)
     return values
+
+
+def without_idle(model: type[Options], values: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what the other settings of a source make idle, which it refuses."""
+    if not issubclass(model, SourceOptions):
+        return values
+    idle = {name for names in model.model_construct(**values).idle().values() for name in names}
+    return {name: value for name, value in values.items() if name not in idle}
 
 
 def settings_of(model: type[Options]) -> st.SearchStrategy[Options]:
@@ -129,7 +136,9 @@ def settings_of(model: type[Options]) -> st.SearchStrategy[Options]:
 
     flagged = {name: field for name, field in model.model_fields.items() if NO_FLAG not in field.metadata}
     fields = {name: values_of(field.annotation, limits(field)) for name, field in flagged.items()}
-    return st.fixed_dictionaries({}, optional=fields).map(lambda given: model(**consistent(defaults(model) | given)))
+    return st.fixed_dictionaries({}, optional=fields).map(
+        lambda given: model(**without_idle(model, consistent(defaults(model) | given)))
+    )
 
 
 def parse(words: list[str], model: type[Options]) -> Options:

@@ -180,7 +180,7 @@ def test_a_made_up_dump_has_the_shape_of_the_real_one_and_is_the_same_again(tmp_
 
 
 def test_only_of_the_dump_facts_are_drawn_and_of_such_as_have_one_object(tmp_path):
-    with pytest.raises(ValidationError, match="facts are drawn of the dump alone; for fewer by SPARQL set facts"):
+    with pytest.raises(ValidationError, match=r"pool: is not read with by: sparql \(for fewer facts set facts\)"):
         DbpediaOptions(by="sparql", relations=["capital"], pool=3)
     dumped(tmp_path, "".join(f"<{DBR}A> <{DBO}p> <{DBR}{end}> .\n" for end in "BC"))
     with pytest.raises(AlmanacError, match="no subject has one object of a relation alone; take all facts"):
