@@ -47,8 +47,10 @@ def cleaned(text: str) -> str:
 @lru_cache(65536)
 def folded(text: str) -> str:
     """Return a template as it is compared with others: case, space and punctuation do not count, slots do."""
-    plain = "".join(" " if unicodedata.category(char).startswith("P") and char not in "[]" else char for char in text)
-    return normalise(plain)
+    plain = (
+        " " if unicodedata.category(char).startswith("P") and char not in "[]" else char for char in normalise(text)
+    )
+    return normalise("".join(plain))  # normalised before too, which takes a character such as ⑴ for three
 
 
 def filled(text: str, subject: str, found: str) -> str:
