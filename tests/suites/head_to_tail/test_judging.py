@@ -31,11 +31,11 @@ def test_a_verdict_is_one_of_two_whole_words_and_incorrect_comes_first(reply, co
 
 
 def test_prompts_are_those_of_the_protocol():
-    few = instruction("few_shot").splitlines()
-    assert few[0].endswith('Say "unsure" if you don\'t know.')
-    assert few[1:] == [
-        *("Question: What is the capital of China?", "Answer: Beijing"),
-        *("Question: What is the captical of Wernythedia?", "Answer: unsure"),
+    told, *few = instruction("few_shot").split("\n\n")
+    assert told.endswith('Say "unsure" if you don\'t know.')
+    assert few == [
+        "Question: What is the capital of China?\nAnswer: Beijing",
+        "Question: What is the captical of Wernythedia?\nAnswer: unsure\n",  # the wrapper ends its line: a blank one
     ]
     assert instruction("zero_shot").startswith("Answer the following question in")
     assert "\n" not in instruction("zero_shot") + instruction("brief") + instruction("none")

@@ -122,7 +122,23 @@ def test_an_answer_is_its_first_line_that_announces_no_other_without_markup(text
     assert said(text) == answer
 
 
-def test_variants_are_the_papers_and_those_of_version_2():
+@pytest.mark.parametrize(
+    "name", ["the Soldier King", "Alexis I", "Arthur Garfunkel", "Frederick II of Prussia", "Catherine the Great"]
+)
+def test_no_form_of_a_name_is_so_short_that_others_have_it(name):
+    assert variants([name], "persons") == (name,)
+
+
+def test_a_surname_begins_at_its_first_small_letter():
+    assert variants(["Ludwig van Beethoven"], "persons")[1:] == ("L van Beethoven",)
+    assert variants(["Arthur Ira Garfunkel"], "persons")[1:] == (
+        "A I Garfunkel",
+        "Arthur I Garfunkel",
+        "Arthur Garfunkel",
+    )
+
+
+def test_variants_are_the_papers_and_those_of_version_3():
     assert "W Shakespeare" in variants(["William Shakespeare"], "persons")
     assert variants(["John Ronald Tolkien"], "persons")[1:] == ("J R Tolkien", "John R Tolkien", "John Tolkien")
     assert variants(["William Shakespeare"], "text") == ("William Shakespeare",)

@@ -36,7 +36,7 @@ class HeadToTailSetting(NamedTuple):
 
 
 def instruction(prompt: str, example: tuple[str, str] | None = None) -> str:
-    """Return what stands before a question: the instruction, and its shots a line each.
+    """Return what stands before a question: the instruction, and its shots with a blank line around each.
 
     Args:
         prompt: the way of asking.
@@ -46,7 +46,9 @@ def instruction(prompt: str, example: tuple[str, str] | None = None) -> str:
     shots = [tuple(shot) for shot in told.get("shots", ())]
     if told.get("example") and example is not None:
         shots.append(example)
-    return "\n".join([told["text"], *(f"Question: {question}\nAnswer: {answer}" for question, answer in shots)])
+    parts = [told["text"], *(f"Question: {question}\nAnswer: {answer}" for question, answer in shots)]
+    # A wrapper ends the instruction's line, so that one break more makes a blank line before the question.
+    return "\n\n".join(parts) + ("\n" if shots else "")
 
 
 def ask(data: Data, options: HeadToTailOptions, own: Mapping[str, type]) -> Iterator[Batch]:

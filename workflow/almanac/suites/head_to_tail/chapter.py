@@ -205,7 +205,7 @@ def _predicates(rates: Rates) -> Table:
         for row in rates.rows(predicate_bucket=bucket)
     ]
     caption = "By the relation's number of facts (Table 6)."
-    return rates_table("predicates", caption, rows, "relations", folded=True)
+    return rates_table("predicates", caption, _several(rows), "relations", folded=True)
 
 
 def _forms(rates: Rates) -> Table:

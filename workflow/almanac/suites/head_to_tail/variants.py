@@ -4,13 +4,16 @@ import calendar
 import re
 from collections.abc import Iterable, Iterator
 
-VERSION = 2  # raise it with every change of a rule by which an answer is correct
+from almanac.suites.head_to_tail.scores import normalise
+
+VERSION = 3  # raise it with every change of a rule by which an answer is correct
 YEAR = re.compile(r"\d{4}")
 MONTH = "|".join(f"{name}|{name[:3]}" for name in map(str.lower, calendar.month_name[1:]))
 # A date: day, month and year in any order, as words or as numbers.
 DATE = re.compile(
     rf"(?:(?:on|in) )?(?:(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)?|{MONTH}|of)[ .,/-]+)*\d{{4}}(?:[/-]\d{{1,2}}){{0,2}}"
 )
+REGNAL = re.compile(r"[IVX]+\.?")
 GENDERED = {"actor": "actress", "actress": "actor"}
 
 
@@ -19,20 +22,16 @@ def variants(golds: Iterable[str], kind: str) -> tuple[str, ...]:
 
     Args:
         golds: the true answers.
-        kind: what the answer is: ``persons`` may have initials for given names or the first of these alone, a
-            ``profession`` spaces for underscores and either gender, a ``school`` goes without its country.
+        kind: what the answer is: ``persons`` may have initials for given names or the first of these alone (see
+            `_of_person`), a ``profession`` spaces for underscores and either gender, a ``school`` goes without its
+            country.
     """
     return tuple(dict.fromkeys(form for gold in golds for form in (gold, *_forms(gold, kind))))
 
 
 def _forms(gold: str, kind: str) -> Iterator[str]:
     if kind == "persons":
-        *given, last = gold.split() or [""]
-        if given and all(name[0].isalpha() for name in given):
-            initials = [name[0] for name in given]
-            yield " ".join([*initials, last])
-            yield " ".join([given[0], *initials[1:], last])
-            yield " ".join([given[0], last])
+        yield from _of_person(gold)
     elif kind == "profession":
         spaced = gold.replace("_", " ")
         yield spaced
@@ -40,6 +39,25 @@ def _forms(gold: str, kind: str) -> Iterator[str]:
             yield GENDERED[spaced]
     elif kind == "school" and "," in gold:
         yield gold.rpartition(",")[0].strip()
+
+
+def _of_person(gold: str) -> Iterator[str]:
+    """Yield a person's name with initials for given names, or with the first of these alone.
+
+    There are none of what is not made of given names and a surname (the Soldier King, Alexis I, Louis of Toulouse). A
+    form of which one word remains as answers are compared is none either: A Garfunkel loses its *article*, and any
+    Garfunkel would be right. A surname begins at its first small letter (Ludwig van Beethoven).
+    """
+    words = gold.split()
+    surname = next((at for at, word in enumerate(words) if word[0].islower()), len(words) - 1)
+    given, last = words[:surname], words[surname:]
+    if not given or not all(word[0].isalpha() for word in given):
+        return
+    if {"of", "the"} & {word.lower() for word in words} or REGNAL.fullmatch(words[-1]):
+        return
+    initials = [word[0] for word in given]
+    forms = ([*initials, *last], [given[0], *initials[1:], *last], [given[0], *last])
+    yield from (form for form in map(" ".join, forms) if len(normalise(form).split()) > 1)
 
 
 def reduced(answer: str, kind: str) -> str:
