@@ -28,6 +28,7 @@ def text_of(name, parts):
     [
         ("question_answer", "Pick one.\nQuestion: What is it?\nAnswer:"),
         ("q_a", "Pick one.\nQ: What is it?\nA:"),
+        ("one_line", "Pick one. What is it?\n"),
         ("vicuna", "Pick one.\nHUMAN: What is it?\nASSISTANT:"),
         ("flan", "Pick one.\nQUESTION: What is it?\n"),
         (

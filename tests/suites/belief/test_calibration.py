@@ -29,8 +29,8 @@ def test_the_mean_over_equal_bins_is_mean_confidence_less_accuracy():
     assert value == pytest.approx(bins["gap"].mean())
     assert value == pytest.approx(found["confidence"].mean() - found["hit"].mean())
     assert low < value < high
-    assert calibration_error(found, "confidence", "bin") == pytest.approx(bins["gap"].abs().mean())
-    assert calibration_error(found, "confidence", "bin") >= abs(value) - 1e-12
+    assert calibration_error(found, "confidence", "bin")[0] == pytest.approx(bins["gap"].abs().mean())
+    assert calibration_error(found, "confidence", "bin")[0] >= abs(value) - 1e-12
 
 
 def test_bins_are_in_the_order_of_confidence_and_equal_where_all_confidences_are():
@@ -46,7 +46,7 @@ def test_bins_are_in_the_order_of_confidence_and_equal_where_all_confidences_are
 def test_a_model_that_is_always_sure_and_never_right_is_overconfident_by_one():
     found = frame(100).with_columns(pl.lit(1.0).alias("confidence"), pl.lit(False).alias("hit"))
     assert overconfidence(found, "confidence").value == 1
-    assert calibration_error(found, "confidence", "bin") == 1
+    assert calibration_error(found, "confidence", "bin")[0] == 1
 
 
 def test_the_interval_of_few_subjects_is_students():
@@ -86,14 +86,45 @@ def test_of_a_single_subject_there_is_no_interval():
 
 def test_bins_of_few_subjects_have_no_calibration_error():
     """Of a single answer the distance is that of its confidence from 0 or 1, however well the model is calibrated."""
-    assert calibration_error(frame(4), "confidence", "bin") is None
-    assert calibration_error(frame(99), "confidence", "bin") is None
-    assert calibration_error(frame(100), "confidence", "bin") is not None
+    assert calibration_error(frame(4), "confidence", "bin") == (None, None)
+    assert calibration_error(frame(99), "confidence", "bin") == (None, None)
+    assert None not in calibration_error(frame(100), "confidence", "bin")
     alike = frame(100).with_columns(pl.lit("a").alias("subject"))
-    assert calibration_error(alike, "confidence", "bin") is None
+    assert calibration_error(alike, "confidence", "bin") == (None, None)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_answers_of_one_confidence_changes_nothing(seed):
+    """Of 200 answers with five confidences each may stand anywhere among its equals, and so in another bin."""
+    found = frame(200).with_columns((pl.col("confidence") * 5).floor() / 5)
+    errors = [
+        calibration_error(one.with_columns(binned("confidence", ["group"], 10).alias("bin")), "confidence", "bin")
+        for one in (found, found.sample(fraction=1, shuffle=True, seed=seed))
+    ]
+    assert errors[0] == pytest.approx(errors[1])
+
+
+def test_what_the_error_would_be_if_confidences_were_right_is_its_mean_over_draws():
+    generator = np.random.default_rng(1)
+    found = frame(200)
+    errors = [
+        calibration_error(
+            found.with_columns(hit=pl.Series(generator.random(200) < found["confidence"].to_numpy())),
+            "confidence",
+            "bin",
+        )
+        for _ in range(300)
+    ]
+    mean, expected = np.mean([error for error, _ in errors]), errors[0][1]
+    assert expected == pytest.approx(mean, rel=0.05)
+    pairs = found.with_columns(pl.Series("subject", [str(at // 2) for at in range(200)])).with_columns(bin=pl.lit(0))
+    assert (
+        calibration_error(pairs, "confidence", "bin")[1]
+        > calibration_error(found.with_columns(bin=pl.lit(0)), "confidence", "bin")[1]
+    )
 
 
 def test_without_answers_there_is_no_number():
     nothing = frame(5).clear()
     assert overconfidence(nothing, "confidence").value is None
-    assert calibration_error(nothing, "confidence", "bin") is None
+    assert calibration_error(nothing, "confidence", "bin") == (None, None)

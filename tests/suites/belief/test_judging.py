@@ -6,11 +6,12 @@ from almanac.suites.belief.judging import of_candidates, of_text, of_vocabulary
 from almanac.suites.belief.lemmas import by_rule
 
 
-def blank(ranks, counts, logprobs, token="Oslo", index=0, choices=("Oslo", "Christiania")):
+def blank(ranks, counts, logprobs, token="Oslo", index=0, choices=("Oslo", "Christiania"), labels=1):
     return {
         "status": "ok",
         "index": index,
         "choices": choices,
+        "labels": labels,
         "ranks": ranks,
         "token_counts": counts,
         "logprobs": logprobs,
@@ -55,6 +56,14 @@ def test_ranked_objects_are_held_against_the_true_names_together():
 def test_a_wrong_object_that_is_as_likely_makes_it_wrong():
     row = blank((None,) * 2, (1,) * 2, (-1.0, -1.0), index=1, choices=("Lima", "Oslo"))
     assert of_candidates(row).outcome == "incorrect"
+
+
+def test_another_name_is_held_against_the_labels_of_all_true_objects_where_there_is_one():
+    both = ("Oslo", "Bergen", "Christiania")
+    likeliest = {"ranks": (None,) * 3, "counts": (2, 2, 2), "choices": both}
+    assert of_vocabulary(blank(logprobs=(-3.0, -1.0, -2.0), labels=2, **likeliest)).by_alias is False
+    assert of_vocabulary(blank(logprobs=(-3.0, -2.0, -1.0), labels=2, **likeliest)).by_alias is True
+    assert of_vocabulary(blank(logprobs=(-3.0, -2.0, -1.0), labels=3, **likeliest)).by_alias is None
 
 
 def test_a_text_is_right_where_a_true_name_stands_in_its_first_line():

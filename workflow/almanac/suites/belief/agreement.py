@@ -3,7 +3,7 @@
 The mean over a pair's prompts is the share of matching among all unordered pairs of prompts, Zhao et al.'s consistency
 with ½n(n−1) pairs. Answers to blanks match if they are equal, so prompts are counted by answer; texts match if
 one contains the other, which is not transitive: distinct texts of a pair are compared, and weighted by how often they
-occur.
+occur. An empty text matches none; a token that is white space alone is a prediction as any other.
 """
 
 from collections.abc import Sequence
@@ -17,20 +17,22 @@ def agreement(frame: pl.DataFrame, within: Sequence[str], texts: bool) -> pl.Ser
     """Return the share of the other answered prompts of its set with which each prompt agrees.
 
     Args:
-        frame: prompts, with the columns ``within`` and ``answer``; none has no answer, an empty one agrees with none.
+        frame: prompts, with the columns ``within`` and ``answer``; none has no answer.
         within: the columns whose values make the sets.
-        texts: whether an answer agrees with one that it stands within, or only with its equal.
+        texts: whether an answer agrees with one that it stands within, an empty one with none; or with its equal alone.
 
     Returns:
         ``(prompts,)``; none without an answer, or where no other prompt of the set has one.
     """
     answers = frame.select(*within, pl.col("answer").cast(pl.String))
-    said = answers.filter(pl.col("answer") != "").group_by([*within, "answer"], maintain_order=True)
+    said = answers.filter(pl.col("answer").is_not_null()).group_by([*within, "answer"], maintain_order=True)
     alike = said.agg(pl.len().cast(pl.Int64).alias("alike"))
-    if texts:
-        alike = _contained(alike, within)
+    if texts:  # an empty one is alike to itself alone
+        empty = pl.col("answer") == ""
+        alone = alike.filter(empty).with_columns(pl.lit(1, pl.Int64).alias("alike"))
+        alike = pl.concat([_contained(alike.filter(~empty), within), alone])
     found = answers.join(alike, on=[*within, "answer"], how="left", nulls_equal=True, maintain_order="left")
-    share = pl.when(pl.col("answer") == "").then(0).otherwise(pl.col("alike") - 1) / _others(within)
+    share = (pl.col("alike") - 1) / _others(within)
     return found.select(pl.when(pl.col("answer").is_not_null() & (_others(within) > 0)).then(share)).to_series()
 
 

@@ -56,7 +56,8 @@ class Pair(NamedTuple):
     Attributes:
         fact: the first of their facts.
         names: the subject's, the label first.
-        accepted: every name of every true object.
+        accepted: every name of every true object, labels first.
+        labels: how many of them are labels.
         wrong: labels of objects that are not true.
         guessable: whether LAMA-UHN leaves it out.
     """
@@ -64,6 +65,7 @@ class Pair(NamedTuple):
     fact: Fact
     names: tuple[SubjectName, ...]
     accepted: tuple[str, ...]
+    labels: int
     wrong: tuple[str, ...]
     guessable: bool
 
@@ -162,7 +164,8 @@ class _Asker:
             for place, name in enumerate(self.names.subject(fact.subject_id, self.options.names))
         )
         kept = tuple(islice(wrong, None if most < 0 else max(1, most)))
-        return Pair(fact, named, accepted, kept, self.names.guessable(fact))
+        labelled = {self.names.names.label(key) for key in self.names.true[fact.relation_id, fact.subject_id]}
+        return Pair(fact, named, accepted, len(labelled.intersection(accepted)), kept, self.names.guessable(fact))
 
     def _others(self, fact: Fact, accepted: Sequence[str], labels: Sequence[str]) -> Iterator[str]:
         """Yield the relation's labels that are no true name, from a place on that is drawn for the pair."""
@@ -219,6 +222,7 @@ class _Asker:
                 ambiguous=named.ambiguous,
                 guessable=pair.guessable,
                 sampled=sampled,
+                labels=pair.labels,
             )
         )
         return item

@@ -1,5 +1,6 @@
 """Calibration: how far confidence exceeds accuracy (Zhao et al., section 4.4), in bins with equally many answers."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -59,8 +60,13 @@ def overconfidence(frame: pl.DataFrame, column: str) -> Estimate:
     return Estimate(mean, max(-1.0, min(mean - half, low)), min(1.0, max(mean + half, high)))
 
 
-def calibration_error(frame: pl.DataFrame, column: str, bins: str) -> float | None:
-    """Return the expected calibration error: bins' mean distance of confidence and accuracy, by their answers.
+def calibration_error(frame: pl.DataFrame, column: str, bins: str) -> tuple[float | None, float | None]:
+    """Return the expected calibration error, and what it would be on average if the confidences were right.
+
+    The error is the bins' mean distance of confidence and accuracy, by their answers. Answers of one confidence may lie
+    in two bins: each then counts as right as often as all of them are, so that their order changes nothing. The second
+    number is √(2/π) times the standard deviation of a bin's accuracy, where the answers of a subject are right together
+    or not at all: somewhat too high where they are not.
 
     Args:
         frame: answers with ``hit``, ``subject`` and confidence.
@@ -68,14 +74,22 @@ def calibration_error(frame: pl.DataFrame, column: str, bins: str) -> float | No
         bins: the column of their bins.
 
     Returns:
-        None where a bin has fewer than `LEAST` subjects.
+        None of either where a bin has fewer than `LEAST` subjects.
     """
-    gap = (pl.col(column).mean() - pl.col("hit").cast(pl.Float64).mean()).abs()
+    confidence, hit = pl.col(column), pl.col("hit").cast(pl.Float64).mean().over(column)
+    answers = frame.select(
+        bins, "subject", confidence, hit.alias("hit"), (confidence * (1 - confidence)).clip(0).sqrt().alias("sd")
+    )
+    subjects = answers.group_by(bins, "subject", maintain_order=True).agg(
+        pl.len(), pl.col(column, "hit").sum(), pl.col("sd").sum() ** 2
+    )
     found = (
-        frame.group_by(bins, maintain_order=True)
-        .agg(gap.alias("gap"), pl.len().alias("size"), pl.col("subject").n_unique().alias("subjects"))
+        subjects.group_by(bins, maintain_order=True)
+        .agg(pl.len().alias("subjects"), pl.col("len", column, "hit", "sd").sum())
         .sort(bins)
     )
     if found.is_empty() or not (found["subjects"] >= LEAST).all():
-        return None
-    return float(np.average(found["gap"].to_numpy(), weights=found["size"].to_numpy()))
+        return None, None
+    size, said, right, variance = (found[name].to_numpy() for name in ("len", column, "hit", "sd"))
+    error = float(np.abs(said - right).sum() / size.sum())
+    return error, math.sqrt(2 / math.pi) * float(np.sqrt(variance).sum() / size.sum())

@@ -27,7 +27,8 @@ ACCURACY = (
     "accuracy, over the answers that have a confidence; their number is in the next column, and of fewer than "
     f"{LEAST} nothing is said. ECE: expected calibration "
     "error, the mean distance of confidence and accuracy over bins, where each bin has "
-    f"{LEAST} subjects or more. Control: how often the same texts would be right if a wrong object were the true one. "
+    f"{LEAST} subjects or more; if calibrated: what it would be on average, at most, if the confidences were right, "
+    "since bins are small. Control: how often the same texts would be right if a wrong object were the true one. "
     "If a planted model read no text in a format, its answers in that format say nothing."
 )
 RESAMPLED = {"relation": ", one template drawn per relation", "pair": ", one prompt drawn per pair"}
@@ -166,6 +167,7 @@ def _accuracy(shown: Shown, options: BeliefOptions, untaught: Untaught) -> Table
         "overconfidence": overconfident,
         "confidences": confidences,
         "ECE": _one(shown, "calibration_error", **known),
+        "if calibrated": _one(shown, "calibration_error_if_calibrated", **known),
         "control": control,
         "no answer": lambda model, where: silent(shown.one("accuracy", model, **where)),
     }

@@ -63,11 +63,14 @@ def judge(answers: Answers, options: BeliefOptions) -> Iterator[Judgements]:
         AlmanacError: the file of lemmas cannot be read.
     """
     lemmas = lemmas_of(options.lemmas)
-    for part in answers.parts(WANTED):
+    for part in answers.parts(WANTED, own=("prompts",)):
         outcomes: list[tuple[Any, ...]] = []
         said: list[tuple[Any, ...]] = []
         leanings: list[Leaning] = []
-        for (item, experiment), rows in groupby(part.links.iter_rows(named=True), itemgetter("item", "experiment")):
+        asked = part.links.join(
+            part.own["prompts"].select("item", "labels"), on="item", how="left", maintain_order="left"
+        )
+        for (item, experiment), rows in groupby(asked.iter_rows(named=True), itemgetter("item", "experiment")):
             links = {row["role"]: row for row in rows}
             verdict = _verdict(experiment, links, lemmas)
             outcomes.append((item, "", *verdict[:4]))
@@ -102,12 +105,12 @@ def of_vocabulary(row: Row) -> Judgement:
     Without a true name of one token the model cannot be right, and the item is invalid.
 
     Args:
-        row: a link with its answer; choices from ``index`` on are the true names, the first of them a label.
+        row: a link with its answer; choices from ``index`` on are the true names, ``labels`` of them labels, first.
     """
     first = row["index"]
     true = list(zip(row["token_counts"], row["ranks"], row["logprobs"], strict=True))[first:]
     fewest = min(count for count, _, _ in true)
-    by_alias = max(value for _, _, value in true) > true[0][2]
+    by_alias = _by_alias([value for _, _, value in true], row["labels"])
     single = [(rank, value) for count, rank, value in true if count == 1]
     answer, confidence = row["tokens"][0].strip(), row["probabilities"][0]
     if not single:
@@ -117,11 +120,18 @@ def of_vocabulary(row: Row) -> Judgement:
     return Judgement(answer, outcome, score, confidence, answer, fewest, by_alias)
 
 
+def _by_alias(values: Sequence[float], labels: int | None) -> bool | None:
+    """Return whether another true name is likelier than every label (Table 11); none where there are labels alone."""
+    others = values[labels:] if labels is not None else ()
+    return max(others) > max(values[:labels]) if others else None
+
+
 def of_candidates(row: Row) -> Judgement:
     """Judge the likeliest of the ranked objects: right where it is a true name and no wrong one is as likely.
 
     Args:
-        row: a link with its answer; choices from ``index`` on are the true names, those before wrong objects.
+        row: a link with its answer; choices from ``index`` on are the true names, ``labels`` of them labels, first;
+            those before are wrong objects.
     """
     first, values = row["index"], row["logprobs"]
     best = max(values)
@@ -131,7 +141,7 @@ def of_candidates(row: Row) -> Judgement:
     correct = true > max(values[:first])
     # The true object is one answer, whichever of its names is likeliest.
     answer = row["choices"][first if place >= first else place]
-    fewest, by_alias = min(row["token_counts"][first:]), true > values[first]
+    fewest, by_alias = min(row["token_counts"][first:]), _by_alias(values[first:], row["labels"])
     outcome = "correct" if correct else "incorrect"
     return Judgement(row["choices"][place], outcome, true - total, math.exp(best - total), answer, fewest, by_alias)
 

@@ -22,7 +22,8 @@ from almanac import tables
 from almanac.dataset.text import normalise
 from almanac.errors import AlmanacError
 
-WORD = re.compile(r"\w+(?:['’.-]\w+)*")
+# A hyphen and a point part words (Paris-based, Paris.The), as spaCy's tokenizer does; 1,500.5 is one.
+WORD = re.compile(r"\w+(?:['’]\w+|(?<=\d)[.,]\d+)*")
 KEPT = ("ss", "us", "is")  # words that end so are no plurals
 SEPARATOR = " "
 Lemmas = Callable[[str], tuple[str, ...]]  # of a text

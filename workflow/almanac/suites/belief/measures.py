@@ -196,9 +196,10 @@ def _calibration(group: Judged) -> list[Measure]:
     rows = []
     for column, bins in CONFIDENCES.items():
         known = group.where({column: Not(None), "hit": Not(None)})
-        error = calibration_error(known.frame, column, bins)
+        error, calibrated = calibration_error(known.frame, column, bins)
         rows.append(known.measure("overconfidence", overconfidence(known.frame, column), of=(column, "hit")))
         rows.append(known.measure("calibration_error", error, of=(column, "hit", bins)))
+        rows.append(known.measure("calibration_error_if_calibrated", calibrated, of=(column, bins)))
         rows += known.measures("accuracy_of_bin", "mean", "hit", by=(bins,))
         rows += known.measures("confidence_of_bin", "mean", column, by=(bins,))
     known = group.where({"sequence": Not(None), "hit": Not(None)})

@@ -12,7 +12,8 @@ class PromptTraits:
     is the written template that the wording belongs to, ``written`` whether it is that itself, ``form`` its style
     (``statement``, ``entailment``, ``question_answer``). ``alias``: asked by another name than the label;
     ``ambiguous``: by a name that another entity has as its label. ``guessable``: every true object's label stands
-    in the subject's, which LAMA-UHN leaves out. ``sampled``: its confidence is sampled.
+    in the subject's, which LAMA-UHN leaves out. ``sampled``: its confidence is sampled. ``labels``: how many of the
+    accepted names are labels of true objects, which come first.
     """
 
     KEY: ClassVar = ("item",)
@@ -25,6 +26,7 @@ class PromptTraits:
     ambiguous: bool
     guessable: bool
     sampled: bool
+    labels: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,8 @@ class Said:
     """What the numbers need of an answer in addition to the verdict.
 
     ``answer`` is the prediction as answers are compared. Of a filled blank: ``object_tokens``, those of the true name
-    with the fewest, and ``by_alias``: another true name than the label is likelier than it. Of a text: ``one_word``,
+    with the fewest, and ``by_alias``: another name of a true object is likelier than the label of any; none where
+    there are labels alone. Of a text: ``one_word``,
     whether its first line is a single word; ``unsafe``, whether it is right by an unsafe name alone; ``sequence``, the
     probability of the whole text, and ``answer_tokens``, how many it has.
     """
