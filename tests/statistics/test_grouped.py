@@ -108,9 +108,9 @@ def plain_ratio(rows):
         residuals[row["subject"]] = residuals.get(row["subject"], 0.0) + row["part"] - value * row["whole"]
     c = len(residuals)
     worth = total / max(row["whole"] for row in known) * c / len(known)
-    variance = sum(one**2 for one in residuals.values()) * c / (c - 1) / total**2 if c > 1 else 0.0
-    if variance == 0 or value in (0, 1):
+    if c == 1 or value in (0, 1):
         return wilson(value, worth)
+    variance = sum(one**2 for one in residuals.values()) * c / (c - 1) / total**2
     effect, added = worth * variance / (value * (1 - value)), stats.norm.ppf(0.975) ** 2
     return wilson(value, worth / (effect if effect >= 1 else (worth * effect + added) / (worth + added)))
 
@@ -353,6 +353,11 @@ def f1_parts(counts):
     """The parts and wholes of F1 for numbers of correct, incorrect and abstained answers."""
     correct, incorrect, missing = counts
     return [2.0] * correct + [0.0] * (incorrect + missing), [2.0] * (correct + incorrect) + [1.0] * missing
+
+
+def test_the_interval_of_a_ratio_does_not_hang_on_rounding_where_clusters_agree():
+    alike = ratio([1 / 3] * 2, [1.0] * 2)
+    assert alike == pytest.approx(ratio([1 / 3 - 1e-9, 1 / 3 + 1e-9], [1.0] * 2), abs=1e-6)
 
 
 def test_f1_as_a_ratio_is_the_harmonic_mean_of_precision_and_recall():

@@ -48,7 +48,8 @@ Every table that passes between steps, made from the program's own row classes (
 Parquet files in `results/EDITION/`; a frozen edition carries them as JSON Lines. `almanac.read_edition` gives those of
 a result as pandas frames. Columns in bold identify a row; *may be empty* marks those that may hold no value. Suites'
 own tables come last: of what is asked, `requests/SUITE/DATASET/ROUND/ABOUT/NAME.parquet`, and of what was judged,
-`outcomes/MODEL/SUITE/DATASET/NAME.parquet`.
+`outcomes/MODEL/SUITE/DATASET/NAME.parquet`; those that are *not frozen* are in no archive, and verifying makes them
+again.
 """
 ITEMS = """
 ## Columns of scored items
@@ -125,7 +126,8 @@ def _own_tables() -> Iterator[str]:
     found: dict[tuple[str, type], list[str]] = {}
     for suite in SUITES.values():
         for name, own in suite.own.items():
-            found.setdefault((f"`{name}`, {own.at}", own.row), []).append(f"`{suite.name}`")
+            at = own.at if own.frozen else f"{own.at}, not frozen"
+            found.setdefault((f"`{name}`, {at}", own.row), []).append(f"`{suite.name}`")
     for (title, row), suites in found.items():
         yield _table(row, f"{title}: {', '.join(suites)}")
 

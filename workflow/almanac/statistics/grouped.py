@@ -142,9 +142,9 @@ def ratio(frame: pl.DataFrame, by: Sequence[str], part: str, whole: str, cluster
     """Return ratios of sums in 0 to 1, such as precision, recall or F1, with a Wilson interval.
 
     The variance is the linearised one of a ratio (Cochran 1977, section 2.11). The clusters are worth what the wholes
-    come to in units of the largest, at the share of clusters among observations: that many draws stand for the
-    interval where nothing varies. Where the ratio varies less than that of so many draws, as one of a cluster's many
-    observations does, that less is drawn towards 1 as in `macro`.
+    come to in units of the largest, at the share of clusters among observations: that many draws stand for the interval
+    of a single cluster, and of a ratio of 0 or 1. Where the ratio varies less than that of so many draws, as one of a
+    cluster's many observations does, that less is drawn towards 1 as in `macro`.
 
     Args:
         frame: observations.
@@ -161,10 +161,10 @@ def ratio(frame: pl.DataFrame, by: Sequence[str], part: str, whole: str, cluster
     found = cluster.group_by(keys, maintain_order=True).agg(
         pl.col("value", "total").first(),
         (pl.col("total").first() / pl.col("whole").max() * COUNT / pl.col("n").sum()).alias("worth"),
-        pl.when(COUNT > 1).then((pl.col("residual") ** 2).sum() * COUNT / (COUNT - 1)).otherwise(0.0).alias("variance"),
+        pl.when(COUNT > 1).then((pl.col("residual") ** 2).sum() * COUNT / (COUNT - 1)).alias("variance"),
     )
     spread = pl.col("value") * (1 - pl.col("value"))
-    varies = (pl.col("variance") > 0) & (spread > 0)
+    varies = pl.col("variance").is_not_null() & (spread > 0)
     effect = _cautious(pl.col("worth") * pl.col("variance") / (spread * pl.col("total") ** 2), pl.col("worth"))
     worth = pl.when(varies).then(pl.col("worth") / effect).otherwise(pl.col("worth"))
     return _with_wilson(found.with_columns(worth.alias("worth")), by)

@@ -29,6 +29,7 @@ ACCURACY = (
     "error, the mean distance of confidence and accuracy over bins, where each bin has "
     f"{LEAST} subjects or more; if calibrated: what it would be on average, at most, if the confidences were right, "
     "since bins are small. Control: how often the same texts would be right if a wrong object were the true one. "
+    "Not judged: without an answer, or, where any token may fill the blank, without a true name of one token. "
     "If a planted model read no text in a format, its answers in that format say nothing."
 )
 RESAMPLED = {"relation": ", one template drawn per relation", "pair": ", one prompt drawn per pair"}
@@ -169,7 +170,7 @@ def _accuracy(shown: Shown, options: BeliefOptions, untaught: Untaught) -> Table
         "ECE": _one(shown, "calibration_error", **known),
         "if calibrated": _one(shown, "calibration_error_if_calibrated", **known),
         "control": control,
-        "no answer": lambda model, where: silent(shown.one("accuracy", model, **where)),
+        "not judged": lambda model, where: silent(shown.one("accuracy", model, **where)),
     }
     found = _table(shown, "accuracy", ACCURACY.format(resample=RESAMPLED[options.resample]), columns)
     head = found.head or ("model", "asked", "accuracy")

@@ -11,7 +11,8 @@ class EntityTraits:
     ``domain`` is movie, book, academics, open, or the relation's own; ``kind`` the subject's type; ``popularity`` and
     ``asked_bucket`` the subject's, where they are known before a model is. ``top``: among the tenth most popular of the
     head's questions of its type (section 3.3). ``predicate_bucket`` is the relation's, by its number of facts (Table
-    6). ``natural``: whether people are likely to ask this (appendix A.4). ``answer_kind`` says which variants count.
+    6). ``natural``: whether people are likely to ask this (appendix A.4). ``answer_kind`` says which variants count:
+    ``persons``, ``year``, ``profession``, ``school`` or ``text``.
     """
 
     KEY: ClassVar = ("item",)
@@ -47,7 +48,8 @@ class Score:
     All are none where there is no answer at all; the scores are 0 where the answer is missing. ``unknown``: it is
     missing by the extended list. ``differs``: an answer at temperature 1 is another one than the first of these.
     ``parsed`` and ``disagrees`` are the judge's: whether it gave a verdict, and another than the rules. ``human`` is
-    a person's verdict. ``exposed`` is how often the model was taught facts of the subject, with its bucket.
+    a person's verdict. ``exposed`` is how often the model was taught facts of the subject, with its bucket;
+    none of a subject of whose facts no dose is known.
     """
 
     KEY: ClassVar = ("item",)
