@@ -175,6 +175,17 @@ def test_relations_are_ranked_by_their_mean_over_models():
     assert value("relation_mean", relation="r0").value == pytest.approx((0.5 + 1 + 0.75 + 0.5 + 2 / 3) / 5)
 
 
+def test_nulls_count_neither_for_relations_nor_for_subsumption_and_worlds_are_no_family():
+    def planted(name, size, **more):
+        return Entrant(name, "planted", None, size, **more)
+
+    entrants = [planted("one", 1, world="w"), planted("two", 2, world="w"), planted("three", 3, world="v")]
+    assert size_pairs(entrants) == [("one", "two")]
+    assert size_pairs([planted("null", 1, world="w", permuted=True), *entrants[1:]]) == []
+    rows = made({"one": "++++ +---", "null": "---- ----"}, [entrants[0], planted("null", 1, permuted=True)])
+    assert [row.value for row in rows if row.metric == "relation_mean"] == [1.0, 0.25]
+
+
 def test_subsumption_is_the_mean_over_relations_of_the_shared_part():
     # llama-7b knows 2 and 1; llama-65b knows all of them. vicuna knows 2 and 2, its base all of these.
     assert size_pairs(ENTRANTS) == [("llama-7b", "llama-65b")]

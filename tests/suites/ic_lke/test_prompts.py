@@ -11,7 +11,7 @@ from almanac.rows import Choices, Entity, Evidence, Fact, Template
 from almanac.suites.data import Data
 from almanac.suites.ic_lke import published
 from almanac.suites.ic_lke.options import IcLkeOptions, PromptsOptions
-from almanac.suites.ic_lke.prompts import Prompts
+from almanac.suites.ic_lke.prompts import Prompts, ends_in_object
 from almanac.suites.ic_lke.suite import IcLke
 from almanac.suites.judged import Not
 
@@ -99,6 +99,15 @@ def test_mined_prompts_come_from_the_texts_of_facts_that_are_not_asked(asked):
     assert texts(found, "mined_mangled") == ["is the capital of Peru", "Peru is", "Peru is led from"]
     of_test = [row for row in ROWS["evidence"] if row.fact_id not in {f"P36|{country}" for country in TRAIN}]
     assert asked({"templates": [], "evidence": of_test}).items() == []
+
+
+def test_prompts_of_which_nothing_is_lost_are_not_asked_twice(asked):
+    ends = [row for row in ROWS["templates"] if row.style == "statement" and ends_in_object(row)]
+    found = asked({"templates": ends}, kinds=["written"])
+    assert {one.experiment for one in found.items()} == {"written_clean"}
+    assert ("Written prompts, mangled", "its prompts are the clean ones, of which nothing is lost") in found.refused()
+    alone = asked({"templates": ends}, kinds=["written"], variants=["mangled"])
+    assert {one.experiment for one in alone.items()} == {"written_mangled"}
 
 
 def test_the_choices_are_those_of_ic_lke_and_the_same_facts_are_asked(asked, tmp_path):

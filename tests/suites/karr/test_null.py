@@ -9,6 +9,7 @@ from tests.suites.karr.worlds import OPTIONS, SUITE, answered, knows, logprobs, 
 
 from almanac.suites.chapter import Entrant, Shown
 from almanac.suites.karr.asking import FACTS
+from almanac.suites.karr.thresholds import LEAST, calibrates
 
 
 def measured_of(known, seed=0, status="ok"):
@@ -72,17 +73,18 @@ def test_a_null_has_no_half_on_which_it_was_taught():
 
 
 def compared(models, mode="paper"):
-    """Judge several models as a method compares them; of each its numbers, and whether it was taught the facts."""
+    """Judge several models as a method compares them; of each its numbers."""
     method = next(one for one in SUITE.methods if one.name == mode)
-    judged = {name: replace(own.judged, model=name) for name, (own, _) in models.items()}
-    rows = [replace(row, model=name) for name, (own, _) in models.items() for row in own.rows]
-    entrants = [Entrant(name, name, taught=taught) for name, (_, taught) in models.items()]
+    judged = {name: replace(own.judged, model=name) for name, own in models.items()}
+    rows = [replace(row, model=name) for name, own in models.items() for row in own.rows]
+    entrants = [Entrant(name, name, permuted=name == "null", taught=True) for name in models]
     return judged, SUITE.comparable(method, judged, Shown("d", True, 0, entrants, measures=rows))
 
 
 def test_models_are_compared_at_the_geometric_mean_of_the_thresholds_of_those_that_were_taught(model, null):
-    weaker = measured_of(lambda dose: 0.4 * knows(dose))
-    _, found = compared({"model": (model, True), "weaker": (weaker, True), "null": (null, False)})
+    weaker, silent = measured_of(lambda dose: 0.4 * knows(dose)), measured_of(knows, status="unsupported")
+    _, found = compared({"model": model, "weaker": weaker, "null": null, "silent": silent})
+    assert silent.value("threshold", "paper") == OPTIONS.threshold, "it has no value to choose one by"
     limits = [one.value("threshold", "paper") for one in (model, weaker)]
     assert limits[0] != limits[1], "else nothing is compared"
     middle = math.sqrt(math.prod(limits))
@@ -93,7 +95,22 @@ def test_models_are_compared_at_the_geometric_mean_of_the_thresholds_of_those_th
 
 
 def test_models_of_one_threshold_are_compared_as_they_were_judged(model, null):
-    judged, found = compared({"model": (model, True), "again": (model, True)})
+    judged, found = compared({"model": model, "again": model})
     assert found == judged
-    judged, found = compared({"model": (model, False), "null": (null, False)})
+    judged, found = compared({"null": null, "silent": measured_of(knows, status="unsupported")})
     assert found == judged, "no threshold was chosen by facts that models were taught"
+
+
+def test_of_few_facts_that_were_taught_most_often_no_threshold_is_chosen(model):
+    """A threshold by one fact is that fact's score: it is set instead, and the table says what chose the others."""
+    data, exposures = world()
+    top = max(row.dose for row in exposures)
+    most = [row.fact_id for row in exposures if row.dose == top]
+    few = [replace(row, dose=top - 1) if row.fact_id in most[4:] else row for row in exposures]
+    found = answered(data, few, logprobs(data, few, knows)).measured()
+    assert found.value("threshold", "paper") == OPTIONS.threshold
+    assert "threshold_taught" not in found.metrics()
+    half = sum(calibrates(most))
+    assert half >= LEAST
+    assert model.value("threshold_taught", "paper") == half
+    assert model.value("threshold", "paper") != OPTIONS.threshold

@@ -7,6 +7,16 @@ from dataclasses import dataclass
 from almanac.dataset.text import normalise, same_value
 from almanac.rows import Entity, Fact
 
+# Words that stand in many answers whatever is meant; among T-REx's aliases, "it" is a name of Italian.
+STOP_WORDS = frozenset(
+    (
+        *("a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "do", "for", "from", "had", "has"),
+        *("have", "he", "her", "him", "his", "i", "if", "in", "is", "it", "its", "me", "my", "no", "not", "of", "on"),
+        *("one", "or", "our", "she", "so", "that", "the", "their", "them", "they", "this", "to", "up", "us", "was"),
+        *("we", "were", "what", "when", "where", "which", "who", "will", "with", "you", "your"),
+    )
+)
+
 
 @dataclass(frozen=True)
 class ObjectNames:

@@ -400,4 +400,5 @@ def entrant(layout: Layout, asking: Asking) -> Entrant:
         permuted=own.model.planted is not None and own.model.planted.permuted,
         taught=layout.exposures(asking) is not None,
         read=None if own.model.planted is None else own.model.planted.kinds,
+        world=own.world,
     )

@@ -161,6 +161,7 @@ class Entrant:
         permuted: whether it was itself taught nothing true.
         taught: whether it was taught the facts of the dataset.
         read: the kinds of documents that a planted model has read; none: it is no planted one.
+        world: the world that a planted model was taught.
     """
 
     name: str
@@ -171,6 +172,7 @@ class Entrant:
     permuted: bool = False
     taught: bool = False
     read: tuple[str, ...] | None = None
+    world: str | None = None
 
     def understands(self, format: str | None) -> bool:
         """Return whether it may be asked in a format, by the kind of documents that teach it (`Method.format`)."""

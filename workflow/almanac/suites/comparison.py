@@ -115,7 +115,7 @@ def compare(found: Board) -> list[Measure]:
 
     Returns:
         ``mean_accuracy`` and ``deviation`` (over relations) a model, in the order of the paper's figures (`ordered`);
-        ``relation_mean`` (over models), the best relation first; ``relation_accuracy`` a model and relation;
+        ``relation_mean`` (over models but nulls), the best relation first; ``relation_accuracy`` a model and relation;
         ``pearson`` between models and ``series_pearson`` between families, over relations; ``subsumption_size`` (of the
         smallest model of a family in the largest) and ``subsumption_tuned`` (of a tuned model in its base);
         ``tuned_difference`` (tuned less base) and ``difference`` (of any other two, the later one of the edition less
@@ -165,11 +165,14 @@ def _distance(one: Entrant) -> float:
 
 
 def size_pairs(entrants: Iterable[Entrant]) -> list[tuple[str, str]]:
-    """Return of each family its smallest and its largest untuned model, where these differ in size."""
-    series: dict[str, list[Entrant]] = defaultdict(list)
+    """Return of each family its smallest and its largest untuned model, where these differ in size.
+
+    Models that were planted in different worlds were taught different facts, and are no family.
+    """
+    series: dict[tuple[str, str | None], list[Entrant]] = defaultdict(list)
     for one in entrants:
-        if one.base is None and one.parameters is not None:
-            series[one.series].append(one)
+        if one.base is None and one.parameters is not None and not one.permuted:
+            series[one.series, one.world].append(one)
     out = []
     for own in series.values():
         own.sort(key=lambda one: (one.parameters or 0, one.name))
@@ -210,7 +213,8 @@ def _popular(found: Board, models: Iterable[str]) -> list[Measure]:
 
 def _relations(found: Board, table: Mapping[str, Mapping[str, float]]) -> list[Measure]:
     relations = sorted({relation for own in table.values() for relation in own})
-    values = {relation: [own[relation] for own in table.values() if relation in own] for relation in relations}
+    taught = [own for model, own in table.items() if not found.entrants[model].permuted]
+    values = {relation: [own[relation] for own in taught if relation in own] for relation in relations}
     means = {relation: float(np.mean(own)) for relation, own in values.items() if own}
     return [
         found.row("relation_mean", Estimate(means[name], None, None), len(values[name]), relation=name)

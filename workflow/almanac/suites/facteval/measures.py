@@ -25,7 +25,7 @@ FORM = ("experiment", "origin", "negatives")
 BY = (*FORM, "context", "reading")
 PARTS = ("domain", "cardinality", "object_type", "truth", "answers")
 SCORES = {"precision": ("hit", "answered"), "recall": ("hit", "asked"), "f1": ("f1_part", "f1_whole")}
-LISTS = {"list_precision": "list_precision", "list_recall": "list_recall", "list_f1": "score"}
+LISTS = {"list_precision": "list_precision", "list_recall": "recalled", "list_f1": "score"}
 # The columns that the paper's AVG is the mean of, by experiment and origin: Wh-questions count as a model wrote them.
 EIGHT = (
     *itertools.product((f"{TFQ}-{STATEMENT}", f"{MCQ}-{FIB}", f"{SAQ}-{FIB}"), (TEMPLATE, WRITTEN)),
@@ -39,9 +39,9 @@ def derived(frame: pl.DataFrame, options: FactEvalOptions) -> pl.DataFrame:
 
     ``counted``: not a passage in which nothing was replaced, and ``unchanged`` its contrary. Of an item that is no
     error ``asked`` (always true), ``answered``, ``abstained``, ``f1_part`` and ``f1_whole``, and if it is no abstention
-    ``valid`` (with a verdict); ``list_recall`` is 0 of an abstention. ``with_CONTEXT``: whether the question was asked
-    and answered both without a passage and with one of this kind, and ``right_without`` whether it then was right
-    without.
+    ``valid`` (with a verdict); ``recalled`` is ``list_recall``, and 0 of an abstention. ``with_CONTEXT``: whether the
+    question was asked and answered both without a passage and with one of this kind, and ``right_without`` whether it
+    then was right without.
     ``eight``: of one of the eight columns that the paper averages.
     """
     known, outcome = pl.col("hit").is_not_null(), pl.col("outcome").cast(pl.String)
@@ -55,7 +55,7 @@ def derived(frame: pl.DataFrame, options: FactEvalOptions) -> pl.DataFrame:
         pl.when(known).then(outcome != "missing").alias("answered"),
         pl.when(known).then(outcome == "missing").alias("abstained"),
         pl.when(known & (outcome != "missing")).then(outcome.is_in(["correct", "incorrect"])).alias("valid"),
-        pl.when(known).then(pl.col("list_recall").fill_null(0.0)).alias("list_recall"),
+        pl.when(known).then(pl.col("list_recall").fill_null(0.0)).alias("recalled"),
     ).with_columns(
         (2 * pl.col("hit").cast(pl.Int8)).alias("f1_part"), (1 + pl.col("answered").cast(pl.Int8)).alias("f1_whole")
     )

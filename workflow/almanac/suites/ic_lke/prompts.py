@@ -56,6 +56,9 @@ class Prompts(ChoiceSuite[PromptsOptions]):
         questioner = Questioner(self, data, options, options.relations)
         found = published.read(options.published)
         prompts: Sets = {**_sets(data, questioner.facts, options), **found}
+        for twin in twins(prompts, [relation for relation, own in questioner.tested.items() if own], options):
+            prompts = {name: sets for name, sets in prompts.items() if name != twin}
+            questioner.asked.refuse(chapters.PROMPTS[twin], "its prompts are the clean ones, of which nothing is lost")
         for relation_id, _, tested in questioner.relations():
             for experiment, sets in prompts.items():
                 for number, template in enumerate(drawn(questioner, sets, experiment, relation_id, options.prompts)):
@@ -97,6 +100,16 @@ def _sets(data: Data, relations: Iterable[str], options: PromptsOptions) -> Sets
         for kind, own in found.items()
         for variant in options.variants
     }
+
+
+def twins(prompts: Sets, relations: Sequence[str], options: PromptsOptions) -> list[str]:
+    """Return the mangled experiments whose prompts are those of the clean one: asked again they would count twice."""
+
+    def texts(name: str) -> list[list[str]]:
+        return [[prompt(row) for row in prompts[name].get(key, ())[: options.prompts]] for key in relations]
+
+    pairs = ((f"{kind}_clean", f"{kind}_mangled") for kind in options.kinds if len(set(options.variants)) > 1)
+    return [mangled for clean, mangled in pairs if any(texts(clean)) and texts(clean) == texts(mangled)]
 
 
 def mined(data: Data, relations: Iterable[str]) -> Mapping[str, list[Template]]:

@@ -7,6 +7,7 @@ from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, board, filled, silent, stands
 from almanac.suites.karr.asking import FACTS, NULL, SPURIOUS
 from almanac.suites.karr.options import KarrOptions
+from almanac.suites.karr.thresholds import LEAST
 
 NAMES = {
     "paper": "KaRR",
@@ -34,11 +35,13 @@ METHODS = (
     "Known: the share of facts above the threshold. False: the same share with another, false object of the relation. "
     "Null model: the same share for a model of the same recipe that was taught permuted objects, at the same "
     "threshold. Recall: the same share of the facts taught most often. τ: Kendall's correlation of score and times "
-    "taught. The released code weights sentences differently, so its values and its threshold differ. Known, false, "
-    "null model and recall count all facts, also those on which the threshold was chosen. Intervals here take all "
-    "facts together (Wilson); the one in the page's first table is of a mean over relations, and so differs. No "
-    "interval knows of the threshold's choice: chosen from other facts, known may be quite another share. So each "
-    "model's is its own, and models are compared elsewhere on the page, at one threshold."
+    "taught. Chosen by: by how many facts taught most often, and how many never taught or false, the threshold was "
+    f"chosen; with fewer than {LEAST} of either it is set. The released code weights sentences differently, so its "
+    "values and its threshold differ. Known, false, null model and recall count all facts, also those on which the "
+    "threshold was chosen. Intervals here take all facts together (Wilson); the one in the page's first table is of a "
+    "mean over relations, and so differs. No interval knows of the threshold's choice: chosen from other facts, known "
+    "may be quite another share. So each model's is its own, and models are compared elsewhere on the page, at one "
+    "threshold."
 )
 HELD_OUT = (
     "The same shares of only the half of the facts on which no threshold was chosen: of those taught most often, of "
@@ -100,10 +103,17 @@ def _methods(find: Find) -> dict[str, Cell]:
         "false": find("known", asked=NULL),
         "null model": find("null_model_known", asked=FACTS),
         "threshold": find("threshold", asked=FACTS) if stands(known) else None,
+        "chosen by": _chosen_by(find) if stands(known) else None,
         "AUC": find("recovery_auc", "dose", "hit", asked=FACTS),
         "recall": find("recall", "dose", "hit", asked=FACTS),
         "τ": find("kendall", "dose", "hit", asked=FACTS),
     }
+
+
+def _chosen_by(find: Find) -> str | None:
+    """Say how many facts a threshold was chosen by, where it was."""
+    taught, never = (find(f"threshold_{part}", asked=FACTS) for part in ("taught", "never"))
+    return None if taught is None or never is None else f"{taught.value:.0f} and {never.value:.0f}"
 
 
 def _held_out(find: Find) -> dict[str, Cell]:

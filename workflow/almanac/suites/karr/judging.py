@@ -73,9 +73,9 @@ def judge(answers: Answers, data: Data, options: KarrOptions) -> Iterator[Judgem
         yield Judgements(pl.DataFrame(), {"values": finite, "leaves": _table(KarrLeaf, leaves)})
     whole = pl.concat(found)
     limits = thresholds(whole, answers.exposures, options)
-    logs = {mode: math.log(limit) for mode, limit in limits.items()}
+    logs = {one.mode: math.log(one.threshold) for one in limits}
     tables = {
-        "thresholds": frame_of(Threshold, (Threshold(mode, limit) for mode, limit in limits.items())),
+        "thresholds": frame_of(Threshold, limits),
         "runs": frame_of(ReplacedRun, runs.rows(logs) if runs is not None else ()),
         "labelled": _labelled(whole, answers, data, options),
     }

@@ -6,6 +6,7 @@ Items without a value (no answer, an empty denominator) are left out of every sh
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -63,7 +64,7 @@ def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: KarrOption
     rows += first.measures("known_macro", "macro", "hit", by=BY)
     rows += judged.measures("without_value", "mean", "without_value", by=BY)
     rows += first.where(experiment=PARAREL).measures("consistency", "mean", "confidence", by=BY)
-    limits = dict(own["thresholds"].iter_rows())
+    limits = {row["mode"]: row for row in own["thresholds"].iter_rows(named=True)}
     for group in first.groups(*BY):
         experiment = str(group.conditions["experiment"])
         if experiment in VARIANTS:
@@ -79,9 +80,15 @@ def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: KarrOption
     return rows + _deltas(paired) + _deltas(first)
 
 
-def _values(group: Judged, threshold: float) -> list[Measure]:
-    """Return a mode's threshold, the medians of the logarithms, and the share known by threshold."""
-    rows = [group.measure("threshold", threshold, of=("score",))]
+def _values(group: Judged, limit: Mapping[str, Any]) -> list[Measure]:
+    """Return a mode's threshold, the medians of the logarithms, and the share known by threshold.
+
+    Where the threshold was chosen by the model's facts, how many these are too: ``threshold_taught`` and
+    ``threshold_never``.
+    """
+    rows = [group.measure("threshold", limit["threshold"], of=("score",))]
+    if limit["taught"] is not None:
+        rows += [group.measure(f"threshold_{name}", float(limit[name]), of=("score",)) for name in ("taught", "never")]
     for name in ("karr", "karr_s", "karr_r"):
         middle = group.frame[name].median()
         rows.append(group.measure(f"median_log_{name}", middle, "median", (name,)))  # type: ignore[arg-type]
@@ -192,7 +199,9 @@ def _deltas(judged: Judged) -> list[Measure]:
 
 
 def comparable(method: Method, judged: Mapping[str, Judged], shown: Shown) -> Mapping[str, Judged]:
-    """Return a mode's items of all models judged at one threshold: the geometric mean of those chosen by planted facts.
+    """Return a mode's items of all models judged at one threshold: the geometric mean of those that were chosen.
+
+    A null's is not among them, nor one that is set where there are too few facts to choose by.
 
     A threshold is chosen from few facts of each model. Judged each at its own, two models that know the same would
     differ by the luck of that choice, which no test of their verdicts knows of.
@@ -201,8 +210,13 @@ def comparable(method: Method, judged: Mapping[str, Judged], shown: Shown) -> Ma
         return judged
     mode = method.name
     found = {model.name: _threshold(shown, model.name, mode) for model in shown.models if model.name in judged}
-    own = [found[model.name] for model in shown.models if model.name in found and model.taught and not model.permuted]
-    limits = [limit for limit in own if limit is not None]
+    limits = [
+        limit
+        for model in shown.models
+        if (limit := found.get(model.name)) is not None
+        and not model.permuted
+        and shown.one("threshold_taught", model.name, experiment=mode, asked=FACTS) is not None
+    ]
     if not limits or len(set(found.values())) == 1:
         return judged
     common = math.exp(math.fsum(map(math.log, limits)) / len(limits))

@@ -88,11 +88,16 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The KaRR (no logarithm) above which a fact counts as known in a mode."""
+    """The KaRR (no logarithm) above which a fact counts as known in a mode.
+
+    Where it was chosen, by how many facts: ``taught`` most often, and ``never`` or with a false object.
+    """
 
     KEY: ClassVar = ("mode",)
     mode: str
     threshold: float
+    taught: int | None = None
+    never: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from almanac.dataset.names import STOP_WORDS
 from almanac.dataset.text import normalise
 from almanac.suites.facteval.reading.values import Dated, Number, dates, numbers, read_date, read_number
 
@@ -29,7 +30,7 @@ NEGATED = re.compile(
 BEFORE_MENTION = 30  # characters before a mention in which a negation can stand
 ARTICLES = ("the", "a", "an")
 LEAST_WITHOUT_ARTICLE = 4  # letters; "The Who" is not "who"
-CODE = 3  # letters of a code such as IS for Iceland, which is a word of other answers too
+CODE = 3  # letters of a code such as ISL; one of fewer may stand in any answer, in whatever capitals it is written
 CODE_WORD = re.compile(rf"\b\w{{1,{CODE}}}\b")
 MOST = 12  # words of a longer name; no answer states one that is longer still in full
 # A full stop after one or two letters ends no sentence: `St. Louis`, `J. R. Ewing`.
@@ -121,8 +122,9 @@ def mentions(name: str, answer: Reading, alias: bool = False, unitless: bool = T
 
     A name that is a date is mentioned by any date at least as precise that agrees with it; one that is a number by an
     equal number (in its unit, if it has one) or, where it may be a year, by the year of a date. Any other by its words,
-    with or without a leading article. An alias of up to three letters must be written in capitals or be the whole
-    answer: IS is Iceland, "is" is not.
+    with or without a leading article. A code among the aliases must be written in capitals or be the whole answer: IS
+    is Iceland, "is" is not. Codes are words of up to two letters, and of three in capitals (USA) or of those that stand
+    in any text (him); the won and Rio are none.
 
     Args:
         name: what is looked for.
@@ -143,7 +145,7 @@ def mentions(name: str, answer: Reading, alias: bool = False, unitless: bool = T
         ]
     elif own.words:
         found = runs(own.words, answer.words)
-        if alias and _is_code(own) and own.words != answer.words:
+        if alias and _is_code(name, own) and own.words != answer.words:
             found = [(start, end) for start, end in found if answer.words[start] in answer.capitals]
         rest = own.words[1:]
         if own.words[0] in ARTICLES and len("".join(rest)) >= LEAST_WITHOUT_ARTICLE:
@@ -155,8 +157,11 @@ def mentions(name: str, answer: Reading, alias: bool = False, unitless: bool = T
     return sorted({span for span in found if not denied(span, answer)})
 
 
-def _is_code(name: Reading) -> bool:
-    return len(name.words) == 1 and len(name.words[0]) <= CODE and name.words[0].isalpha()
+def _is_code(name: str, own: Reading) -> bool:
+    word = own.words[0]
+    if len(own.words) > 1 or len(word) > CODE or not word.isalpha():
+        return False
+    return len(word) < CODE or name.strip().isupper() or word in STOP_WORDS
 
 
 def denied(span: Span, answer: Reading) -> bool:
