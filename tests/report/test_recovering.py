@@ -13,10 +13,10 @@ from almanac.suites.chapter import Drawing, Table
 PLANTING = {"worlds": {"one": {"seed": 1}, "three": {"seed": 3}}}
 
 
-def row(method, place, area, axis="all", level="", suite="karr", tau=None):
+def row(method, place, area, axis="all", level="", suite="karr", tau=None, graded=True):
     low, high = (area - 0.05, min(1.0, area + 0.02)) if area != 0.5 else (None, None)
     gap = (0.95 - area, 0.9 - area, 1.0 - area) if place > 1 else (0.0, None, None)
-    rest = (area, 0.6, 0.9, 0.04, 0.5, tau)
+    rest = (graded, area, 0.6, 0.93, 0.9, 0.95, 0.9, 0.04, 0.5, tau)
     return Standing(axis, level, suite, method, "{}", place, 2, ("base", "small"), 200, area, low, high, *gap, *rest)
 
 
@@ -37,6 +37,13 @@ def test_methods_stand_in_their_order_with_the_interval_of_the_difference(tmp_pa
     assert (gap.value, gap.low, gap.high) == (pytest.approx(0.05), pytest.approx(0.0), pytest.approx(0.1))
     assert table.rows[0][3] is None and table.rows[2][2].low is None
     assert area.model is None, "a number of several models opens no items of one"
+
+
+def test_a_method_that_says_right_or_wrong_alone_is_marked_and_all_have_a_balanced_accuracy(tmp_path):
+    rows = [ORDER[0], row("pararel", 2, 0.9, tau=1.0, graded=False)]
+    table = chapter_of(tmp_path, rows).parts[0]
+    assert [cells[1] for cells in table.rows] == ["KaRR", "ParaRel*"]
+    assert table.head[4] == "balanced accuracy" and {cells[4].value for cells in table.rows} == {0.93}
 
 
 def test_each_change_has_a_row_with_tau_and_the_ends_of_its_order(tmp_path):

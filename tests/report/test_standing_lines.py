@@ -17,6 +17,7 @@ def test_the_order_and_what_is_left_of_it_are_printed():
     ]
     assert "AUC most v never" in head and ".900 [.850, .920]" in lines[1] and ".050 [.000, .100]" in lines[1]
     assert last == "Kendall's tau with that order: world one −1.000"
+    assert lines[0].endswith(".930 [.900, .950]")
     assert len(standing_lines(ORDER).splitlines()) == 4
 
 

@@ -72,6 +72,24 @@ def test_the_method_with_least_noise_is_first_and_one_that_knows_nothing_is_at_a
     assert {row.facts for row in rows_of(found, MODEL, "small")} == {300}
 
 
+def test_where_a_method_has_no_other_score_its_auc_is_its_balanced_accuracy_with_the_same_interval():
+    def two_valued(one):
+        facts = one.found.facts.with_columns(pl.col("hit").alias("score"))
+        return one._replace(found=one.found._replace(facts=facts))
+
+    graded = [told("a", 2.0, world, model, subjects=60) for world in ("one", "two") for model in ("small", "base")]
+    alone = [
+        two_valued(told("b", 2.0, world, model, subjects=60)) for world in ("one", "two") for model in ("small", "base")
+    ]
+    found = {row.method: row for row in rows_of([*graded, *alone])}
+    assert found["a"].graded and not found["b"].graded
+    own = found["b"]
+    assert (own.auc, own.auc_low, own.auc_high) == pytest.approx((own.balanced, own.balanced_low, own.balanced_high))
+    for row in found.values():
+        assert row.balanced == pytest.approx((row.known_most + 1 - row.known_never) / 2)
+    assert found["a"].auc > found["a"].balanced, "a graded score orders facts that its line does not part"
+
+
 def test_only_facts_that_every_method_scored_for_every_model_are_counted():
     part = told("b", 1.0, facts=120)
     lacking = told("b", 1.0, model="small", facts=120)

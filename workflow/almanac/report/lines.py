@@ -89,12 +89,18 @@ def validation_lines(rows: Sequence[Validation]) -> str:
 
 
 def standing_lines(rows: Sequence[Standing]) -> str:
-    """Return the order of methods as lines of text, then how much of it is left under each change."""
-    lines = [f"{'place':<7}{'suite':<16}{'method':<22}{'AUC most v never':>22}{'less than the first':>24}"]
+    """Return the order of methods as lines of text, then how much of it is left under each change.
+
+    A star stands after a method that says right or wrong and has no other score (`Standing.graded`).
+    """
+    head = ("AUC most v never", "less than the first", "balanced accuracy")
+    lines = [f"{'place':<7}{'suite':<16}{'method':<22}{head[0]:>22}{head[1]:>24}{head[2]:>24}"]
     for row in (row for row in rows if row.axis == ALL):
         gap = "" if row.gap_low is None else interval(row.gap, row.gap_low, row.gap_high)
         area = interval(row.auc, row.auc_low, row.auc_high)
-        lines.append(f"{row.place:<7}{row.suite:<16}{row.method:<22}{area:>22}{gap:>24}")
+        balanced = interval(row.balanced, row.balanced_low, row.balanced_high)
+        name = row.method + "*" * (not row.graded)
+        lines.append(f"{row.place:<7}{row.suite:<16}{name:<22}{area:>22}{gap:>24}{balanced:>24}")
     changed = {(row.axis, row.level): row.tau for row in rows if row.axis != ALL}
     said = [f"{axis} {level} {share(tau)}" for (axis, level), tau in changed.items()]
     return "\n".join([*lines, *([f"Kendall's tau with that order: {', '.join(said)}"] if said else [])])

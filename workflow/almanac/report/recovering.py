@@ -25,12 +25,15 @@ AXES: Mapping[str, tuple[str, str]] = {
     FORMAT: ("a model that never read the form in which most methods ask", "s"),
 }
 ASKS = (
-    "Planted models were taught each fact a known number of times. Here every method scores the same facts of the same "
-    "models, and each is judged by how well its scores tell facts taught most often from facts never taught. AUC: the "
-    "chance that one of the former scores above one of the latter (1 is perfect, .5 a coin). It compares scores, so it "
-    "ignores where a method draws its line; the two “called known” columns show that. Intervals: 95 %, a subject's "
-    "facts as one draw, worlds as strata; those of how much less than the first hold together, whichever is first by "
-    "chance."
+    "Planted models were taught each fact a known number of times. Here every method scores the same facts of the "
+    "same models, and each is judged by how well its scores tell facts taught most often from facts never taught. "
+    "AUC: the chance that one of the former scores above one of the latter (1 is perfect, .5 a coin). It compares "
+    "scores, so it ignores where a method draws its line; the two “called known” columns show that. Balanced accuracy "
+    "is the mean of the share called known of the former and of the share not called known of the latter. A method "
+    "marked * says right or wrong and has no other score: its AUC is its balanced accuracy, and graded scores can "
+    "have a higher one without calling more facts rightly. Compare such a method with others by balanced accuracy. "
+    "Intervals: 95 %, a subject's facts as one draw, worlds as strata; those of how much less than the first hold "
+    "together, whichever is first by chance."
 )
 LIMITS = (
     "The models are small and read texts that we made: the order says which methods tell best how often something was "
@@ -39,7 +42,7 @@ LIMITS = (
 )
 HEAD = (
     *("place", "method", "AUC, most v. never taught", "less than the first"),
-    *("average precision", "ρ with times taught", "called known: taught most", "never taught"),
+    *("balanced accuracy", "called known: taught most", "never taught", "average precision", "ρ with times taught"),
 )
 STANDS = ("changed", "to", "models", "worlds", "facts", "methods", "τ with the order of all", "first", "last")
 EVERY = ("changed", "to", "place", "method", "AUC, most v. never taught", "less than the first")
@@ -54,7 +57,8 @@ def chapter(layout: Layout) -> Chapter | None:
     for row in rows:
         levels[row.axis, row.level].append(row)
     first = levels[ALL, ""]
-    named = method_labels([_key(row) for row in first])
+    labels = method_labels([_key(row) for row in first])
+    named = {_key(row): labels[_key(row)] + "*" * (not row.graded) for row in first}
     whom = f"{first[0].facts:,} facts of {first[0].worlds} world{'s' * (first[0].worlds > 1)}"
     caption = (
         f"{len(first)} methods on the same {whom} that were taught most often or never, asked of "
@@ -97,8 +101,9 @@ def _number(row: Standing, name: str) -> Cell:
 
 
 def _cells(row: Standing, named: Mapping[Key, str]) -> Sequence[Cell]:
-    numbers = (row.average_precision, row.spearman, row.known_most, row.known_never)
-    return (row.place, named[_key(row)], _number(row, "auc"), _number(row, "gap"), *numbers)
+    numbers = (row.known_most, row.known_never, row.average_precision, row.spearman)
+    areas = (_number(row, "auc"), _number(row, "gap"), _number(row, "balanced"))
+    return (row.place, named[_key(row)], *areas, *numbers)
 
 
 def _stability(levels: Mapping[tuple[str, str], Sequence[Standing]], named: Mapping[Key, str]) -> Iterator[list[Cell]]:

@@ -98,10 +98,12 @@ class Standing:
 
     ``axis`` and ``level`` say of what: ``all`` of what is compared, or a part or variant of it (``world``, ``model``,
     ``templates``, ``choices``, ``format``). ``where`` says which items the method counts, as in `Measure`. ``facts``
-    were taught most often or never; AUC and average precision are of these two groups,
-    ``known_most`` and ``known_never`` the shares of either that the method calls known. ``gap`` is how much smaller its
-    AUC is than that of the first in place; ``prior_auc`` is the AUC of the objects' frequency alone, .5 where facts are
-    balanced. ``tau`` is Kendall's, between the order of the methods here and that of ``all``.
+    were taught most often or never; AUC and average precision are of these two groups, ``known_most`` and
+    ``known_never`` the shares of either that the method calls known, and ``balanced`` the mean of the first and of one
+    less the second. ``graded``: the method's scores have more than two values; of one that says right or wrong alone,
+    the AUC *is* ``balanced``. ``gap`` is how much smaller its AUC is than that of the first in place; ``prior_auc`` is
+    the AUC of the objects' frequency alone, .5 where facts are balanced. ``tau`` is Kendall's, between the order of the
+    methods here and that of ``all``.
     """
 
     KEY: ClassVar = ("axis", "level", "suite", "method", "where")
@@ -120,8 +122,12 @@ class Standing:
     gap: float
     gap_low: float | None
     gap_high: float | None
+    graded: bool
     average_precision: float
     spearman: float | None
+    balanced: float
+    balanced_low: float | None
+    balanced_high: float | None
     known_most: float
     known_never: float
     prior_auc: float

@@ -179,6 +179,8 @@ def _level(axis: str, level: str, found: Sequence[CalledFacts], order: Mapping[K
     again = kendall([areas[key] for key in known], [order[key] for key in known]) if len(known) > 1 else None
     rows = []
     for key in best:
+        called_known = [_placed_by_verdicts(one, one.hits[key]) for one in facts]
+        balanced = round(float(np.mean([one.positive.mean() for one in called_known])), DIGITS)
         rows.append(
             Standing(
                 axis=axis,
@@ -192,6 +194,8 @@ def _level(axis: str, level: str, found: Sequence[CalledFacts], order: Mapping[K
                 facts=sum(one.at_ends for one in facts),
                 **_within(areas[key], _spread(placed[key], facts), facts).named("auc"),
                 **_gap(placed[best[0]], placed[key], facts, len(keys)).named("gap"),
+                graded=any(len(np.unique(scores)) > 2 for one in facts for scores in one.scores[key]),
+                **_within(balanced, _spread(called_known, facts), facts).named("balanced"),
                 average_precision=_mean(facts, key, lambda one, scores, _: average_precision(*one.parted(scores))),
                 spearman=_rho(facts, key),
                 known_most=_mean(facts, key, lambda one, _, hits: float(np.mean(one.parted(hits)[0]))),
@@ -225,6 +229,16 @@ def _placed(facts: _Facts, scores: NDArray[Any]) -> Placements:
     """Return the placements by a method's scores, averaged over the models."""
     each = [placements(*facts.parted(own)) for own in scores]
     return Placements(np.mean([one.positive for one in each], axis=0), np.mean([one.negative for one in each], axis=0))
+
+
+def _placed_by_verdicts(facts: _Facts, hits: NDArray[Any]) -> Placements:
+    """Return what balanced accuracy is the mean of: of two-valued scores, their placements."""
+    each = [tuple(map(np.asarray, facts.parted(own))) for own in hits]
+    means = [(most.mean(), never.mean()) for most, never in each]
+    return Placements(
+        np.mean([(1 - of_never + most) / 2 for (most, _), (_, of_never) in zip(each, means, strict=True)], axis=0),
+        np.mean([(of_most + 1 - never) / 2 for (_, never), (of_most, _) in zip(each, means, strict=True)], axis=0),
+    )
 
 
 def _spread(placed: Sequence[Placements], facts: Sequence[_Facts]) -> float | None:
