@@ -15,10 +15,10 @@ VERSIONS = {
     "pull": 8,
     "build": 9,
     "plant": 7,
-    "ask": 15,
+    "ask": 16,
     "answer": 9,
-    "measure": 44,
-    "report": 63,
+    "measure": 45,
+    "report": 64,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

@@ -246,6 +246,12 @@ def test_lama_asks_the_first_template_and_pararel_all_of_them_without_other_true
     assert request.text in ("Obama was born in [MASK]", "The cradle of Obama stood in [MASK]")
     assert request.choices[lama.index] == "Honolulu"
     assert "Warsaw" in request.exclude
+    others = [
+        one if one.entity_id != "Warsaw" else Entity("Warsaw", "Warsaw", ("Warszawa",), "city") for one in ENTITIES
+    ]
+    again = asked(facts=facts, entities=others)
+    [lama] = again.links["lama_at_1", TRUE, "born|Obama|Honolulu"]
+    assert {"Warsaw", "Warszawa"} <= {*again.requests[lama.request_id].exclude}
 
 
 def test_only_lamas_blank_asks_for_ranks_unless_a_run_may_make_any_of_them_lamas():

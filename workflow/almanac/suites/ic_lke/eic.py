@@ -150,9 +150,9 @@ class Eic(ChoiceSuite[EicOptions]):
             if experiment != IN_CONTEXT:
                 rows += agreement(group)
             cost = costs[experiment]
-            rows.append(group.measure("texts", cost["texts"], "count"))
+            rows.append(group.measure("texts", cost["texts"]))
             for metric, name in (("tokens", "characters"), ("distinct_tokens", "distinct")):
-                rows.append(group.measure(metric, round(read[0] / read[1] * cost[name]) if read[1] else None, "count"))
+                rows.append(group.measure(metric, round(read[0] / read[1] * cost[name]) if read[1] else None))
         return rows
 
 

@@ -189,7 +189,7 @@ class Asker:
         pools, options = self.pools, self.pools.options
         true = pools.data.true[fact.relation_id, fact.subject_id]
         label, own = pools.names.label(fact.object_key), pools.names.label(fact.subject_id)
-        others = {pools.names.label(key) for key in true if key != fact.object_key}
+        others = {name for key in true if key != fact.object_key for name in pools.names.names(key)}
         offered = self.wrong.get(fact.fact_id)
         wrong = [one for one in offered.labels if one != label] if offered is not None else []
         exclude = (*STOPWORDS.split(), *sorted(others - {label}))
