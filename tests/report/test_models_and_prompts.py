@@ -136,7 +136,7 @@ def test_the_page_has_a_chapter_between_models(layout, page, text):
 
 def test_every_method_that_asks_a_fact_once_is_compared(page):
     compared = {name for name in page.rows if name.count("-") == 2}
-    kinds = ("written_clean", "written_mangled", "mined_clean", "mined_mangled")
+    kinds = ("written_clean", "written_mangled", "mined_clean")  # nothing is lost from the mined ones when mangled
     assert compared == {"ic_lke-in_context-real", *(f"lke_prompts-{kind}-real" for kind in kinds)}
 
 
@@ -147,7 +147,7 @@ def test_every_number_opens_the_items_that_it_counts(layout, text):
 
 def test_the_page_has_a_chapter_of_prompts(layout, page):
     rows = [row for row in page.rows["lke_prompts-real"] if len(row) == 4 and row[0] in SKILL]
-    kinds = ["Mined prompts", "Mined prompts, mangled", "Written prompts", "Written prompts, mangled"]
+    kinds = ["Mined prompts", "Written prompts", "Written prompts, mangled"]
     assert list(dict.fromkeys(row[1] for row in rows)) == kinds
     for model in SKILL:
         measures = layout.read(layout.measures(asking(layout, "lke_prompts", model)), Measure)
