@@ -118,14 +118,15 @@ def test_the_page_says_how_many_facts_can_be_read_off_their_question():
 
 
 def test_the_table_has_what_was_answered_and_a_note_names_the_rest():
-    silent = [finding(model, "filling", TOO_FEW, facts=0) for model in ("m", "n")]
+    silent = [finding(model, "filling", TOO_FEW, facts=0) for model in ("m", "n", "o")]
     figure = Drawing("all", "All methods.", lambda: None)
     rows = [finding("m", "asking", ABOVE_CHANCE), *silent, finding("n", "judging", TOO_FEW, facts=0)]
     first, table, note = chapter(SAID, rows, {}, figures=[figure]).parts
     assert first is figure
     assert [(row[0], row[2]) for row in table.shown] == [("m", "asking")]
     assert len(table.rows) == len(rows)
-    assert note.endswith(" m: filling (world); n: filling (world), judging (world).")
+    assert note.startswith("Of world not answered at all, ")
+    assert note.endswith(": filling (m, o). filling; judging (n).")
 
 
 def test_what_several_models_know_above_chance_stands_side_by_side():

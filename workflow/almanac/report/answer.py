@@ -158,12 +158,21 @@ def _by_model(rows: Sequence[Finding]) -> Iterator[Table]:
 
 
 def _unanswered(rows: Sequence[Finding]) -> list[str]:
-    """Return a note of the methods that models did not answer at all; none where there is no such method."""
-    of = [
-        f"{model}: {', '.join(f'{one.method.label} ({one.known.dataset})' for one in own)}"
-        for model, own in _silent(rows).items()
+    """Return a note for each dataset of the methods that models did not answer at all, alike models together."""
+    labels: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for model, own in _silent(rows).items():
+        for one in own:
+            labels[one.known.dataset, model].append(one.method.label)
+    of: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for (dataset, model), found in labels.items():
+        of[dataset]["; ".join(found)].append(model)
+    told = {
+        dataset: [f"{methods} ({', '.join(models)})." for methods, models in own.items()] for dataset, own in of.items()
+    }
+    return [
+        f"Of {dataset} not answered at all, and so only in the files of this table: {' '.join(groups)}"
+        for dataset, groups in told.items()
     ]
-    return [f"Not answered at all, and so only in the files of this table. {'; '.join(of)}."] if of else []
 
 
 def _silent(rows: Sequence[Finding]) -> dict[str, list[Finding]]:
