@@ -13,7 +13,7 @@ from almanac.suites.listing import guessing
 from almanac.suites.standings import ALL, FORMAT
 from almanac.suites.suite import Method
 
-EDITION = "almanac-2026.6"
+EDITION = "almanac-2026.7"
 LARGEST = ("large", "masked")  # its largest decoder, and the model of the methods that no decoder answers
 HEAD = (
     "method",
@@ -38,11 +38,13 @@ CAPTION = (
 )
 ORDER = (
     "The same methods on the same facts of several models of that edition, in the order of their AUC, with places "
-    "among all methods asked there; less than the first: the difference, with its interval. Last, their AUC for a "
-    "model that never read lists and questions: a method that falls there may miss what a model knows if it is not "
-    "used to the method's form."
+    "among all methods asked there; less than the first: the difference, with its interval. Balanced accuracy: the "
+    "mean of the share called known of facts taught most often and of the share not called known of others. A method "
+    "marked * says right or wrong and has no other score, so that its AUC is its balanced accuracy, by which to "
+    "compare it with others. Last, their AUC for a model that never read lists and questions: a method that falls "
+    "there may miss what a model knows if it is not used to the method's form."
 )
-ORDER_HEAD = ("place", "method", "AUC", "less than the first", "form never read")
+ORDER_HEAD = ("place", "method", "AUC", "less than the first", "balanced accuracy", "form never read")
 LIMITS = (
     "AUC says whether a method orders facts rightly; how many it calls known depends on its threshold, so compare "
     "models within a method, and not methods by their shares. "
@@ -82,7 +84,8 @@ def _order(methods: Mapping[tuple[str, str], Method]) -> Iterator[Sequence[Cell]
         key = row.suite, row.method
         gap = spread(row, "gap", row.facts) if row.gap_low is not None else None
         area, area_unread = (spread(one, "auc", one.facts) if one else None for one in (row, unread.get(key)))
-        yield row.place, methods[key].label, area, gap, area_unread
+        balanced = spread(row, "balanced", row.facts)
+        yield row.place, methods[key].label + "*" * (not row.graded), area, gap, balanced, area_unread
 
 
 def _published(table: str) -> list[Any]:
