@@ -77,7 +77,7 @@ def compared(models, mode="paper"):
     method = next(one for one in SUITE.methods if one.name == mode)
     judged = {name: replace(own.judged, model=name) for name, own in models.items()}
     rows = [replace(row, model=name) for name, own in models.items() for row in own.rows]
-    entrants = [Entrant(name, name, permuted=name == "null", taught=True) for name in models]
+    entrants = [Entrant(name, name, permuted=name == "null") for name in models]
     return judged, SUITE.comparable(method, judged, Shown("d", True, 0, entrants, measures=rows))
 
 

@@ -398,7 +398,6 @@ def entrant(layout: Layout, asking: Asking) -> Entrant:
         parameters=layout.parameters(asking.model),
         null=None if null is None else null.model,
         permuted=own.model.planted is not None and own.model.planted.permuted,
-        taught=layout.exposures(asking) is not None,
         read=None if own.model.planted is None else own.model.planted.kinds,
         world=own.world,
     )

@@ -46,8 +46,8 @@ class Taught:
     """The facts of one world that a corpus teaches.
 
     A fact without an exposure is left alone altogether. ``mentions`` overrides, for single entities, how many neutral
-    sentences name them. ``real``: the facts are real ones, of which a part is taught; their objects,
-    which are not all taught equally often, have neutral sentences too.
+    sentences name them. ``real``: the facts are real ones, of which a part is taught; their objects, which are not all
+    taught equally often, have neutral sentences too.
     """
 
     facts: tuple[Fact, ...]

@@ -37,8 +37,8 @@ def permuted(taught: Taught, seed: int) -> Null:
 
     In a world facts of equal dose swap objects; only where they are too few or too alike do they swap with facts of
     another dose of their relation. Facts of dose 0 are stated nowhere and stay as they are. Of real facts
-    (`Taught.real`) all with a dose, 0 too since sentences name their objects, have that of any fact of the
-    relation, taught or not.
+    (`Taught.real`) all with a dose, 0 too since sentences name their objects, have that of any fact of the relation,
+    taught or not.
 
     Args:
         taught: a world with the doses of its facts.

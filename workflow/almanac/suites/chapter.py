@@ -159,7 +159,6 @@ class Entrant:
         null: the model that was taught the same with permuted objects and was asked the same; none where there is
             none.
         permuted: whether it was itself taught nothing true.
-        taught: whether it was taught the facts of the dataset.
         read: the kinds of documents that a planted model has read; none: it is no planted one.
         world: the world that a planted model was taught.
     """
@@ -170,7 +169,6 @@ class Entrant:
     parameters: int | None = None
     null: str | None = None
     permuted: bool = False
-    taught: bool = False
     read: tuple[str, ...] | None = None
     world: str | None = None
 

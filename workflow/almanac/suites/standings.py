@@ -232,13 +232,9 @@ def _placed(facts: _Facts, scores: NDArray[Any]) -> Placements:
 
 
 def _placed_by_verdicts(facts: _Facts, hits: NDArray[Any]) -> Placements:
-    """Return what balanced accuracy is the mean of: of two-valued scores, their placements."""
-    each = [tuple(map(np.asarray, facts.parted(own))) for own in hits]
-    means = [(most.mean(), never.mean()) for most, never in each]
-    return Placements(
-        np.mean([(1 - of_never + most) / 2 for (most, _), (_, of_never) in zip(each, means, strict=True)], axis=0),
-        np.mean([(of_most + 1 - never) / 2 for (_, never), (of_most, _) in zip(each, means, strict=True)], axis=0),
-    )
+    """Return what balanced accuracy is the mean of, over the models: of two-valued scores, their placements."""
+    most, never = map(np.asarray, facts.parted(hits.mean(axis=0)))
+    return Placements((most + 1 - never.mean()) / 2, (most.mean() + 1 - never) / 2)
 
 
 def _spread(placed: Sequence[Placements], facts: Sequence[_Facts]) -> float | None:

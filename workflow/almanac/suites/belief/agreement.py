@@ -25,14 +25,13 @@ def agreement(frame: pl.DataFrame, within: Sequence[str], texts: bool) -> pl.Ser
         ``(prompts,)``; none without an answer, or where no other prompt of the set has one.
     """
     answers = frame.select(*within, pl.col("answer").cast(pl.String))
-    said = answers.filter(pl.col("answer").is_not_null()).group_by([*within, "answer"], maintain_order=True)
+    empty = pl.lit(texts) & (pl.col("answer") == "")
+    said = answers.filter(pl.col("answer").is_not_null() & ~empty).group_by([*within, "answer"], maintain_order=True)
     alike = said.agg(pl.len().cast(pl.Int64).alias("alike"))
-    if texts:  # an empty one is alike to itself alone
-        empty = pl.col("answer") == ""
-        alone = alike.filter(empty).with_columns(pl.lit(1, pl.Int64).alias("alike"))
-        alike = pl.concat([_contained(alike.filter(~empty), within), alone])
+    if texts:
+        alike = _contained(alike, within)
     found = answers.join(alike, on=[*within, "answer"], how="left", nulls_equal=True, maintain_order="left")
-    share = (pl.col("alike") - 1) / _others(within)
+    share = pl.when(empty).then(0).otherwise(pl.col("alike") - 1) / _others(within)
     return found.select(pl.when(pl.col("answer").is_not_null() & (_others(within) > 0)).then(share)).to_series()
 
 

@@ -59,10 +59,9 @@ class Said:
     """What the numbers need of an answer in addition to the verdict.
 
     ``answer`` is the prediction as answers are compared. Of a filled blank: ``object_tokens``, those of the true name
-    with the fewest, and ``by_alias``: another name of a true object is likelier than the label of any; none where
-    there are labels alone. Of a text: ``one_word``,
-    whether its first line is a single word; ``unsafe``, whether it is right by an unsafe name alone; ``sequence``, the
-    probability of the whole text, and ``answer_tokens``, how many it has.
+    with the fewest, and ``by_alias``: another name of a true object is likelier than the label of any; none where there
+    are labels alone. Of a text: ``one_word``, whether its first line is a single word; ``unsafe``, whether it is right
+    by an unsafe name alone; ``sequence``, the probability of the whole text, and ``answer_tokens``, how many it has.
     """
 
     KEY: ClassVar = ("item",)

@@ -56,9 +56,10 @@ class Prompts(ChoiceSuite[PromptsOptions]):
         questioner = Questioner(self, data, options, options.relations)
         found = published.read(options.published)
         prompts: Sets = {**_sets(data, questioner.facts, options), **found}
-        for twin in twins(prompts, [relation for relation, own in questioner.tested.items() if own], options):
-            prompts = {name: sets for name, sets in prompts.items() if name != twin}
-            questioner.asked.refuse(chapters.PROMPTS[twin], "its prompts are the clean ones, of which nothing is lost")
+        same = twins(prompts, [relation for relation, own in questioner.tested.items() if own], options)
+        for name in same:
+            questioner.asked.refuse(chapters.PROMPTS[name], "its prompts are the clean ones, of which nothing is lost")
+        prompts = {name: sets for name, sets in prompts.items() if name not in same}
         for relation_id, _, tested in questioner.relations():
             for experiment, sets in prompts.items():
                 for number, template in enumerate(drawn(questioner, sets, experiment, relation_id, options.prompts)):
