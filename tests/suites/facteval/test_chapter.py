@@ -70,7 +70,7 @@ def shown(tmp_path_factory):
         "invented",
         True,
         6,
-        [Entrant(name, name, taught=True) for name in NAMES],
+        [Entrant(name, name) for name in NAMES],
         {"P1": "maker", "P2": "home"},
         [row for own in found.values() for row in own.measures] + across,
         tables.read(folder / "refused.parquet", NotAsked),
