@@ -12,7 +12,7 @@ from almanac.statistics import grouped
 from almanac.statistics.intervals import NOTHING, Estimate
 
 EXACT = 500  # clusters that differ, up to which their signs are counted out
-STEPS = 8192  # of the grid on which the parts of the difference then lie
+STEPS = 2**17  # of the grid on which the parts of the difference then lie
 SAME = 1e-12  # parts that are no larger are rounding
 
 
@@ -26,28 +26,36 @@ def p_of_difference(frame: pl.DataFrame, one: str, other: str, strata: str, clus
     """
     less = pl.col(one).cast(pl.Float64) - pl.col(other).cast(pl.Float64)
     parts = frame.select(clusters, (less / pl.len().over(strata)).alias("part"))
+    whole = math.lcm(*frame.group_by(strata).len()["len"].to_list())
     sums = parts.group_by(clusters, maintain_order=True).agg(pl.col("part").sum())["part"].to_numpy()
     differing = sums[np.abs(sums) > SAME]
     if not len(differing):
         return 1.0
     if len(differing) <= EXACT:
-        return _by_signs(differing)
+        return _by_signs(differing, whole)
     from scipy import stats  # slow to load, and most steps compute nothing with it
 
     far = max(0.0, abs(float(differing.sum())) - float(np.abs(differing).min()))
     return float(2 * stats.norm.sf(far / math.sqrt(float((differing**2).sum()))))
 
 
-def _by_signs(parts: NDArray[np.float64]) -> float:
-    """Return how often a sum of parts with random signs is as far from 0 as theirs, the parts rounded to a grid."""
-    sizes = np.maximum(1, np.rint(np.abs(parts) * (STEPS / np.abs(parts).sum()))).astype(int)
-    most = int(sizes.sum())
+def _by_signs(parts: NDArray[np.float64], whole: int) -> float:
+    """Return how often a sum of parts with random signs is as far from 0 as theirs.
+
+    It is exact where ``whole`` times each part is a whole number and these are at most `STEPS` together. Else parts are
+    rounded to a grid, and sums that may be as far, for all that the grid can tell, are counted too.
+    """
+    sizes, reach = np.abs(parts) * whole, 0
+    if sizes.sum() > STEPS or not np.allclose(sizes, np.rint(sizes), rtol=0, atol=SAME * STEPS):
+        sizes, reach = sizes * (STEPS / sizes.sum()), len(parts)  # each part is off by half a step, in either sum
+    steps = np.rint(sizes).astype(int)
+    most = int(steps.sum())
     chance = np.zeros(most + 1)  # of each sum of the parts whose sign is +
     chance[0] = 1.0
-    for size in sizes:
-        chance[size:] += chance[: most + 1 - size].copy()
+    for step in steps:
+        chance[step:] += chance[: most + 1 - step].copy()
         chance /= 2
-    far = abs(int((np.sign(parts) * sizes).sum()))
+    far = abs(int((np.sign(parts) * steps).sum())) - reach
     return min(1.0, float(chance[np.abs(2 * np.arange(most + 1) - most) >= far].sum()))
 
 
