@@ -82,6 +82,7 @@ DESIGNS = (
     Design("each fact asked five times", 10, (50,), 0.3, 5.0, asked=5),
     Design("a fiftieth known", 10, (50,), 0.02, 20.0, hard=True),
     Design("relations share 24 subjects", 8, (24,), 0.25, 20.0, shared=0.4, hard=True),
+    Design("the same, and 3 % known", 8, (24,), 0.03, 50.0, shared=0.9, hard=True),
 )
 
 

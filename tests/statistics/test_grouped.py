@@ -26,7 +26,7 @@ def estimate(found):
 
 def macro(strata, clusters=None):
     """The mean over strata; each value its own cluster unless they are named."""
-    named = clusters or [[f"{at}" for at in range(len(values))] for values in strata]
+    named = clusters or [[f"{stratum}.{at}" for at in range(len(values))] for stratum, values in enumerate(strata)]
     rows = [
         (stratum, cluster, value)
         for stratum, (values, own) in enumerate(zip(strata, named, strict=True))
@@ -57,8 +57,14 @@ def macro_share(strata, clusters):
     """
     means, counts = [sum(values) / len(values) for values in strata], [len(set(own)) for own in clusters]
     share, worth = sum(means) / len(means), len(means) ** 2 / sum(1 / count for count in counts)
+    draws_of, strata_of = defaultdict(float), defaultdict(int)
+    for own, count in zip(clusters, counts, strict=True):
+        for cluster in set(own):
+            draws_of[cluster] += 1 / count
+            strata_of[cluster] += 1
+    most = sum(own**2 for own in draws_of.values()) / sum(1 / count for count in counts)
     if not 0 < share < 1:
-        return wilson(share, worth)
+        return wilson(share, worth / most)
     added = normal_quantile(LEVEL) ** 2
     squares, shared = vary(strata, clusters, means)
     # Of a sample the product of both shares is too small by the variance of the mean.
@@ -66,6 +72,8 @@ def macro_share(strata, clusters):
     effect = (sum(squares) + max(0.0, shared)) / draws if draws > 0 else 1.0
     if effect < 1:
         effect = (worth * effect + added) / (worth + added)
+    alike = sum(own * (own - 1) / 2 for own in strata_of.values()) * min(share, 1 - share)
+    effect += max(0.0, most - max(effect, 1)) * added / (alike + added)
     drawn = [((c * p + added * share) / (c + added), c) for p, c in zip(means, counts, strict=True)]
     variance = effect * sum(p * (1 - p) / c for p, c in drawn)
     return wilson(share, share * (1 - share) * len(means) ** 2 / variance)
@@ -228,6 +236,12 @@ def test_where_all_are_right_or_all_wrong_the_interval_is_wilsons_at_their_numbe
     assert macro([[share] * 25, [share] * 25]) == pytest.approx(wilson(share, 50))
 
 
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_where_all_are_alike_a_subject_of_several_relations_is_one_draw(share):
+    subjects = [f"s{at}" for at in range(25)]
+    assert macro([[share] * 25] * 8, [subjects] * 8) == pytest.approx(wilson(share, 25))
+
+
 @settings(deadline=None)
 @given(STRATA)
 def test_right_and_wrong_are_mirror_images(strata):
@@ -254,7 +268,9 @@ def test_neither_order_nor_the_clusters_names_matter(strata, rng):
 @given(STRATA, st.integers(2, 4))
 def test_the_same_answer_given_twice_is_one_draw(strata, times):
     copied = [[value for value in values for _ in range(times)] for values in strata]
-    clusters = [[str(index) for index in range(len(values)) for _ in range(times)] for values in strata]
+    clusters = [
+        [f"{stratum}.{at}" for at in range(len(values)) for _ in range(times)] for stratum, values in enumerate(strata)
+    ]
     assert macro(copied, clusters) == pytest.approx(macro(strata), abs=1e-9)
 
 
@@ -278,7 +294,7 @@ def coverage(sizes, shares, copies=1, draws=800, seed=7):
             {
                 "draw": np.repeat(np.arange(draws), n * copies),
                 "relation": np.full(draws * n * copies, stratum),
-                "subject": np.tile(np.repeat(np.arange(n), copies), draws),
+                "subject": np.tile(np.repeat(np.arange(n), copies), draws) + 1000 * stratum,
                 "hit": np.repeat(rng.random((draws, n)) < share, copies, axis=1).ravel(),
             }
         )

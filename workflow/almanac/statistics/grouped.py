@@ -50,7 +50,10 @@ def macro(
     towards the mean of all strata by as many draws as Wilson's interval adds (the square of the normal quantile), so
     that few that agree are not taken for certain. All is multiplied by what sums of clusters vary by what such draws
     would: more where clusters are of unequal size or stand in several strata with like values, and less where the
-    values of a cluster differ; that less is drawn towards 1 in the same way.
+    values of a cluster differ; that less is drawn towards 1 in the same way. How alike a cluster's values are in several
+    strata is told by pairs of them that are both right, or both wrong if those are rarer. If a cluster were one draw
+    for all its strata, so many pairs would be expected: where these are few, the product is drawn towards what it would
+    be then. Where all values are alike, each cluster counts as one draw.
 
     Args:
         frame: observations.
@@ -98,7 +101,7 @@ def macro(
 
 
 def _of_strata(kept: pl.DataFrame, keys: Sequence[str], parts: Sequence[str]) -> pl.DataFrame:
-    """Return a row a stratum: its ``mean``, the mean of ``all`` strata, its ``clusters`` and its ``variance``."""
+    """Return a row a stratum: its ``mean``, the mean of ``all`` strata, their ``worth`` in draws and its ``variance``."""
     cluster = kept.group_by([*parts, "cluster"], maintain_order=True).agg(
         COUNT.alias("n"), pl.col("own").sum().alias("sum")
     )
@@ -110,11 +113,19 @@ def _of_strata(kept: pl.DataFrame, keys: Sequence[str], parts: Sequence[str]) ->
     # What a cluster adds to the sum of the strata's means; one alone in its stratum says nothing of how clusters vary.
     part = (pl.col("sum") - n * mean) / n.sum().over(parts) * (c / (c - 1)).sqrt()
     cluster = cluster.with_columns(pl.when(c > 1).then(part).otherwise(0.0).alias("part"))
-    whole = pl.col("part").sum().over([*keys, "cluster"])
+    whole, draws = (one.sum().over([*keys, "cluster"]) for one in (pl.col("part"), 1 / c))
     stratum = (
-        cluster.with_columns((pl.col("part") * (whole - pl.col("part"))).alias("shared"))
+        cluster.with_columns(
+            (pl.col("part") * (whole - pl.col("part"))).alias("shared"),
+            (draws / c).alias("as one draw"),
+            ((COUNT.over([*keys, "cluster"]) - 1) / 2).alias("pairs"),
+        )
         .group_by(parts, maintain_order=True)
-        .agg(pl.col("clusters", "mean").first(), (pl.col("part") ** 2).sum().alias("squares"), pl.col("shared").sum())
+        .agg(
+            pl.col("clusters", "mean").first(),
+            (pl.col("part") ** 2).sum().alias("squares"),
+            pl.col("shared", "as one draw", "pairs").sum(),
+        )
     )
     # Of a sample the product of both shares is too small by the variance of the mean.
     draws = pl.when(c > 1).then((mean * (1 - mean) + pl.col("squares")) / c).otherwise(0.0)
@@ -123,11 +134,17 @@ def _of_strata(kept: pl.DataFrame, keys: Sequence[str], parts: Sequence[str]) ->
     stratum = stratum.with_columns(
         mean.mean().over(keys).alias("all"),
         pl.when(draws.sum().over(keys) > 0).then(vary / draws.sum().over(keys)).otherwise(1.0).alias("effect"),
-        (pl.len().over(keys).cast(pl.Float64) ** 2 / (1 / c).sum().over(keys)).alias("worth"),
+        (COUNT.over(keys) ** 2 / (1 / c).sum().over(keys)).alias("worth"),
+        (pl.col("as one draw").sum().over(keys) / (1 / c).sum().over(keys)).alias("most"),
+        pl.col("pairs").sum().over(keys),
     )
     share = (c * mean + ADDED * pl.col("all")) / (c + ADDED)
     effect = _cautious(pl.col("effect"), pl.col("worth"))
-    return stratum.with_columns((share * (1 - share) / c * effect).alias("variance"))
+    alike = pl.col("pairs") * pl.min_horizontal("all", 1 - pl.col("all"))  # if a cluster's values are one
+    effect += (pl.col("most") - effect.clip(1)).clip(0) * ADDED / (alike + ADDED)
+    return stratum.with_columns(
+        (share * (1 - share) / c * effect).alias("variance"), worth=pl.col("worth") / pl.col("most")
+    )
 
 
 def _student(counts: pl.Series) -> dict[float, float | None]:
