@@ -104,6 +104,15 @@ def test_a_samples_answers_are_held_against_the_facts_that_were_not_drawn_too():
     assert restricted[CHANCE].value == pytest.approx(((1 + 1 / 3) / 4 + (2 + 1 / 3) / 5) / 2)
 
 
+def test_a_fact_asked_that_is_no_test_fact_hides_none_of_those_that_were_not_drawn():
+    """Head-to-Tail asks facts that other methods take for examples, as f1 here, whose Paris nobody else has."""
+    own, truths = judged([("a", "s1", ["Rome"], "Rome"), ("a", "s2", ["Paris"], "Rome")])
+    objects = {"f0": "rome", "f2": "rome", "f3": "oslo", "f4": "oslo", "f5": "bern"}
+    named = {"a": {fact: frozenset({name}) for fact, name in objects.items()}}
+    found = numbers(own, Truths(truths.of_item, truths.names, None, named))
+    assert found[CHANCE].value == pytest.approx((1 / 5 + 2 / 5) / 2)
+
+
 @pytest.mark.parametrize("hits", [0, 5, 12])
 def test_an_answer_that_no_other_fact_can_be_held_against_is_right_once_in_as_many_as_were_offered(hits):
     """Each of 48 facts has an object and nine wrong choices of its own."""

@@ -64,19 +64,19 @@ class Truths:
         return max((named.get(text, 1) for text in self.names[truth]), default=1)
 
     def unasked(self, part: pl.DataFrame) -> list[frozenset[str]]:
-        """Return what the facts of a relation accept that were not asked; none where items accept no objects' names.
+        """Return what the test facts of a relation accept that were not asked; none where items accept no such names.
+
+        Where facts are asked that are no test facts, those that are say whether items accept the names of objects.
 
         Args:
             part: the items of one relation, with ``truth``.
         """
         objects = self.objects.get(str(part["relation"][0]), {})
-        asked = set(part["fact"].to_list())
-        if any(
-            objects.get(fact, frozenset()).isdisjoint(self.names[truth])
-            for fact, truth in part.select("fact", "truth").unique().iter_rows()
-        ):
+        asked = [pair for pair in part.select("fact", "truth").unique().iter_rows() if pair[0] in objects]
+        if not asked or any(objects[fact].isdisjoint(self.names[truth]) for fact, truth in asked):
             return []
-        return [names for fact, names in objects.items() if fact not in asked]
+        facts = {fact for fact, _ in asked}
+        return [names for fact, names in objects.items() if fact not in facts]
 
 
 def _objects(data: Data, every: bool) -> tuple[dict[str, dict[str, frozenset[str]]], dict[str, Common]]:
