@@ -97,6 +97,7 @@ onstart:
     # Before the first job; a dry run is a plan, which needs no commits.
     refuse_unpinned()
     lift_limit()
+    stop_in_a_thread()
 
 
 onsuccess:

@@ -30,7 +30,7 @@ from almanac.edition.jobs import PLANTED, Jobs, by_name
 from almanac.edition.layout import ALL, BETWEEN, DATASET_TABLES, SHOWN, Layout
 from almanac.edition.replacing import check_copied, replaced
 from almanac.errors import AlmanacError
-from almanac.locked import EXPECTED, MADE, TARGETS, begin, mistake_in
+from almanac.locked import EXPECTED, MADE, TARGETS, begin, mistake_in, stop_in_a_thread
 from almanac.options import to_flags
 from almanac.suites.listing import AUTHORS, SUITES
 from almanac.versions import VERSIONS

@@ -66,6 +66,28 @@ def test_nohup_stays_in_force(tmp_path):
         assert (*run.communicate("", timeout=600), run.returncode) == ("done\n", "", 0)
 
 
+HELD = """
+import os, signal, threading
+from almanac.locked import stop_in_a_thread
+lock, answered = threading.Lock(), threading.Event()
+def answer(*_):
+    with lock:
+        answered.set()
+signal.signal(signal.SIGTERM, answer)
+stop_in_a_thread()
+with lock:
+    os.kill(os.getpid(), signal.SIGTERM)
+    os.kill(os.getpid(), signal.SIGTERM)
+print(answered.wait(60))
+"""
+
+
+def test_a_signal_while_snakemake_holds_its_lock_is_answered_when_it_lets_go(tmp_path):
+    """Snakemake's own answer, in the main thread, would wait there for ever."""
+    command = [sys.executable, "-c", HELD]
+    assert subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout == "True\n"
+
+
 def test_the_status_of_a_killed_snakemake_is_a_shells(tmp_path):
     with locked(tmp_path, "import os; os.kill(os.getpid(), 9)") as run:
         run.communicate(timeout=600)

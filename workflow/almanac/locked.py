@@ -13,6 +13,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -115,6 +116,17 @@ def mistake_in_word(word: str) -> str | None:
     return (
         f"--config: {word!r} has keys with dots between; write the inner ones in braces: {first}={shlex.quote(value)}"
     )
+
+
+def stop_in_a_thread() -> None:
+    """Let what answers a SIGTERM in this process run in a thread of its own.
+
+    Snakemake's answer waits for a lock. A signal is answered in the midst of what the main thread does, which may hold
+    just that lock: then it would wait for itself, and the run would neither go on nor end.
+    """
+    answer = signal.getsignal(signal.SIGTERM)
+    if callable(answer):
+        signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=answer, daemon=True).start())
 
 
 def main(command: Sequence[str]) -> int:
