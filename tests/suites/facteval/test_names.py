@@ -247,6 +247,26 @@ def test_a_name_inside_that_of_another_object_is_not_stated(answer, expected):
 
 
 @pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        ("Luxembourg is a country in Western Europe.", "incorrect"),
+        ("Luxembourg has a capital.", "incorrect"),
+        ("Luxembourg", "correct"),
+        ("Luxembourg.", "correct"),
+        ("The capital is Luxembourg.", "correct"),
+        ("The capital of Luxembourg is Luxembourg.", "correct"),
+        ("Luxembourg is the capital of Luxembourg.", "correct"),
+        ("Luxembourg City is a town.", "correct"),  # no name of the country
+    ],
+)
+def test_an_answer_that_tells_of_what_was_asked_about_does_not_name_it(answer, outcome):
+    asked = question(
+        "saq", ("Luxembourg", "Luxembourg City"), objects=("Q1", "Q1"), text="What is the capital of Luxembourg?"
+    )
+    assert judge(asked, answer, OWN).outcome == outcome
+
+
+@pytest.mark.parametrize(
     ("gold", "other", "answer", "expected"),
     [
         ("France", "Paris, France", "Paris, France", "correct"),  # the city's name says the country

@@ -31,6 +31,7 @@ ALONE = {"yes": True, "no": False}  # verdicts where they begin the answer and n
 NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor)\b|n['’]t\b")
 BEFORE_VERDICT = 5  # words in which a negation turns a verdict round: "I do not think that it is correct"
 NOUNS = ("answer", "answers", "statement", "sentence", "fact", "version")  # "the correct answer is" is no verdict
+TOLD_OF = ("is", "was", "are", "were", "has", "had")  # after the name that an answer begins with, what it tells of
 LINES = re.compile(r"[\r\n]+")  # reading squeezes white space; a line break divides a list
 SEPARATOR = re.compile(r"[,;/|•]|(?:^|(?<=\s))(?:and|or|&|[-*]|\d{1,2}[.)])(?=\s)")
 
@@ -266,10 +267,11 @@ def _short_answer(question: JudgedQuestion, answer: str, abstentions: Abstention
     said = of_lines(answer)
     found: dict[str, list[Span]] = defaultdict(list)
     names: dict[str, str] = {}
-    unitless = _unitless(question)
+    unitless, asked = _unitless(question), read(question.text)
     for name, key in zip(question.gold, question.gold_object, strict=True):
         label = names.setdefault(key, name)
-        found[key] += mentions(name, said, name != label, unitless)
+        own, before = (mentions(name, text, name != label, unitless) for text in (said, asked))
+        found[key] += [] if _repeated(own, before, said) else own
     spans = [span for own in found.values() for span in own]
     if abstentions.within(said, spans):
         return Verdict("missing")
@@ -280,6 +282,15 @@ def _short_answer(question: JudgedQuestion, answer: str, abstentions: Abstention
         reason = None if said.words else "no words"
         return Verdict("incorrect", reason=reason, precision=0.0, recall=0.0)
     return Verdict("correct", "; ".join(named), None, _precision(said, found), len(named) / len(found))
+
+
+def _repeated(spans: Sequence[Span], asked: Sequence[Span], said: Reading) -> bool:
+    """Whether an answer begins to tell of a name, and names it no more often than its question does.
+
+    `Luxembourg is a country` repeats what was asked about, and does not name its capital.
+    """
+    begins = any(start == 0 and said.words[end : end + 1] and said.words[end] in TOLD_OF for start, end in spans)
+    return begins and len(spans) <= len(asked)
 
 
 def _precision(said: Reading, found: Mapping[str, Sequence[Span]]) -> float:
