@@ -20,8 +20,9 @@ NAMED = 4  # methods up to which a sentence names them
 LEVEL = 0.05  # of the two-sided tests of all rows together
 HEAD = ("of", "method", "model", "minus", "difference", "p", "adjusted p", "one alone", "other alone", "facts")
 ASKS = (
-    "Each two models on the same facts, by every method. An abstention or a refusal counts as not right; facts of "
-    "which either has no answer at all (too long, failed) are left out. A fact counts once: where a method asks it "
+    "Each two models on the same facts, by every method. An abstention counts as not right, and where a method knows "
+    "abstentions (FactEval, Head-to-Tail) a refusal too; facts of which either has no answer at all (too long, failed, "
+    "or else refused) are left out. A fact counts once: where a method asks it "
     "several times, in other wordings or after other examples, the first time counts. So a difference may be another "
     "one than that of the shares in the first table. Methods may share a score and differ in its threshold alone (the "
     "agreement of methods has a ρ of 1), and then say the same twice. A difference over all relations may be more in "

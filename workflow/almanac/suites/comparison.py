@@ -1,7 +1,7 @@
 """Models compared on the same questions: what each knows, how similar their profiles are, whose facts contain whose.
 
 Wu et al., sections 5.1 to 5.3, for any method that asks a fact once (`Method.once`). A model is measured on the
-questions whose answers were judged, and what it refused or abstained from (missing) counts as not right; those that it
+questions whose answers were judged, and where these have a score, what it refused or abstained from (missing) counts as not right; those that it
 could not answer (error: too long, unsupported, failed) are left out, and ``n`` is the number that remain. A model that
 answered none is listed without a number.
 """

@@ -126,7 +126,12 @@ def differences(judged: Judged, others: Sequence[str], metric: str = "difference
     for group in (own, *own.groups("relation")):
         known = group.frame.filter(pl.col("hit").is_not_null())
         space = known.filter(pl.col("separator") == SPACE).select("fact", pl.col("hit").alias("hit_space"))
-        pairs = known.filter(pl.col("separator") != SPACE).join(space, on="fact", maintain_order="left")
+        pairs = (
+            known.filter(pl.col("separator") != SPACE)
+            .group_by("fact", RELATION, SUBJECT, maintain_order=True)
+            .agg(pl.col("hit").cast(pl.Float64).mean())
+            .join(space, on="fact", maintain_order="left")
+        )
         less = macro_difference(pairs, "hit", "hit_space", RELATION, SUBJECT)
         rows.append(group.measure(metric, less, of=("hit", "fact", "separator")))
     return rows
