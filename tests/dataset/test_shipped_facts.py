@@ -258,7 +258,7 @@ def test_some_facts_that_anyone_can_check(relation, subject, objects):
 
 def test_the_second_readers_verdicts_ship_and_what_was_doubted_does_not():
     folder = Path(__file__).resolve().parents[2] / "resources" / "facts"
-    ratings = tables.read_jsonl(folder / "ratings.jsonl", Rating)
+    ratings = tables.read_jsonl(folder / "checked" / "ratings.jsonl", Rating)
     assert len(ratings) == len({row.item for row in ratings}) == 300
     assert {row.value for row in ratings} <= {"true", "false", "doubtful"}
     shipped = {fact.fact_id for fact in read_folder(folder, "shipped").facts}
@@ -281,7 +281,9 @@ def test_datasets_and_belief_call_the_same_facts_guessable():
 
 
 def test_what_the_last_reading_found_is_mended():
-    rows = [json.loads(line) for line in (FOLDER / "reading.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = [
+        json.loads(line) for line in (FOLDER / "checked" / "reading.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     found = {row["fact_id"]: row for row in rows}
     assert len(found) == len(rows) == 800
     assert Counter(row["sample"] for row in rows) == {"again": 400, "fresh": 400}
@@ -303,7 +305,9 @@ def test_the_fresh_facts_are_those_that_the_data_card_draws(capsys):
     [code] = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
     exec(compile(code.replace('"resources/facts"', repr(str(FOLDER))), "facts.md", "exec"), {})
     assert len(capsys.readouterr().out.splitlines()) == 450
-    rows = [json.loads(line) for line in (FOLDER / "reading.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = [
+        json.loads(line) for line in (FOLDER / "checked" / "reading.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     again = {row["fact_id"] for row in rows if row["sample"] == "again"}
     drawn = hash_order(sorted(fact.fact_id for fact in SHIPPED.facts), "reading", 2026)[:450]
     assert {row["fact_id"] for row in rows if row["sample"] == "fresh"} == {

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from almanac.config import Asking
-from almanac.report.answer import CANNOT, FactFound, Told, chapter, facts_table, markdown, sentences
+from almanac.report.answer import FactFound, Told, chapter, facts_table, markdown, sentences
 from almanac.report.asked import FactsAsked
-from almanac.report.failing import Unanswered
+from almanac.report.failing import Failures, Unanswered
 from almanac.rows import Measure, RelationCount
 from almanac.suites.chapter import NOT_TAUGHT, Drawing, Table
 from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, TOO_FEW, UNDEFINED, Finding
@@ -51,8 +51,11 @@ def test_however_many_models_there_are_a_dataset_takes_one_sentence():
 def test_models_that_did_not_answer_many_combinations_of_methods_are_counted():
     rows = [finding("m", "asking", ABOVE_CHANCE), *(finding("m", one, TOO_FEW, facts=0) for one in "ab")]
     rows.append(finding("n", "a", TOO_FEW, facts=0))
-    decoders = Unanswered(unsupported=[Asking(one, rows[0].known.suite, "world") for one in "mn"])
-    assert sentences(rows, missing=decoders).notes == [f"No answers from m to a; b. No answers from n to a. {CANNOT}"]
+    why = Failures({"no blanks": 2}, 2)
+    decoders = Unanswered(unsupported={Asking(one, rows[0].known.suite, "world"): why for one in "mn"})
+    assert sentences(rows, missing=decoders).notes == [
+        "No answers from m to a; b. No answers from n to a. Why, most often: no blanks."
+    ]
     rows.append(finding("o", "b", TOO_FEW, facts=0))
     assert sentences(rows).notes == ["3 models did not answer some methods; the page names them below its first table."]
 

@@ -14,7 +14,7 @@ from almanac import tables
 from almanac.cli import main
 from almanac.config import Asking
 from almanac.models.answering import LocalAnswerer
-from almanac.report.answer import CANNOT, sentences
+from almanac.report.answer import sentences
 from almanac.report.failing import NOT_FINITE, Failures, Unanswered, unanswered
 from almanac.rows import Entity, Relation, Response, Template
 from almanac.suites.headline import ABOVE_CHANCE, TOO_FEW
@@ -81,8 +81,9 @@ def test_texts_that_are_too_long_are_told_as_that_and_not_as_what_a_model_cannot
     assert alike.startswith("Too long for short, a (at most") and unlike.startswith("Too long for b: 2,183")
     row = short._replace(known=replace(short.known, suite="eic_lke"))
     rows = [finding("m", "asking", ABOVE_CHANCE), row, masked]
-    assert sentences(rows, missing=long._replace(unsupported=[fills])).notes == [
-        f"No answers from masked to asking. {CANNOT}",
+    declined = Failures({"the model answers fill; the request is of the kind 'choices'": 3, "other": 1}, 9)
+    assert sentences(rows, missing=long._replace(unsupported={fills: declined})).notes == [
+        "No answers from masked to asking. Why, most often: the model answers fill; the request is of the kind 'choices'.",
         *long.notes(),
     ]
     assert sentences(rows).notes == ["No answers from short to sequences. No answers from masked to asking."]
@@ -130,4 +131,4 @@ def test_why_nothing_was_answered_is_read_from_the_responses(tmp_path):
     assert set(status) == {"too_long", "unsupported", "failed"}
     assert found.failed == {"m": Failures({"the server is busy": status["failed"]}, status.total())}
     assert found.too_long == {asking: Failures({LONG: status["too_long"]}, status.total())}
-    assert found.unsupported == [asking]
+    assert found.unsupported == {asking: Failures({"a decoder fills no blanks": 1}, 4)}

@@ -62,3 +62,26 @@ def test_a_mistake_in_the_partitions_is_told_with_file_and_key(tmp_path, limits,
     path.write_text(f"partitions:\n  cpu: {limits}\n")
     message = refusal("--workflow-profile", PROFILE, "--slurm-partition-config", str(path), "--dry-run")
     assert message.startswith(f"{path}: ") and said in message
+
+
+def test_a_partition_that_slurm_does_not_have_is_told_before_any_job_is_sent(tmp_path, monkeypatch):
+    """`sinfo` lists one name a line; it is a small program here, since the machine may have no SLURM."""
+    (tmp_path / "sinfo").write_text("#!/bin/sh\nprintf 'compute\\nlong\\n'\n")
+    (tmp_path / "sinfo").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    path = tmp_path / "partitions.yaml"
+    path.write_text(
+        "partitions:\n  compute: {max_gpu: 0}\n  far: {max_gpu: 1, cluster: other}\n  comptue: {max_gpu: 1}\n"
+    )
+    message = refusal("--workflow-profile", PROFILE, "--slurm-partition-config", str(path), "--dry-run")
+    assert message == f"{path}: partitions.comptue: SLURM has no such partition here; did you mean compute?"
+
+
+def test_a_folder_with_a_space_is_refused_on_slurm_alone(tmp_path, monkeypatch):
+    (tmp_path / "two words").mkdir()
+    monkeypatch.chdir(tmp_path / "two words")
+    path = tmp_path / "partitions.yaml"
+    path.write_text("partitions: {}\n")
+    words = ["--workflow-profile", str(REPOSITORY / PROFILE), "--slurm-partition-config", str(path), "--dry-run"]
+    assert refusal(*words).startswith("this folder has a space in its path")
+    check_cluster([*words, "--executor", "local"], REPOSITORY / "Snakefile")

@@ -277,4 +277,27 @@ def test_the_logs_of_stopped_jobs_are_not_shown_as_failures(tmp_path):
         "wrong": "almanac answer: model x: …",
     }.items():
         (tmp_path / f"{name}.log").write_text(f"requests: 1 of 2\n{end}\n")
-    assert failed(tmp_path) == f"--- {tmp_path}/wrong.log\nrequests: 1 of 2\nalmanac answer: model x: …"
+    said = f"--- {tmp_path}/wrong.log\nrequests: 1 of 2\nalmanac answer: model x: …"
+    assert failed(tmp_path, cluster=tmp_path / "none") == said
+
+
+def test_what_slurm_says_of_failed_jobs_is_shown_once_for_all_that_failed_alike(tmp_path):
+    (tmp_path / "logs").mkdir()
+    for job, told in {
+        1: "slurmstepd-n1: error: StepId=65.0 exceeded memory limit (455852032 > 314572800), being killed",
+        2: "slurmstepd-n1: error: StepId=66.0 exceeded memory limit (444162048 > 314572800), being killed",
+        3: "slurmstepd-n2: error: *** JOB 7 ON n2 CANCELLED AT 2026-11-26T23:03:12 DUE TO TIME LIMIT ***",
+        4: "almanac: configuration of 'gone': models.gone.path: there is no folder /m; correct its path",
+        5: "slurmstepd-n2: error: *** STEP 108.0 ON n2 CANCELLED AT 2026-11-26T23:19:28 ***",
+    }.items():
+        (tmp_path / f"{job}.log").write_text(f"Building DAG of jobs...\n{told}\nsrun: error: n1: task 0: Killed\n")
+    said = failed(tmp_path / "logs", cluster=tmp_path).splitlines()
+    assert said == [
+        f"--- {tmp_path}/1.log",
+        "slurmstepd-n1: error: StepId=65.0 exceeded memory limit (455852032 > 314572800), being killed",
+        "(and of 1 more)",
+        f"--- {tmp_path}/3.log",
+        "slurmstepd-n2: error: *** JOB 7 ON n2 CANCELLED AT 2026-11-26T23:03:12 DUE TO TIME LIMIT ***",
+        f"--- {tmp_path}/4.log",
+        "almanac: configuration of 'gone': models.gone.path: there is no folder /m; correct its path",
+    ]

@@ -2,7 +2,9 @@
 
 import contextlib
 import io
+import re
 import shutil
+import subprocess
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -37,19 +39,38 @@ def check_cluster(command: Sequence[str], snakefile: Path) -> None:
     if given.executor == "slurm":
         if given.slurm_partition_config:
             _check_partitions(Path(given.slurm_partition_config))
+        if re.search(r"\s", str(Path.cwd())):  # the executor writes paths into a shell script as they are
+            raise AlmanacError(
+                f"this folder has a space in its path ({Path.cwd()}), with which SLURM's executor cannot start a job; "
+                "clone Almanac into a path without one"
+            )
         shows = given.dryrun or any(word in SHOWS for word in command)
         if not shows and shutil.which("sbatch") is None:
             raise AlmanacError("there is no sbatch here; start this on a login node of the cluster")
 
 
+def _of_this_cluster() -> set[str]:
+    """Return the names of SLURM's partitions here; none where it does not say."""
+    if shutil.which("sinfo") is None:
+        return set()
+    said = subprocess.run(["sinfo", "--noheader", "--all", "--format=%R"], capture_output=True, text=True, check=False)
+    return set(said.stdout.split()) if said.returncode == 0 else set()
+
+
 def _check_partitions(path: Path) -> None:
-    """Refuse what the executor would refuse without naming the file."""
+    """Refuse what the executor would refuse without naming the file, and SLURM for each job anew."""
     from snakemake_executor_plugin_slurm.partitions import PartitionLimits  # type: ignore[import-untyped]
 
-    allowed = {field.name for field in fields(PartitionLimits)} | {"cluster", "clusters", "slurm_cluster"}
+    elsewhere = {"cluster", "clusters", "slurm_cluster"}
+    allowed = {field.name for field in fields(PartitionLimits)} | elsewhere
     partitions = read_yaml(path).get("partitions")
+    there = _of_this_cluster()
     for name, limits in partitions.items() if isinstance(partitions, dict) else ():
         if not isinstance(limits, dict):
             raise AlmanacError(f"{path}: partitions.{name}: must hold keys and values, as max_gpu: 0; found {limits!r}")
         for key in sorted(limits.keys() - allowed, key=str):
             raise AlmanacError(f"{path}: partitions.{name}.{key}: is unknown{did_you_mean(str(key), allowed)}")
+        if there and name not in there and elsewhere.isdisjoint(limits):
+            raise AlmanacError(
+                f"{path}: partitions.{name}: SLURM has no such partition here{did_you_mean(str(name), there)}"
+            )

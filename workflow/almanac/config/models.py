@@ -47,12 +47,14 @@ def in_short(text: str, registry: Collection[str] = ()) -> dict[str, Any]:
         named = " and no folder ".join(dict.fromkeys(gone))
         raise AlmanacError(
             f"model: there is no folder {named}; several models are separated by spaces; one whose "
-            "folder has a space itself is an entry of its own: models='[{name: a, path: FOLDER}]'"
+            "folder has a space itself is named by a link without one (ln -s FOLDER LINK)"
         )
     if folder.exists() or not REPOSITORY.fullmatch(repository) or text.startswith(("/", ".")):
         return {"name": as_name(folder.absolute().name), "path": text}
     if not COMMIT.fullmatch(commit):
         near = nearest(folder, [*folder.parent.iterdir(), *map(Path, registry)] if folder.parent.is_dir() else ())
+        if checkpoint(folder.name):  # another step is like it, and is not meant
+            near = "; an edition reads the weights of each checkpoint that it shows: keep them, or leave this one out"
         raise AlmanacError(
             f"model: there is no folder {text}{near}; a repository of the Hugging Face hub is named with its commit, "
             f"40 hexadecimal digits: {repository}@COMMIT"

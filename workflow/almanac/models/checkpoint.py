@@ -75,7 +75,7 @@ def complete(folder: Path) -> Path:
     if missing:
         raise AlmanacError(
             f"model {folder}: the folder lacks {', '.join(missing)}; save the model and its tokenizer there with "
-            "save_pretrained"
+            "save_pretrained, or leave it out until a training run has saved it whole"
         )
     for path in weights(folder):
         try:

@@ -71,10 +71,6 @@ BY_MODEL = (
     "these relations: the numbers of the table above, whose verdicts are adjusted for all of them. Empty where a model "
     "was not asked, answered too few facts or mostly in another form, or was not taught the format."
 )
-CANNOT = (
-    "A causal model cannot fill blanks, a masked one cannot write, and one whose entry names kinds of requests is "
-    "asked these alone."
-)
 SHOWN = 3  # facts of each kind
 LISTED = 7  # names in a sentence
 TOLD = 2  # kinds of models that did not answer the same methods
@@ -340,8 +336,9 @@ def _not_answered(rows: Sequence[Finding], missing: Unanswered) -> list[str]:
     if len(methods) > TOLD:
         return [f"{len(silent)} models did not answer some methods; the page names them below its first table."]
     parts = [f"No answers from {_listed(models)} to {labels}." for labels, models in methods.items()]
-    if any(asking(one) in missing.unsupported for own in silent.values() for one in own):
-        parts.append(CANNOT)
+    of = [missing.unsupported.get(asking(one)) for own in silent.values() for one in own]
+    if why := {one.commonest: None for one in of if one is not None}:
+        parts.append(f"Why, most often: {_listed(why, '; ')}.")
     return [" ".join(parts)] if parts else []
 
 

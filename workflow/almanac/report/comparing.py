@@ -21,14 +21,13 @@ LEVEL = 0.05  # of the two-sided tests of all rows together
 HEAD = ("of", "method", "model", "minus", "difference", "p", "adjusted p", "one alone", "other alone", "facts")
 ASKS = (
     "Each two models on the same facts, by every method. An abstention counts as not right, and where a method knows "
-    "abstentions (FactEval, Head-to-Tail) a refusal too; facts of which either has no answer at all (too long, failed, "
-    "or else refused) are left out. A fact counts once: where a method asks it "
-    "several times, in other wordings or after other examples, the first time counts. So a difference may be another "
-    "one than that of the shares in the first table. Methods may share a score and differ in its threshold alone (the "
-    "agreement of methods has a ρ of 1), and then say the same twice. A difference over all relations may be more in "
-    "one and less in another: see the chapters of the methods. Click a count to see which facts it counts; where they "
-    f"are more than {LISTED}, docs/notebook.md lists them. Checkpoints of one run are each compared with the one "
-    "before, and those of two runs at equal steps."
+    "abstentions a refusal too; facts of which either has no answer at all (too long, failed, or else refused) are "
+    "left out. A fact counts once: where a method asks it several times, in other wordings or after other examples, "
+    "the first time counts. So a difference may be another one than that of the shares in the first table. Methods may "
+    "share a score and differ in its threshold alone (the agreement of methods has a ρ of 1), and then say the same "
+    "twice. A difference over all relations may be more in one and less in another: see the chapters of the methods. "
+    f"Click a count to see which facts it counts; where they are more than {LISTED}, docs/notebook.md lists them. "
+    "Checkpoints of one run are each compared with the one before, and those of two runs at equal steps."
 )
 CAPTION = (
     "Difference: the share that the model has right minus the share that the second one has right, on the facts that "

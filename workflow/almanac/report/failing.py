@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -38,13 +38,17 @@ class Failures:
         found = (re.search(r"reads at most (\d+)", reason) for reason in self.reasons)
         return next((one[1] for one in found if one), None)
 
+    @property
+    def commonest(self) -> str:
+        """Return the commonest reason, without a dot at its end."""
+        return max(self.reasons, key=lambda one: self.reasons[one]).rstrip(".")
+
     def told(self, model: str) -> str:
         """Return how many failed, and the commonest reason."""
-        reason = max(self.reasons, key=lambda one: self.reasons[one])
         most = ", most often" if len(self.reasons) > 1 else ""
-        remedy = f"; {NOT_FINITE}" if "finite" in reason else "."
+        remedy = f"; {NOT_FINITE}" if "finite" in self.commonest else "."
         count = f"All {self.of:,}" if self.every else f"{self.count:,} of {self.of:,}"
-        return f"{count} requests of {model} failed{most}: {reason.rstrip('.')}{remedy}"
+        return f"{count} requests of {model} failed{most}: {self.commonest}{remedy}"
 
 
 class Unanswered(NamedTuple):
@@ -53,12 +57,12 @@ class Unanswered(NamedTuple):
     Attributes:
         failed: what failed, by model.
         too_long: texts that are longer than a model reads, by what was asked.
-        unsupported: what was asked of models some of whose requests their kind cannot answer.
+        unsupported: requests that a model or its server cannot answer, by what was asked.
     """
 
     failed: Mapping[str, Failures] = {}
     too_long: Mapping[Asking, Failures] = {}
-    unsupported: Collection[Asking] = ()
+    unsupported: Mapping[Asking, Failures] = {}
 
     def notes(self) -> Iterator[str]:
         """Yield which suites' texts are too long for which models, alike ones together, and what may be done."""
@@ -95,5 +99,5 @@ def unanswered(layout: Layout) -> Unanswered:
             if own
         },
         {asking: Failures(own["too_long"], asked[asking]) for asking, own in found.items() if "too_long" in own},
-        [asking for asking, own in found.items() if "unsupported" in own],
+        {asking: Failures(own["unsupported"], asked[asking]) for asking, own in found.items() if "unsupported" in own},
     )

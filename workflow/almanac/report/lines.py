@@ -1,12 +1,13 @@
 """What is printed after a run: the validation, what the jobs have spent, and why some have failed."""
 
-import datetime
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import median_low
 
 from almanac.errors import INTERRUPTED
+from almanac.locked import LOCK
 from almanac.resources import USED
 from almanac.rows import Measure, Standing, Validation
 from almanac.suites.judged import conditions_of
@@ -19,26 +20,47 @@ BY_CHANCE = (
 )
 SHOWN = 12  # lines of a failed job's log
 STOPPED = (INTERRUPTED, "KeyboardInterrupt")  # the last line of an interrupted one's, however early that was
+SLURM = Path(".snakemake/slurm_logs")  # of failed jobs, as SLURM's executor keeps them
+# A line that says why a job of a cluster failed; a step is cancelled as a consequence.
+BY_SLURM = re.compile(r"almanac: |\S*slurm\S*: (?!.*CANCELLED AT \S+ \*)")
 
 
-def failed(logs: Path, since: float = 0.0) -> str:
-    """Return the end of every log written after a time whose job has failed (not: was stopped), with the log's name."""
+def failed(logs: Path, since: float = 0.0, cluster: Path = SLURM) -> str:
+    """Return why jobs have failed (not: were stopped) since a time, each with the name of the log that says so.
+
+    Args:
+        logs: of an edition's jobs; each job's end is said.
+        since: a time; logs that were not written after it are not read.
+        cluster: logs of SLURM, which say what a job cannot: that it had no memory or time left, or did not begin. Of
+            those that say the same the first is named.
+    """
     parts = []
-    for log in sorted(logs.rglob("*.log")):
-        if log.stat().st_mtime < since:
-            continue
-        lines = log.read_text("utf-8", "replace").splitlines()
+    for log, lines in _written_since(logs, since):
         if lines and not USED.match(lines[-1]) and not lines[-1].endswith(STOPPED):
             parts.append("\n".join([f"--- {log}", *lines[-SHOWN:]]))
+    alike: dict[str, list[str]] = defaultdict(list)
+    for log, lines in _written_since(cluster, since):
+        if told := "\n".join(dict.fromkeys(filter(BY_SLURM.match, lines))):
+            alike[re.sub(r"\d+", "", told)].append(f"--- {log}\n{told}")
+    for first, *others in alike.values():
+        parts.append(first + (f"\n(and of {len(others)} more)" if others else ""))
     return "\n".join(parts)
 
 
+def _written_since(folder: Path, since: float) -> Iterator[tuple[Path, list[str]]]:
+    """Yield the logs of a folder that were written after a time, with their lines."""
+    for log in sorted(folder.rglob("*.log")):
+        if log.stat().st_mtime >= since:
+            yield log, log.read_text("utf-8", "replace").splitlines()
+
+
 def run_began(folder: Path) -> float:
-    """Return when Snakemake's last run in a folder began, by the name of its own log; 0 if there is none."""
-    names = sorted(path.name for path in (folder / ".snakemake" / "log").glob("*.snakemake.log"))
-    if not names:
-        return 0.0
-    return datetime.datetime.strptime(names[-1].removesuffix(".snakemake.log"), "%Y-%m-%dT%H%M%S.%f").timestamp()
+    """Return when the last run in a folder began, which then wrote its lock; 0 if there was none.
+
+    Snakemake's own logs do not say so: a second run that was refused, or only shows something, has one too.
+    """
+    lock = folder / LOCK
+    return lock.stat().st_mtime if lock.is_file() else 0.0
 
 
 def spent(logs: Path, since: float = 0.0) -> str:

@@ -1,9 +1,9 @@
 """Models compared on the same questions: what each knows, how similar their profiles are, whose facts contain whose.
 
 Wu et al., sections 5.1 to 5.3, for any method that asks a fact once (`Method.once`). A model is measured on the
-questions whose answers were judged, and where these have a score, what it refused or abstained from (missing) counts as not right; those that it
-could not answer (error: too long, unsupported, failed) are left out, and ``n`` is the number that remain. A model that
-answered none is listed without a number.
+questions whose answers were judged. What it abstained from counts as not right, and so does what it refused where the
+suite scores that; what else it did not answer (refused, too long, unsupported, failed) is left out, and ``n`` is the
+number that remain. A model that answered none is listed without a number.
 """
 
 import math

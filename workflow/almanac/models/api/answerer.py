@@ -88,8 +88,9 @@ class ApiAnswerer:
                         await self._texts(calls, name, PROBES[0], Request("", "generate", None, "", max_new_tokens=1))
                 except CallError as error:
                     raise AlmanacError(
-                        f"{url}: the model {name!r} does not generate: {error}; see api_model, and "
-                        "api_generate_with: completions where the model has no chat template"
+                        f"{url}: the model {name!r} does not generate: {error}; see api_model. Where it has no chat "
+                        "template its entry says so, where it only scores too: models='[{name: served, "
+                        f'api: "{url}", api_generate_with: completions}}]\' or kinds: [choices, spans] (docs/api.md)'
                     ) from None
                 await self._check_thinking(calls, name)
         return name, tested
