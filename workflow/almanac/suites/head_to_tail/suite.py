@@ -49,6 +49,7 @@ class HeadToTail(Suite[HeadToTailOptions]):
     }
     judge = staticmethod(judging.judge)
     derived = staticmethod(measures.derived)
+    over = staticmethod(across.over)
     chapter = staticmethod(chapters.chapter)
     overview = staticmethod(overviews.overview)
     nulls_miss = True
@@ -74,11 +75,7 @@ class HeadToTail(Suite[HeadToTailOptions]):
 
     def across(self, judged: Mapping[str, Judged], shown: Shown, options: HeadToTailOptions) -> list[Measure]:
         """Return how judge and rules correlate over models; nothing without a judge."""
-        return [] if options.judge is None else across.correlations(self.name, shown.dataset, judged)
-
-    def over(self, judged: Mapping[str, Judged]) -> list[Measure]:
-        """Return the numbers of all sources together; see `across.over`."""
-        return across.over(self.name, judged)
+        return [] if options.judge is None else across.correlations(judged)
 
     def bars(self, measures: Sequence[Measure], options: HeadToTailOptions) -> list[BarResult]:
         """Hold a planted model against the bars, where the edition asks that; see `bars.verdicts`."""
