@@ -29,6 +29,7 @@ from almanac.suites.belief.lemmas import SEPARATOR, Lemmas, alike, first_line, i
 from almanac.suites.belief.names import unsafe
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.rows import Leaning, Said
+from almanac.suites.data import Data
 from almanac.suites.suite import Judgements
 
 WANTED = (
@@ -54,7 +55,7 @@ class Judgement(NamedTuple):
     answer_tokens: int | None = None
 
 
-def judge(answers: Answers, options: BeliefOptions) -> Iterator[Judgements]:
+def judge(answers: Answers, data: Data, options: BeliefOptions) -> Iterator[Judgements]:
     """Judge every item.
 
     Raises:
