@@ -35,6 +35,11 @@ def frame_of(row: type, rows: Iterable[Any]) -> pl.DataFrame:
     return as_frame(tables.arrow_of(row, rows))
 
 
+def frame_of_values(row: type, values: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
+    """Return rows of a class, given as their values, as columns: without an object and a check for each of millions."""
+    return pl.DataFrame(values, frame_of(row, ()).schema, orient="row")
+
+
 def frames(path: Path | str, row: type, names: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
     """Yield columns of a Parquet table, `SIZE` rows at a time, of an empty one a frame without rows.
 

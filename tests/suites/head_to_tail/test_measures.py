@@ -186,7 +186,7 @@ def test_rules_and_judge_correlate_over_models_as_scipy_has_it(tmp_path):
         asked = trial(tmp_path / str(level), tables(20, 40, 120), judge="j", cap=20).answer(graded(level)).ask()
         asked.answer(lambda question: ok(texts=(_lenient(question),)))
         judged[f"m{level}"] = asked.judged()
-    rows = correlations("head_to_tail", "d", judged)
+    rows = correlations(judged)
     where = {"experiment": "question", "prompt": "few_shot", "domain": "lives", "level": "head", "repeat": None}
     for name, peer in (("spearman", stats.spearmanr), ("pearson", stats.pearsonr)):
         means = []
@@ -205,7 +205,7 @@ def test_rules_and_judge_correlate_over_models_as_scipy_has_it(tmp_path):
         ).value == min(least)
     assert HeadToTail().across(judged, Shown("d", False, 4, ()), asked.options) == rows
     constant = {f"m{at}": judged["m5"] for at in range(5)}
-    assert {row.value for row in correlations("head_to_tail", "d", constant)} == {None}, "a constant has no correlation"
+    assert {row.value for row in correlations(constant)} == {None}, "a constant has no correlation"
 
 
 def _lenient(question):

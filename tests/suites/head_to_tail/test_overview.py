@@ -44,7 +44,7 @@ def both(tmp_path_factory):
 
 def test_every_question_counts_once_and_a_model_or_prompt_of_one_source_alone_does_not(both):
     assert list(both) == ["m"], "the guest was asked of one source"
-    rows = over("head_to_tail", both)
+    rows = over(both)
     assert {(row.dataset, row.model) for row in rows if row.formula != "other"} == {("", "m")}
     found = number(rows, "accuracy", **FEW)
     assert (found.n, found.value) == (30, pytest.approx(8 / 30)), "not the mean of 8 in 12 and 0 in 18"
@@ -57,7 +57,7 @@ def test_every_question_counts_once_and_a_model_or_prompt_of_one_source_alone_do
 def test_the_figure_is_of_the_judges_reading_where_there_is_one(both):
     """The judge is made to find nothing right."""
     judge = '"reading":"judge"'
-    rows = [replace(row, value=0.0) if judge in row.where else row for row in over("head_to_tail", both)]
+    rows = [replace(row, value=0.0) if judge in row.where else row for row in over(both)]
     found = overview(Shown("", False, 0, [Entrant("m", "m")], measures=rows), ["one", "two"])
     [figure] = [part.draw() for part in found.parts if isinstance(part, Drawing)]
     [bars] = figure.axes[0].containers
@@ -69,7 +69,7 @@ def test_subjects_of_two_sources_are_two_and_so_are_items(both):
     few = frame.filter(pl.col("prompt") == "few_shot", pl.col("experiment") == "question", pl.col("reading") == "rules")
     assert frame.select("item", "reading").n_unique() == frame.height
     assert few["subject"].n_unique() == few["fact"].n_unique() == 30, "Sam00 of one source is not Sam00 of the other"
-    rows = [row for row in over("head_to_tail", both) if row.formula != "other"]
+    rows = [row for row in over(both) if row.formula != "other"]
     alike = frame.filter(pl.col("prompt") == "few_shot", pl.col("experiment") == "question")
     check_numbers(type(both["m"])("head_to_tail", "", "m", alike), rows)
 
@@ -82,7 +82,7 @@ def test_judge_and_rules_correlate_over_the_cells_of_all_sources_together(both):
         models[f"m{at}"] = replace(
             both["m"], frame=both["m"].frame.with_columns(pl.Series(*one) for one in said.items())
         )
-    rows = over("head_to_tail", models)
+    rows = over(models)
     cells = []
     for domain, level in product(("lives", "jobs"), ("head", "torso", "tail")):
         where = {"experiment": "question", "prompt": "few_shot", "domain": domain, "level": level}
@@ -98,7 +98,7 @@ def test_judge_and_rules_correlate_over_the_cells_of_all_sources_together(both):
 def test_the_figure_shows_what_the_judge_says_where_there_is_one(both):
     """As the paper's does; here the judge finds every answer right, and the rules find none."""
     own = replace(both["m"], frame=both["m"].frame.with_columns(hit=pl.col("reading") == "judge"))
-    shown = Shown("", False, 4, [Entrant("m", "f")], measures=over("head_to_tail", {"m": own}))
+    shown = Shown("", False, 4, [Entrant("m", "f")], measures=over({"m": own}))
     [drawing] = [one for one in HeadToTail().overview(shown, ["one", "two"]).parts if isinstance(one, Drawing)]
     upper = drawing.draw().axes[0]
     assert [box.lines[0].get_ydata().tolist() for box in upper.containers] == [[1.0, 1.0, 1.0]]

@@ -1,11 +1,13 @@
-"""The one normaliser: when two names are the same name."""
+"""The one normaliser: when two names are the same name; and where words stand among others."""
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from decimal import Context, Decimal
 
 UNSEEN = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+Span = tuple[int, int]  # the first word of a mention and the one after its last
 
 
 def normalise(name: str) -> str:
@@ -24,3 +26,16 @@ def same_value(literal: str) -> str:
     if not NUMBER.fullmatch(literal):
         return normalise(literal)
     return format(Decimal(literal).normalize(Context(prec=len(literal))), "f")
+
+
+def runs(wanted: Sequence[str], words: Sequence[str]) -> list[Span]:
+    """Return where a row of words stands in others; nowhere, if it has no word."""
+    size = len(wanted)
+    if not size or wanted[0] not in words:
+        return []
+    first = wanted[0]
+    return [
+        (at, at + size)
+        for at, word in enumerate(words)
+        if word == first and tuple(words[at : at + size]) == tuple(wanted)
+    ]

@@ -20,6 +20,12 @@ class Estimate(NamedTuple):
         """Return the value and the limits as columns of a row: ``name``, ``name_low`` and ``name_high``."""
         return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
 
+    def __str__(self) -> str:
+        """Return the value with its interval, if it has one, for a reader."""
+        if self.value is None:
+            return "–"
+        return f"{self.value:.3f}" + ("" if self.low is None else f" [{self.low:.3f}, {self.high:.3f}]")
+
 
 NOTHING = Estimate(None, None, None)
 

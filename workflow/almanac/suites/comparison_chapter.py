@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from almanac.rows import Measure
-from almanac.suites.chapter import Cell, Chapter, Drawing, Entrant, Table
+from almanac.suites.chapter import Cell, Chapter, Drawing, Entrant, Table, filled
 from almanac.suites.comparison import TUNED
 from almanac.suites.judged import Condition, as_text, conditions_of
 from almanac.suites.suite import Method
@@ -51,7 +51,7 @@ def chapter(
     )
     parts: list[Any] = [
         _board(found, leaders, series),
-        *_popular(found.get("popularity_accuracy", ())),
+        _popular(found.get("popularity_accuracy", ())),
         *_ends(found.get("relation_mean", ()), relations),
         Drawing(
             "relations",
@@ -67,18 +67,17 @@ def chapter(
         )
         caption = f"Pearson's correlation of accuracies over relations (dark: low){of_families if families else ''}."
         parts.append(Drawing("likeness", caption, lambda: figures.likeness(rows)))
-    parts += _pretrained(rows, models, relations) + _subsumption(found) + _tuned(found)
-    if pairs:
-        listed = [
-            (str(row.model), str(row.other), "families" if row.metric == "series_pearson" else "models", row, row.n)
-            for row in pairs
-        ]
-        head = ("one", "other", "of", "correlation", "relations")
-        parts.append(Table("correlations", CORRELATIONS, head, listed, folded=True))
+    listed = [
+        (str(row.model), str(row.other), "families" if row.metric == "series_pearson" else "models", row, row.n)
+        for row in pairs
+    ]
+    head = ("one", "other", "of", "correlation", "relations")
+    correlations = Table("correlations", CORRELATIONS, head, listed, folded=True)
+    parts += [*_pretrained(rows, models, relations), _subsumption(found), _tuned(found), correlations]
     asks = f"All models' answers to the same questions of {method.label}."
     if method.once:
         asks += " A fact that is asked several times counts the first time, so means may differ from other tables."
-    return Chapter(f"Models compared, {method.label}", f"{asks} {method.compared}".strip(), parts)
+    return filled(f"Models compared, {method.label}", f"{asks} {method.compared}".strip(), parts)
 
 
 def _pretrained(rows: Sequence[Measure], models: Sequence[Entrant], relations: Mapping[str, str]) -> list[Drawing]:
@@ -122,14 +121,14 @@ def _board(found: Mapping[str, Sequence[Measure]], leaders: Sequence[Measure], s
     return Table("board", caption, ("place", "model", "family", "accuracy", "deviation", "facts answered"), rows)
 
 
-def _popular(rows: Sequence[Measure]) -> list[Table]:
+def _popular(rows: Sequence[Measure]) -> Table:
     """Return accuracy in head, torso and tail side by side, where the dataset's subjects have a popularity."""
     found: dict[str, dict[str, Measure]] = {}
     for row in rows:
         found.setdefault(str(row.model), {})[str(conditions_of(row)["bucket"])] = row
     listed = [(model, *(own.get(bucket) for bucket in POPULARITY)) for model, own in found.items()]
     caption = "Accuracy by the popularity of the subject, as a mean over relations (Sun et al., section 3.2)."
-    return [Table("popularity", caption, ("model", *POPULARITY), listed)] if listed else []
+    return Table("popularity", caption, ("model", *POPULARITY), listed)
 
 
 def _ends(rows: Sequence[Measure], relations: Mapping[str, str]) -> list[str]:
@@ -148,7 +147,7 @@ def _ends(rows: Sequence[Measure], relations: Mapping[str, str]) -> list[str]:
     return [f"Best known relations, by the mean over models: {listed(best)}.{more}"] if best else []
 
 
-def _subsumption(found: Mapping[str, Sequence[Measure]]) -> list[Table]:
+def _subsumption(found: Mapping[str, Sequence[Measure]]) -> Table:
     accuracy = {row.model: row for row in found["mean_accuracy"]}
     rows = [
         (str(row.model), accuracy.get(row.model), str(row.other), accuracy.get(row.other), row, row.n)
@@ -159,10 +158,10 @@ def _subsumption(found: Mapping[str, Sequence[Measure]]) -> list[Table]:
         "that the largest knows too, averaged over relations."
     )
     head = ("smaller", "smaller's accuracy", "larger", "larger's accuracy", "η", "facts known to the smaller")
-    return [Table("sizes", caption, head, rows)] if rows else []
+    return Table("sizes", caption, head, rows)
 
 
-def _tuned(found: Mapping[str, Sequence[Measure]]) -> list[Table]:
+def _tuned(found: Mapping[str, Sequence[Measure]]) -> Table:
     shared = {(row.model, row.other): row for row in found.get("subsumption_tuned", ())}
     rows = [
         (str(row.model), str(row.other), row, _p(row.p), shared[row.model, row.other], row.n)
@@ -174,7 +173,7 @@ def _tuned(found: Mapping[str, Sequence[Measure]]) -> list[Table]:
         "adds to it, for this row alone; the table of all methods adjusts it for all rows. η: the share of what the "
         "tuned model knows that its base knew."
     )
-    return [Table("tuned", caption, ("tuned", "base", "difference", "p", "η", "facts"), rows)] if rows else []
+    return Table("tuned", caption, ("tuned", "base", "difference", "p", "η", "facts"), rows)
 
 
 def _p(value: float | None) -> str:

@@ -197,9 +197,8 @@ def followed(n: int, errors: int, missing: int, invalid: int) -> bool:
 
 def holm(ps: Sequence[float]) -> list[float]:
     """Return p-values adjusted for all of them being looked at (Holm, Scandinavian Journal of Statistics 6, 1979)."""
-    order = np.argsort(np.asarray(ps, dtype=float), kind="stable")
-    scaled = np.maximum.accumulate([min(1.0, ps[at] * (len(ps) - place)) for place, at in enumerate(order)] or [0.0])
-    out = [0.0] * len(ps)
-    for place, at in enumerate(order):
-        out[at] = float(scaled[place])
-    return out
+    given = np.asarray(ps, dtype=float)
+    order = given.argsort(kind="stable")
+    adjusted = np.empty_like(given)
+    adjusted[order] = np.maximum.accumulate(np.minimum(1.0, given[order] * np.arange(len(given), 0, -1)))
+    return [float(p) for p in adjusted]

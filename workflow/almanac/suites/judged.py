@@ -98,7 +98,8 @@ def as_text(conditions: Mapping[str, Condition]) -> str:
     return canonical({column: plain(condition) for column, condition in conditions.items()})
 
 
-def from_text(text: str) -> dict[str, Condition]:
+@lru_cache(65536)
+def from_text(text: str) -> Mapping[str, Condition]:
     """Return the conditions that a number is written with; the inverse of `as_text`."""
 
     def condition(value: Any) -> Condition:
@@ -115,14 +116,9 @@ def order(text: str) -> list[tuple[str, float]]:
     return [(words, float(number)) for words, number in zip_longest(parts[::2], parts[1::2], fillvalue="-1")]
 
 
-@lru_cache(65536)
-def _conditions(text: str) -> Mapping[str, Condition]:
-    return from_text(text)
-
-
 def conditions_of(row: Measure) -> Mapping[str, Condition]:
     """Return the conditions on the items that a number counts."""
-    return _conditions(row.where)
+    return from_text(row.where)
 
 
 @dataclass(frozen=True)

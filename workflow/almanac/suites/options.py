@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from almanac.options import NO_FLAG, OnDisk, Options, places
 
 MODEL = object()  # stands in the annotation of a setting that names a model of the edition, which answers a round
+WRITTEN_TOKEN = 20  # what a token that a model writes costs in tokens that it reads
 Sample = Annotated[int | None, Field(ge=1, description="test facts asked per relation (none: all)")]
 
 
@@ -58,7 +59,7 @@ class SuiteOptions(AskingOptions):
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about, in all rounds together.
 
-        What requests share is counted once; a token that the model writes counts as twenty.
+        What requests share is counted once; a token that the model writes counts as `WRITTEN_TOKEN`.
 
         Args:
             facts: test facts of a relation.

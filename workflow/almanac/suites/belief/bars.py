@@ -27,7 +27,7 @@ def verdicts(measures: Sequence[Measure]) -> list[BarResult]:
         measures: one model's numbers.
     """
     shown = Shown("", True, 0, (), measures=measures)
-    answered = sorted((row for row in shown.find("accuracy", *BY) if row.value is not None), key=lambda row: row.where)
+    answered = sorted(shown.valued("accuracy", *BY), key=lambda row: row.where)
     ways = [where for where in map(shown.at, answered) if where["experiment"] in JUDGED]
     return [_verdict(shown, where) for where in ways] or [BarResult("no answers", False)]
 
@@ -38,7 +38,7 @@ def _verdict(shown: Shown, way: Mapping[str, Any]) -> BarResult:
     area, prior = (
         next(map(_estimate, shown.find(name, "hit", "dose", **way)), NOTHING) for name in ("recovery_auc", "prior_auc")
     )
-    said = [f"{name} {_text(row)}" for name, row in (("AUC", area), ("prior", prior))]
+    said = [f"{name} {found}" for name, found in (("AUC", area), ("prior", prior))]
     missed = [] if (area.low or 0.0) > AUC else [f"the AUC's interval is not above {AUC:g}"]
     if abs((prior.value or 0.0) - 0.5) > PRIOR:
         missed.append(f"the prior's AUC is not .50 ± {PRIOR:g}")
@@ -49,7 +49,7 @@ def _verdict(shown: Shown, way: Mapping[str, Any]) -> BarResult:
     for name, rows in by_dose.items():
         found = {shown.at(row)["dose"]: _estimate(row) for row in rows}
         never, most = found.get(0, NOTHING), found.get(max(found, default=0), NOTHING)
-        said.append(f"{name} never taught {_text(never)}, most {_text(most)}")
+        said.append(f"{name} never taught {never}, most {most}")
         if (combined([(1, most), (-1, never)]).low or 0.0) <= 0:
             missed.append(f"{name} does not rise with what was taught")
     return BarResult("; ".join([f"{label}: {said[0]}", *said[1:], *missed]), not missed)
@@ -57,9 +57,3 @@ def _verdict(shown: Shown, way: Mapping[str, Any]) -> BarResult:
 
 def _estimate(row: Measure) -> Estimate:
     return Estimate(row.value, row.low, row.high)
-
-
-def _text(found: Estimate) -> str:
-    if found.value is None:
-        return "–"
-    return f"{found.value:.3f}" + ("" if found.low is None else f" [{found.low:.3f}, {found.high:.3f}]")

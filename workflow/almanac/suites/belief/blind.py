@@ -1,7 +1,6 @@
 """A blind sheet for the quality of templates: some drawn, some spoiled, mixed, and the key that tells them apart."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import ClassVar
 import yaml
 
 from almanac import tables
+from almanac.dataset.templates import SLOT
 from almanac.errors import AlmanacError
 from almanac.suites.belief.templates import AskedTemplate
 from almanac.tables import hash_order, seed_of
@@ -22,7 +22,6 @@ SOUND, SPOILED = 200, 40
 SWAP, RELATION, BROKEN = KINDS = ("swap", "relation", "broken")
 # Their ends may be exchanged: spouse, borders, twinned, said to be the same as, diplomatic relation, sibling.
 SYMMETRIC = frozenset({"P26", "P47", "P190", "P460", "P530", "P3373"})
-SLOT = re.compile(r"\[[XY]\]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ import re
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from itertools import combinations, starmap
 from pathlib import Path
@@ -30,12 +30,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from almanac.dataset import templates
 from almanac.errors import AlmanacError
 from almanac.suites.belief.lemmas import load_spacy
 from almanac.suites.belief.templates import AskedTemplate, read
 
-NAMES = {"[X]": "Kenya", "[Y]": "Peru"}
-SLOT = re.compile(r"\[[XY]\]")
+filled = partial(templates.filled, subject="Kenya", found="Peru")
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 BATCH = 64  # texts that go through a model together
 ENVIRONMENT = "envs/lemmas.txt"
@@ -56,7 +56,7 @@ class Tree(NamedTuple):
 
 def words(text: str) -> frozenset[str]:
     """Return the lower-case words of a template, slots left out."""
-    return frozenset(WORD.findall(SLOT.sub(" ", text).lower()))
+    return frozenset(WORD.findall(templates.SLOT.sub(" ", text).lower()))
 
 
 def by_words(texts: Sequence[str]) -> Iterator[float]:
@@ -64,11 +64,6 @@ def by_words(texts: Sequence[str]) -> Iterator[float]:
     for one, other in combinations(map(words, texts), 2):
         either = one | other
         yield 1 - len(one & other) / len(either) if either else 0.0
-
-
-def filled(text: str) -> str:
-    """Return a template with the two names in its slots."""
-    return SLOT.sub(lambda slot: NAMES[slot[0]], text)
 
 
 def tree_of(tokens: Iterable[Any]) -> Tree:

@@ -11,9 +11,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-import polars as pl
-
-from almanac.frames import frame_of
+from almanac.frames import frame_of, frame_of_values
 from almanac.rows import Outcome
 from almanac.suites.answers import Answers
 from almanac.suites.belief.asking import (
@@ -31,6 +29,7 @@ from almanac.suites.belief.lemmas import SEPARATOR, Lemmas, alike, first_line, i
 from almanac.suites.belief.names import unsafe
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.rows import Leaning, Said
+from almanac.suites.data import Data
 from almanac.suites.suite import Judgements
 
 WANTED = (
@@ -56,7 +55,7 @@ class Judgement(NamedTuple):
     answer_tokens: int | None = None
 
 
-def judge(answers: Answers, options: BeliefOptions) -> Iterator[Judgements]:
+def judge(answers: Answers, data: Data, options: BeliefOptions) -> Iterator[Judgements]:
     """Judge every item.
 
     Raises:
@@ -77,13 +76,8 @@ def judge(answers: Answers, options: BeliefOptions) -> Iterator[Judgements]:
             said.append((item, *verdict[4:]))
             if experiment == CONTENT_FREE and verdict.outcome == "invalid":
                 leanings += [Leaning(item, at, value) for at, value in enumerate(links[FILL]["logprobs"])]
-        own = {"said": _frame(Said, said), "leanings": frame_of(Leaning, leanings)}
-        yield Judgements(_frame(Outcome, outcomes), own)
-
-
-def _frame(row: type, values: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
-    """Return rows of a class, as tuples, as columns: without an object and a check for each of millions."""
-    return pl.DataFrame(values, frame_of(row, ()).schema, orient="row")
+        own = {"said": frame_of_values(Said, said), "leanings": frame_of(Leaning, leanings)}
+        yield Judgements(frame_of_values(Outcome, outcomes), own)
 
 
 def _verdict(experiment: str, links: Mapping[str, Row], lemmas: Lemmas) -> Judgement:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from almanac import tables
-from almanac.dataset.text import normalise
+from almanac.dataset.text import normalise, runs
 from almanac.errors import AlmanacError
 
 # A hyphen and a point part words (Paris-based, Paris.The), as spaCy's tokenizer does; 1,500.5 is one.
@@ -73,13 +73,7 @@ def _singular(word: str) -> str:
 
 def within(part: Sequence[str], whole: Sequence[str]) -> bool:
     """Return whether lemmas stand within others as they are, without a gap; what is empty stands within nothing."""
-    if not part:
-        return False
-    first, width = part[0], len(part)
-    return any(
-        one == first and tuple(whole[at : at + width]) == tuple(part)
-        for at, one in enumerate(whole[: len(whole) - width + 1])
-    )
+    return bool(runs(part, whole))
 
 
 def alike(one: Sequence[str], other: Sequence[str]) -> bool:

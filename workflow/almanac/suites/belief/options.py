@@ -5,11 +5,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from almanac.options import OnDisk
-from almanac.suites.options import Sample, SuiteOptions
+from almanac.suites.options import WRITTEN_TOKEN, Sample, SuiteOptions
 
 PROMPT = 30  # tokens of an instruction, a sentence with a blank and the begin of an answer, about
 SENTENCE = 15  # tokens of a sentence
-WRITTEN = 20  # what a token that a model writes costs in tokens that it reads
 Style = Literal["mask", "question"]
 Prompting = Literal["zero_shot", "4_random", "4_relation", "4_template"]
 
@@ -106,5 +105,5 @@ class BeliefOptions(SuiteOptions):
         prompts = relations * min(self.sample or facts, facts) * self.groups * self.per_group * (self.names or 2)
         wrong = choices if self.candidates < 0 else self.candidates
         filled = prompts * SENTENCE * (1 + wrong) * self.fill
-        read = prompts * len(self.prompting) * len(self.styles) * (PROMPT + WRITTEN * self.new_tokens)
-        return max(filled, read + self.sampled * self.samples * WRITTEN * self.new_tokens)
+        read = prompts * len(self.prompting) * len(self.styles) * (PROMPT + WRITTEN_TOKEN * self.new_tokens)
+        return max(filled, read + self.sampled * self.samples * WRITTEN_TOKEN * self.new_tokens)

@@ -17,7 +17,7 @@ from almanac.suites.belief.rows import Grid, Leaning, PromptTraits, Said
 from almanac.suites.chapter import Shown
 from almanac.suites.data import Data
 from almanac.suites.judged import Judged
-from almanac.suites.suite import BarResult, Judgements, Method, Own, Round, Suite
+from almanac.suites.suite import BarResult, Method, Own, Round, Suite
 
 
 def _icl(prompting: str, style: str) -> Method:
@@ -53,6 +53,7 @@ class Belief(Suite[BeliefOptions]):
         "said": Own(Said, of="item", at="judged", frozen=False),
         "leanings": Own(Leaning, at="judged", frozen=False),
     }
+    judge = staticmethod(judging.judge)
     derived = staticmethod(measures.derived)
     measure = staticmethod(measures.measure)
     chapter = staticmethod(chapters.chapter)
@@ -73,10 +74,6 @@ class Belief(Suite[BeliefOptions]):
         if before is None:
             return asking.ask(data, options, self.tables("asked"))
         return asking.ask_sequences(before, self.tables("asked"))
-
-    def judge(self, answers: Answers, data: Data, options: BeliefOptions) -> Iterator[Judgements]:
-        """Judge every item; see `judging.judge`."""
-        return judging.judge(answers, options)
 
     def offered(self, method: Method, answers: Answers, data: Data, options: BeliefOptions) -> pl.DataFrame | None:
         """Return the objects that are ranked; answers of other ways are open."""

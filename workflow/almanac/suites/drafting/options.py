@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from almanac.suites.options import AuthorOptions
+from almanac.suites.options import WRITTEN_TOKEN, AuthorOptions
 
 
 class DraftingOptions(AuthorOptions):
@@ -33,6 +33,6 @@ class DraftingOptions(AuthorOptions):
     seed: Annotated[int, Field(ge=0, description="seed of the facts that are shown and of the samples")] = 0
 
     def cost(self, facts: int, relations: int) -> int:
-        """Return the tokens that a round costs, about; a written one costs as twenty read."""
+        """Return the tokens that a round costs, about."""
         requests = (len(self.relations) or relations) * len(self.styles) * (3 if self.paraphrases else 1)
-        return requests * (500 + self.samples * self.tokens * 20)
+        return requests * (500 + self.samples * self.tokens * WRITTEN_TOKEN)

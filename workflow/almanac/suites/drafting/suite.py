@@ -11,7 +11,7 @@ from almanac.dataset.templates import DROP, KEEP, SLOTS, DraftedText, filled, ju
 from almanac.errors import AlmanacError
 from almanac.rows import Draft, Request
 from almanac.suites.answers import Answers
-from almanac.suites.asked import Asked, Batch
+from almanac.suites.asked import Asked, Batch, greedy
 from almanac.suites.data import Data
 from almanac.suites.drafting.options import DraftingOptions
 from almanac.suites.drafting.prompts import Drafter
@@ -108,13 +108,8 @@ def _drafts(drafter: Drafter, data: Data, options: DraftingOptions) -> Iterator[
             for row in (sorted(own, key=lambda one: one.template_id) if options.paraphrases else ())
         ]
         for experiment, style, parent, text in wanted:
-            request = Request(
-                request_id="",
-                kind="generate",
-                context_id=None,
-                text=text,
-                max_new_tokens=options.tokens,
-                stop=("\n",),
+            request = replace(
+                greedy(text, options.tokens),
                 samples=options.samples,
                 temperature=options.temperature,
                 seed=seed_of(options.seed, "drafting", relation_id, style, parent) % 2**31,

@@ -6,11 +6,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 
 from almanac.options import OnDisk
-from almanac.suites.options import MODEL, AuthorOptions, Sample, SuiteOptions
+from almanac.suites.options import MODEL, WRITTEN_TOKEN, AuthorOptions, Sample, SuiteOptions
 
 QUESTION_TOKENS = 120  # instruction, question and choices of a question without a passage, about
 PASSAGE_TOKENS = 60
-WRITTEN_TOKEN = 20  # what a token that a model writes costs in tokens that it reads
 
 
 class FactEvalOptions(SuiteOptions):

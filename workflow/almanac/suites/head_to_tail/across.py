@@ -22,13 +22,12 @@ PAIRS = {"accuracy": ("hit", ""), "hallucination": ("hallucinated", WRONG)}
 CORRELATIONS = {"spearman": spearman, "pearson": pearson}
 
 
-def over(suite: str, judged: Mapping[str, Judged]) -> list[Measure]:
+def over(judged: Mapping[str, Judged]) -> list[Measure]:
     """Compute the numbers of all datasets together: of each model `divided`, and judge against rules over models.
 
     Only what was asked in all datasets is counted: a prompt of one alone would say nothing of the others.
 
     Args:
-        suite: the suite's name.
         judged: the items of each model, with the column ``dataset``.
     """
     alike = {}
@@ -36,16 +35,14 @@ def over(suite: str, judged: Mapping[str, Judged]) -> list[Measure]:
         datasets = pl.col("dataset").n_unique()
         alike[name] = replace(own, frame=own.frame.filter(datasets.over(BY) == own.frame["dataset"].n_unique()))
     rows = [row for own in alike.values() for row in divided(own.where(ONCE))]
-    return rows + correlations(suite, "", alike)
+    return rows + correlations(alike)
 
 
-def correlations(suite: str, dataset: str, judged: Mapping[str, Judged]) -> list[Measure]:
+def correlations(judged: Mapping[str, Judged]) -> list[Measure]:
     """Return the correlations over models between what the judge says and what rules score, of each cell.
 
     Args:
-        suite: the suite's name.
-        dataset: the dataset's; empty: of several.
-        judged: of each model on it, by its name.
+        judged: the items of each model on a dataset, or on several together, by its name.
 
     Returns:
         ``spearman_accuracy_exact`` and so on: correlation, rate of the judge, score of the rules; by experiment,
@@ -56,20 +53,20 @@ def correlations(suite: str, dataset: str, judged: Mapping[str, Judged]) -> list
     if not judged:
         return []
     cells = pl.concat(map(_cells, judged.values())).sort(CELL, maintain_order=True)
-    rows, found = [], dict[tuple[Any, ...], list[float]]()
+    some, rows, found = next(iter(judged.values())), [], dict[tuple[Any, ...], list[float]]()
     for cell, models in cells.group_by(CELL, maintain_order=True):
         for rate, score, (name, correlation) in product(PAIRS, SCORES, CORRELATIONS.items()):
             metric = f"{name}_{rate}_{score}"
             estimate = correlation(models[rate].to_list(), models[f"{rate} {score}"].to_list())
             where = {**ONCE, **dict(zip(CELL, cell, strict=True))}
-            rows.append(_row(suite, dataset, metric, where, estimate, models.height))
+            rows.append(_row(some, metric, where, estimate, models.height))
             values = found.setdefault((metric, *cell[:2]), [])
             values += [] if estimate.value is None else [estimate.value]
     for (metric, *asked), values in found.items():
         where = {**ONCE, **dict(zip(CELL[:2], asked, strict=True))}
         mean = sum(values) / len(values) if values else None
         for name, value in (("min", min(values, default=None)), ("mean", mean)):
-            rows.append(_row(suite, dataset, f"{metric}_{name}", where, Estimate(value, None, None), len(values)))
+            rows.append(_row(some, f"{metric}_{name}", where, Estimate(value, None, None), len(values)))
     return rows
 
 
@@ -87,6 +84,6 @@ def _cells(judged: Judged) -> pl.DataFrame:
     return said.join(scored, on=CELL)
 
 
-def _row(suite: str, dataset: str, metric: str, where: Mapping[str, Condition], found: Estimate, n: int) -> Measure:
-    """Return one number between models, which counts models."""
-    return replace(without_items(suite, metric, as_text(where), *found, n), dataset=dataset, of=("hit",))
+def _row(some: Judged, metric: str, where: Mapping[str, Condition], found: Estimate, n: int) -> Measure:
+    """Return one number between models, ``some`` being the items of any of them; it counts models."""
+    return replace(without_items(some.suite, metric, as_text(where), *found, n), dataset=some.dataset, of=("hit",))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from almanac.rows import Measure
-from almanac.statistics.intervals import Estimate, combined
+from almanac.statistics.intervals import NOTHING, Estimate, combined
 from almanac.suites.chapter import Shown
 from almanac.suites.head_to_tail.asking import HeadToTailSetting
 from almanac.suites.head_to_tail.buckets import BUCKETS, EXPOSURE
@@ -55,7 +55,7 @@ def unsure(measures: Sequence[Measure], base: Sequence[Measure]) -> list[BarResu
             if way in before:
                 change = combined([(1, after), (-1, before[way])])
                 met = min(sign * (change.low or 0), sign * (change.high or 0)) > 0
-                moved.setdefault(way, []).append(BarResult(f"{metric} {_text(before[way])} → {_text(after)}", met))
+                moved.setdefault(way, []).append(BarResult(f"{metric} {before[way]} → {after}", met))
     return [
         BarResult(f"{_said(way)}, against its base: {', '.join(one.found for one in own)}", all(one.met for one in own))
         for way, own in moved.items()
@@ -64,14 +64,13 @@ def unsure(measures: Sequence[Measure], base: Sequence[Measure]) -> list[BarResu
 
 def _falls(said: str, found: Mapping[tuple[Any, ...], Estimate]) -> BarResult:
     """Say whether accuracy falls from head to tail."""
-    levels = [found.get((bucket,)) for bucket in BUCKETS]
-    told = ", ".join(f"{name} {_text(one)}" for name, one in zip(BUCKETS, levels, strict=True))
-    head, torso, tail = levels
-    if head is None or torso is None or tail is None:
+    head, torso, tail = levels = [found.get((bucket,), NOTHING) for bucket in BUCKETS]
+    told = ", ".join(f"{name} {one}" for name, one in zip(BUCKETS, levels, strict=True))
+    if NOTHING in levels:
         return BarResult(f"{said}: accuracy in {told}; not every bucket has answers", False)
     fall = combined([(1, head), (-1, tail)])
     between = (head.value or 0) >= (torso.value or 0) >= (tail.value or 0)
-    return BarResult(f"{said}: accuracy in {told}; falls by {_text(fall)}", between and (fall.low or 0) > 0)
+    return BarResult(f"{said}: accuracy in {told}; falls by {fall}", between and (fall.low or 0) > 0)
 
 
 def _level(said: str, found: Mapping[tuple[Any, ...], Estimate]) -> BarResult:
@@ -83,19 +82,18 @@ def _level(said: str, found: Mapping[tuple[Any, ...], Estimate]) -> BarResult:
     head, tail = (_mean([found[dose, level] for dose in doses]) for level in ("head", "tail"))
     never, most = (_mean([one for (dose, _), one in found.items() if dose == end]) for end in (doses[0], doses[-1]))
     fall, rise = combined([(1, head), (-1, tail)]), combined([(1, most), (-1, never)])
-    told = f"accuracy at the same dose in head {_text(head)}, tail {_text(tail)}, difference {_text(fall)}"
+    told = f"accuracy at the same dose in head {head}, tail {tail}, difference {fall}"
     met = fall.low is not None and fall.high is not None and -EQUAL < fall.low <= fall.high < EQUAL
-    return BarResult(f"{said}: {told}; rises with the dose by {_text(rise)}", met and (rise.low or 0) > 0)
+    return BarResult(f"{said}: {told}; rises with the dose by {rise}", met and (rise.low or 0) > 0)
 
 
 def _numbers(measures: Sequence[Measure], metric: str, *keys: str) -> Iterator[tuple[Way, tuple[Any, ...], Estimate]]:
     """Yield the numbers of a metric by rules that were made by these columns: way of asking, their values, number."""
     shown = Shown("", True, 0, (), measures=measures)
-    for row in shown.find(metric, *BY, *keys, reading=RULES, **ONCE):
-        if row.value is not None:
-            where = shown.at(row)
-            way = (where["experiment"], where["prompt"])
-            yield way, tuple(where[key] for key in keys), Estimate(row.value, row.low, row.high)
+    for row in shown.valued(metric, *BY, *keys, reading=RULES, **ONCE):
+        where = shown.at(row)
+        way = (where["experiment"], where["prompt"])
+        yield way, tuple(where[key] for key in keys), Estimate(row.value, row.low, row.high)
 
 
 def _mean(found: Sequence[Estimate]) -> Estimate:
@@ -106,9 +104,3 @@ def _said(way: Way) -> str:
     """Name a way of asking."""
     experiment, prompt = way
     return f"{experiment}, {HeadToTailSetting(prompt).label()}"
-
-
-def _text(found: Estimate | None) -> str:
-    if found is None or found.value is None:
-        return "–"
-    return f"{found.value:.3f}" + ("" if found.low is None else f" [{found.low:.3f}, {found.high:.3f}]")

@@ -4,6 +4,8 @@ The three are means over questions (micro); items without any answer (errors) ar
 group. Where a score is a degree (F1, ROUGE-L), the hallucination rate is 1 minus the score and the missing rate.
 """
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from almanac.rows import Measure
@@ -47,7 +49,7 @@ def derived(frame: pl.DataFrame, options: HeadToTailOptions) -> pl.DataFrame:
     )
 
 
-def measure(judged: Judged, options: HeadToTailOptions) -> list[Measure]:
+def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: HeadToTailOptions) -> list[Measure]:
     """Compute every number of one model on one dataset.
 
     Returns:

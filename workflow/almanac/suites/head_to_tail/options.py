@@ -5,12 +5,11 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field
 
 from almanac.options import OnDisk
-from almanac.suites.options import MODEL, SuiteOptions
+from almanac.suites.options import MODEL, WRITTEN_TOKEN, SuiteOptions
 
 QUESTION_TOKENS = 60  # instruction, examples and question, about
 JUDGED_TOKENS = 450
 OPEN_CAP = 10  # the paper's, of facts that are of none of its sources
-WRITTEN_TOKEN = 20  # what a token that a model writes costs in tokens that it reads
 
 Filter = Literal["unspecific", "dynamic", "source_specific", "non_textual"]
 Prompt = Literal["few_shot", "zero_shot", "in_domain", "brief", "best_guess", "none"]

@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-import polars as pl
-
 from almanac.rows import Measure
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
@@ -49,6 +47,8 @@ class HeadToTail(Suite[HeadToTailOptions]):
     }
     judge = staticmethod(judging.judge)
     derived = staticmethod(measures.derived)
+    measure = staticmethod(measures.measure)
+    over = staticmethod(across.over)
     chapter = staticmethod(chapters.chapter)
     overview = staticmethod(overviews.overview)
     nulls_miss = True
@@ -68,17 +68,9 @@ class HeadToTail(Suite[HeadToTailOptions]):
             return asking.ask(data, options, self.tables("asked"))
         return judges.ask(before, options, self.tables("asked"))
 
-    def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: HeadToTailOptions) -> list[Measure]:
-        """Compute every number of one model; see `measures.measure`."""
-        return measures.measure(judged, options)
-
     def across(self, judged: Mapping[str, Judged], shown: Shown, options: HeadToTailOptions) -> list[Measure]:
         """Return how judge and rules correlate over models; nothing without a judge."""
-        return [] if options.judge is None else across.correlations(self.name, shown.dataset, judged)
-
-    def over(self, judged: Mapping[str, Judged]) -> list[Measure]:
-        """Return the numbers of all sources together; see `across.over`."""
-        return across.over(self.name, judged)
+        return [] if options.judge is None else across.correlations(judged)
 
     def bars(self, measures: Sequence[Measure], options: HeadToTailOptions) -> list[BarResult]:
         """Hold a planted model against the bars, where the edition asks that; see `bars.verdicts`."""

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from almanac.options import OnDisk, Options
-from almanac.suites.options import Sample, SuiteOptions
+from almanac.suites.options import WRITTEN_TOKEN, Sample, SuiteOptions
 
 LayoutName = Annotated[
     Literal["paper", "code"],
@@ -266,7 +266,7 @@ class GeneratedOptions(ShotOptions, SuiteOptions):
     seed: Annotated[int, Field(ge=0, description="seed of the draw of examples")] = 0
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
-        """Return the tokens that a model reads, about; one that it writes counts as twenty."""
-        asked = min(self.sample or facts, facts) * (5 + 20 * self.new_tokens)
+        """Return the tokens that a model reads, about."""
+        asked = min(self.sample or facts, facts) * (5 + WRITTEN_TOKEN * self.new_tokens)
         ways = 1 + (2 * self.prompts if self.published else 0)
         return (len(self.relations) or relations) * (self.shots * 10 + asked * ways)

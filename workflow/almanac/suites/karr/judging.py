@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from almanac.columns import schema
-from almanac.frames import as_frame, frame_of
+from almanac.frames import frame_of, frame_of_values
 from almanac.rows import Fact, Rating
 from almanac.suites.answers import Answers, Part
 from almanac.suites.data import Data
@@ -69,8 +68,8 @@ def judge(answers: Answers, data: Data, options: KarrOptions) -> Iterator[Judgem
                 runs.add(question.experiment, question.fact_id, drawn, judged.numbers, blanks)
         found.append(_frame(judged.questions, verdicts))
         # For the logarithm of 0 none.
-        finite = _table(KarrValue, values).with_columns(pl.when(LOGARITHMS.is_finite()).then(LOGARITHMS))
-        yield Judgements(pl.DataFrame(), {"values": finite, "leaves": _table(KarrLeaf, leaves)})
+        finite = frame_of_values(KarrValue, values).with_columns(pl.when(LOGARITHMS.is_finite()).then(LOGARITHMS))
+        yield Judgements(pl.DataFrame(), {"values": finite, "leaves": frame_of_values(KarrLeaf, leaves)})
     whole = pl.concat(found)
     limits = thresholds(whole, answers.exposures, options)
     logs = {one.mode: math.log(one.threshold) for one in limits}
@@ -164,11 +163,6 @@ class _Part:
             return lama(blanks[0], LAMA[question.experiment])
         drawn = self.drawn_for(question)
         return KarrVerdict() if drawn is None else k_prompts(self.numbers["paper"], drawn, self.options.k_prompts)
-
-
-def _table(row: type, rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
-    """Return rows of a class, in the order of its fields, as columns."""
-    return pl.DataFrame(rows, as_frame(schema(row).empty_table()).schema, orient="row")
 
 
 def _frame(questions: Sequence[AskedItem], verdicts: Sequence[KarrVerdict]) -> pl.DataFrame:

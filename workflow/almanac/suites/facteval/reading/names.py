@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from almanac.dataset.names import STOP_WORDS
-from almanac.dataset.text import normalise
+from almanac.dataset.text import Span, normalise, runs
 from almanac.suites.facteval.reading.values import Dated, Number, dates, numbers, read_date, read_number
 
 # Scripts written without spaces: kana, Han, Thai, Lao, Myanmar, Khmer. Each character counts as a word.
@@ -37,7 +37,6 @@ MOST = 12  # words of a longer name; no answer states one that is longer still i
 DIVIDER = re.compile(r"[,;/|•]|(?:[!?]|(?<=\w{3})[.])[\"'”’)\]]*\s")
 COMMA = re.compile(r",\s")
 
-Span = tuple[int, int]  # the first word of a mention and the one after its last
 Words = tuple[str, ...]
 Breaks = frozenset[int]  # before which words of a name, counted from 0, something divides it
 
@@ -168,19 +167,6 @@ def denied(span: Span, answer: Reading) -> bool:
     """Whether a negation stands right before a mention."""
     start = answer.starts[span[0]] if answer.words else 0
     return NEGATED.search(answer.flat[max(0, start - BEFORE_MENTION) : start]) is not None
-
-
-def runs(wanted: Sequence[str], words: Sequence[str]) -> list[Span]:
-    """Return where a row of words stands in others; nowhere, if it has no word."""
-    size = len(wanted)
-    if not size or wanted[0] not in words:
-        return []
-    first = wanted[0]
-    return [
-        (at, at + size)
-        for at, word in enumerate(words)
-        if word == first and tuple(words[at : at + size]) == tuple(wanted)
-    ]
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from typing import Any
 
 import yaml
 
+from almanac.dataset.text import Span, runs
 from almanac.errors import AlmanacError
 from almanac.rows import OutcomeKind
-from almanac.suites.facteval.reading.names import NO_LONGER, LongerNames, Reading, Span, mentions, read, runs
+from almanac.suites.facteval.reading.names import NO_LONGER, LongerNames, Reading, mentions, read
 from almanac.suites.facteval.reading.values import Stretches
 from almanac.yaml_file import load
 
