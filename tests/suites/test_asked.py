@@ -10,6 +10,7 @@ import pytest
 from almanac import tables
 from almanac.errors import AlmanacError
 from almanac.rows import Fact, Request, Setting
+from almanac.rows.requests import KINDS
 from almanac.suites.answers import expanded
 from almanac.suites.asked import Asked
 from almanac.suites.data import Data
@@ -184,3 +185,17 @@ def test_a_kind_of_request_that_there_is_not_and_a_text_for_a_list_are_refused()
         asked.request(dataclasses.replace(REQUEST, kind="choice"))
     with pytest.raises(AlmanacError, match="accepted must be a list of texts, found the text 'Rome'"):
         asked.item("capitals", Asking(), None, "Rome")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_request_without_what_its_kind_needs_is_refused_before_a_model_is_asked(kind):
+    with pytest.raises(AlmanacError, match=f"a request of the kind '{kind}' needs .*: 'The capital of Peru is'"):
+        Asked().request(Request("", kind, None, "The capital of Peru is"))
+
+
+def test_a_setting_has_values_of_the_types_that_its_class_says():
+    class Shots(NamedTuple):
+        shots: int
+
+    with pytest.raises(AlmanacError, match="table of Shots: row 1, column 'shots': 'two' is no int64"):
+        Asked().setting(Shots("two"))

@@ -89,6 +89,16 @@ TRIALS = {
 
 
 @pytest.mark.parametrize("name", TRIALS)
+def test_who_asks_twice_asks_the_same(name, tmp_path):
+    """What is drawn has a seed of its own: nothing hangs on the order of sets, nor on what was drawn before."""
+    one, other = (TRIALS[name](tmp_path / str(at)) for at in (0, 1))
+    for table in ("items", "links", "requests-0", "contexts", "settings"):
+        paths = [sorted(trial.rounds[0].folder.rglob(f"{table}.parquet")) for trial in (one, other)]
+        assert len(paths[0]) == len(paths[1]) > 0
+        assert [path.read_bytes() for path in paths[0]] == [path.read_bytes() for path in paths[1]], table
+
+
+@pytest.mark.parametrize("name", TRIALS)
 def test_the_names_of_settings_change_no_number(name, tmp_path):
     trial = TRIALS[name](tmp_path)
     before = trial.measures()

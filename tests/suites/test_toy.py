@@ -158,6 +158,33 @@ def test_an_item_or_a_column_that_is_left_out_is_named(trial, tmp_path, spoil, m
         judge(Wrong(), trial.options, trial.answers, trial.data, tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("judged", "message"),
+    [
+        (lambda found: None, "0 of 32 items are judged"),
+        (lambda found: [one.outcomes for one in found], "its `judge` yields Judgements.*, found DataFrame"),
+        (
+            lambda found: [replace(one, own={}) for one in found],
+            "'disagreements' at='judged' that `judge` never yields",
+        ),
+    ],
+)
+def test_what_judge_must_yield_is_said(trial, tmp_path, judged, message):
+    class Wrong(Toy):
+        def judge(self, answers, data, options):
+            return judged(super().judge(answers, data, options))
+
+    with pytest.raises(AlmanacError, match=f"suite toy: .*{message}"):
+        judge(Wrong(), trial.options, trial.answers, trial.data, tmp_path)
+
+
+def test_two_rows_of_an_item_are_refused_where_they_would_be_counted_twice(trial, monkeypatch):
+    own = trial.answers.own
+    monkeypatch.setattr(type(trial.answers), "own", lambda self, name: pl.concat([own(name)] * 2))
+    with pytest.raises(AlmanacError, match=r"suite toy: table offers: 64 rows where one is due \(item 0\)"):
+        trial.judged()
+
+
 def test_a_table_that_the_suite_does_not_declare_is_refused_where_it_is_asked(tmp_path):
     class Wrong(Toy):
         own: ClassVar = {"disagreements": Toy.own["disagreements"]}
@@ -228,7 +255,10 @@ def test_a_table_that_the_suite_does_not_declare_is_refused(trial, tmp_path):
         ),
         ("tests.toy.toy_suite:Toyy", "cannot be imported .*Toyy"),
         ("tests.toy.toy_suite:Offer", "must name a class that inherits from Suite"),
-        ("almanac.suites.suite:Suite", "the class has no name, label, summary, options, setting; see docs/adding"),
+        (
+            "almanac.suites.suite:Suite",
+            "the class has no name, label, summary, options, setting, ask, judge, measure; see docs/adding",
+        ),
     ],
 )
 def test_an_installed_suite_that_is_none_is_named_with_what_it_lacks(value, message):
@@ -296,7 +326,8 @@ def test_a_suite_of_this_project_that_says_what_cannot_be_is_refused(said, messa
 def test_a_suite_of_this_project_without_a_label_is_refused(monkeypatch):
     own = type("Own", (Suite,), {"name": "own", "summary": "", "options": ToyOptions, "setting": Toy.setting})
     monkeypatch.setattr(listing, "OURS", (own(),))
-    with pytest.raises(AlmanacError, match=r"Own: the class has no label; see docs/adding_a_suite\.md"):
+    message = r"Own: the class has no label, ask, judge, measure; see docs/adding_a_suite\.md"
+    with pytest.raises(AlmanacError, match=message):
         listing._listed()
 
 

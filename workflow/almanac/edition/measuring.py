@@ -33,7 +33,7 @@ from almanac.suites.joining import join, together
 from almanac.suites.judged import OUTCOMES, Judged, conditions_of, order
 from almanac.suites.listing import SUITES, method_labels
 from almanac.suites.standings import ALL, CHOICES, FORMAT, CalledFacts, asked, standings
-from almanac.suites.suite import BarResult, Suite
+from almanac.suites.suite import BarResult, Judgements, Suite
 from almanac.suites.validation import Run, runs, validate
 from almanac.versions import VERSIONS
 
@@ -56,7 +56,13 @@ def judge(suite: Suite[Any], options: Any, answers: Answers, data: Data, folder:
         writers = {
             name: stack.enter_context(tables.writing(folder / f"{name}.parquet", row)) for name, row in own.items()
         }
-        for found in suite.judge(answers, data, options):
+        given = set[str]()
+        for found in suite.judge(answers, data, options) or ():
+            if not isinstance(found, Judgements):
+                raise _unfit(
+                    suite.name, f"its `judge` yields Judgements(outcomes, tables), found {type(found).__name__}"
+                )
+            given.update(found.own)
             if found.outcomes.height:
                 frame = _whole(suite.name, found.outcomes)
                 if not frame["item"].dtype.is_integer():
@@ -80,6 +86,10 @@ def judge(suite: Suite[Any], options: Any, answers: Answers, data: Data, folder:
                     what = f"`judge` must yield a polars DataFrame, found a {type(rows).__name__}"
                     raise AlmanacError(f"suite {suite.name}: table {name}: {what}")
                 writers[name].add(rows.to_arrow())
+        if lacking := sorted(writers.keys() - given) if done else ():
+            raise AlmanacError(
+                f"suite {suite.name}: `own` declares a table {lacking[0]!r} at='judged' that `judge` never yields"
+            )
         if done != answers.count:
             raise _unfit(suite.name, f"{done} of {answers.count} items are judged")
 

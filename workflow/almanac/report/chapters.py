@@ -23,7 +23,11 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
     for suite, dataset, askings in layout.askings():
         own = shown(layout, suite, dataset, askings, between)
         measures[suite.name, dataset] = list(own.measures)
-        chapter = suite.chapter(own, layout.options(askings[0]))
+        try:
+            chapter = suite.chapter(own, layout.options(askings[0]))
+        except Exception as error:
+            error.add_note(f"in the chapter of suite {suite.name}, dataset {dataset}")
+            raise
         if chapter is None and own.refused:
             chapter = Chapter(suite.label, " ".join([f"Nothing of {dataset} is asked.", *own.not_asked()]), [])
         if chapter is not None:

@@ -62,7 +62,7 @@ class Recorder:
         Args:
             folder: where the answers are kept; made if there is a server.
             server: asked for what the folder does not hold; none: that is an error.
-            count: the rows of a body, for the record.
+            count: the rows of a body, for the record; raises where it is no answer, which is then not kept.
 
         Raises:
             AlmanacError: the folder's list is damaged.

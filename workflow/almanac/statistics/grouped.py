@@ -50,10 +50,10 @@ def macro(
     towards the mean of all strata by as many draws as Wilson's interval adds (the square of the normal quantile), so
     that few that agree are not taken for certain. All is multiplied by what sums of clusters vary by what such draws
     would: more where clusters are of unequal size or stand in several strata with like values, and less where the
-    values of a cluster differ; that less is drawn towards 1 in the same way. How alike a cluster's values are in several
-    strata is told by pairs of them that are both right, or both wrong if those are rarer. If a cluster were one draw
-    for all its strata, so many pairs would be expected: where these are few, the product is drawn towards what it would
-    be then. Where all values are alike, each cluster counts as one draw.
+    values of a cluster differ; that less is drawn towards 1 in the same way. How alike a cluster's values are in
+    several strata is told by pairs of them that are both right, or both wrong if those are rarer. If a cluster were one
+    draw for all its strata, so many pairs would be expected: where these are few, the product is drawn towards what it
+    would be then. Where all values are alike, each cluster counts as one draw.
 
     Args:
         frame: observations.
@@ -101,7 +101,7 @@ def macro(
 
 
 def _of_strata(kept: pl.DataFrame, keys: Sequence[str], parts: Sequence[str]) -> pl.DataFrame:
-    """Return a row a stratum: its ``mean``, the mean of ``all`` strata, their ``worth`` in draws and its ``variance``."""
+    """Return a row a stratum: its ``mean``, the mean of ``all`` strata, their ``worth`` in draws, its ``variance``."""
     cluster = kept.group_by([*parts, "cluster"], maintain_order=True).agg(
         COUNT.alias("n"), pl.col("own").sum().alias("sum")
     )

@@ -57,8 +57,8 @@ def agreements(dataset: str, model: str, found: Sequence[Called]) -> list[Agreem
     """Return how each two methods agree on the facts that both asked; nothing of two that share fewer than `FEW`.
 
     The share of facts on which they agree has the interval of `grouped.macro`, a subject's facts as one draw, Cohen's
-    kappa (Educational and Psychological Measurement 20, 1960) Wilson's of the agreement, measured from what chance gives,
-    and the rank correlation of the scores Bonett and Wright's.
+    kappa (Educational and Psychological Measurement 20, 1960) Wilson's of the agreement, measured from what chance
+    gives, and the rank correlation of the scores Bonett and Wright's.
     """
     rows = []
     for at, one in enumerate(found):

@@ -16,6 +16,14 @@ from almanac.rows import Context, Fact, Item, Link, NotAsked, Request, Setting
 from almanac.rows.requests import KINDS
 from almanac.tables import arrow_of, as_dict, canonical, identity
 
+# What each kind of request cannot be answered without, one of these.
+NEEDS = {
+    "choices": ("choices",),
+    "spans": ("span_starts", "pieces"),
+    "generate": ("max_new_tokens",),
+    "fill": ("top_k", "choices"),
+    "similarity": ("other",),
+}
 LINE = ("\n",)  # where an answer of one line ends
 
 
@@ -126,6 +134,9 @@ class Asked:
         if request_id is None:
             if named.kind not in KINDS:
                 raise AlmanacError(f"there is no kind of request {named.kind!r}{did_you_mean(named.kind, KINDS)}")
+            if not any(getattr(named, name) for name in NEEDS[named.kind]):
+                needed = " or ".join(NEEDS[named.kind])
+                raise AlmanacError(f"a request of the kind {named.kind!r} needs {needed}: {named.text!r:.60}")
             request_id = self._requests[named] = identity(as_dict(named))
         return request_id
 
@@ -137,13 +148,14 @@ class Asked:
                 ``label``, if it has one, says it to a reader.
 
         Raises:
-            AlmanacError: a field is a list or the like, which may change.
+            AlmanacError: a field is a list or the like, which may change, or has another type than its class says.
         """
         try:
             known = self._settings.get(setting)
         except TypeError as error:
             raise _changeable("a setting", setting._asdict(), error) from error
         if known is None:
+            arrow_of(type(setting), [setting])  # refuses a value of another type
             fields = {name: value for name, value in setting._asdict().items() if value is not None}
             # Values as JSON, whose texts stand in quotes, so that no two settings share a name.
             name = ",".join(f"{name}={canonical(value)}" for name, value in fields.items()) or "only"

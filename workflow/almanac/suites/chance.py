@@ -283,7 +283,7 @@ class _RelationFacts:
         say to one who knows how common objects are and nothing else, and 1/k to one who picks any.
         """
         mine, said = self.own[fact], self.right(answer)
-        offered = {text: self.of_text.get(text, set()) for text in map(folded, choices)}
+        offered = {text: self.of_text.get(text, set()) for text in map(folded, choices) if text}
         named = [text for text, truths in offered.items() if truths & said or _stands_in(text, answer)]
         if not named:
             return NO_SHARE

@@ -168,9 +168,15 @@ def findings(
 
 
 def method_of(row: Measure, methods: Sequence[Method]) -> Method:
-    """Return the method that a headline number is of: the one whose conditions say most of the number's own."""
+    """Return the method that a headline number is of: the one whose conditions say most of the number's own.
+
+    Raises:
+        AlmanacError: there is none.
+    """
     where = conditions_of(row)
     fitting = [one for one in methods if all(where.get(name, ...) == value for name, value in one.where.items())]
+    if not fitting:
+        raise AlmanacError(f"suite {row.suite}: no method of it has numbers of {row.where}; measure the edition again")
     return max(fitting, key=lambda one: len(one.where))
 
 

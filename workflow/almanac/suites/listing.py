@@ -54,7 +54,9 @@ def _listed() -> dict[str, Suite[Any]]:
 
 
 def _check(where: str, made: type) -> None:
-    if lacking := [name for name in NEEDED if not hasattr(made, name)]:
+    lacking = [name for name in NEEDED if not hasattr(made, name)]
+    lacking += [name for name in ("ask", "judge", "measure") if getattr(made, name, None) is getattr(Suite, name)]
+    if lacking:
         raise AlmanacError(f"{where}: the class has no {', '.join(lacking)}; see docs/adding_a_suite.md")
 
 

@@ -145,7 +145,9 @@ def apart(known: Templates) -> tuple[list[str], float]:
         for one in itertools.chain(*own.values()):
             groups.setdefault(one.group, []).append(one.text)
         inner, mean = mean_distance(groups.values(), by_words), statistics.fmean(of_each.values())
-        rows.append([name, f"{mean:.4f}", f"{of_each[lowest]:.4f} ({lowest})", f"{inner:.4f}"])
+        rows.append(
+            [name, f"{mean:.4f}", f"{of_each[lowest]:.4f} ({lowest})", "–" if inner is None else f"{inner:.4f}"]
+        )
         least = min(least, of_each[lowest])
     head = ("words, mean Jaccard distance", "in a relation", "in the relation with least", "in a group")
     return markdown(head, rows), least

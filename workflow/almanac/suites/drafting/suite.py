@@ -76,10 +76,10 @@ class Drafting(Author[DraftingOptions]):
             for text in row["texts"] or ()
         ]
         if not texts:
-            silent = [f"{row['status']}: {row['reason']}" for row in rows if row["status"] != "ok"]
+            why = {f"{row['status']}: {row['reason']}" if row["reason"] else "an empty text" for row in rows}
             raise AlmanacError(
-                f"{answers.rounds[0].folder}: none of {len(silent)} requests was answered "
-                f"({'; '.join(sorted(set(silent)))[:200]}); templates are drafted by a model that generates"
+                f"{answers.rounds[0].folder}: none of {len(rows)} requests was answered "
+                f"({'; '.join(sorted(why))[:200]}); templates are drafted by a model that generates"
             )
         pairs = {relation: drafter.pairs(relation) for relation in drafter.relations}
         names = {relation: drafter.object_names(relation) for relation in drafter.relations}

@@ -109,7 +109,7 @@ def wordings(
     questions = [row for row in own if row.style == "question" and row.text.count("[X]") == 1]
     if questions:
         ends = [row.text for row in own if row.style == "statement" and row.text.rstrip(" .").endswith("[Y]")]
-        prefixes = [f"{row.text} [Y]." for row in own if row.style == "prefix"]
+        prefixes = [f"{row.text.rstrip()} [Y]." for row in own if row.style == "prefix"]
         cloze = next((text for text in (*ends, *prefixes) if text.count("[X]") == 1), None)
         domain, kind = relation.domain or OPEN, _answer_kind(relation.object_type)
         return [QuestionWording(questions[0].template_id, domain, questions[0].text, cloze, kind)], None

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from almanac.dataset.templates import filled
 from almanac.rows import ALIAS, Measure, Request
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
@@ -61,7 +62,7 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
                 questioner.ask_in_context(examples, tested, layout, IN_CONTEXT, setting, options.best_only)
             if options.cloze and (template := sentences.get(relation_id)) is not None:
                 for fact in tested:
-                    text = template.text.replace("[X]", questioner.subject(fact)).replace("[Y]", "[MASK]")
+                    text = filled(template.text, questioner.subject(fact), "[MASK]")
                     request = Request("", "fill", None, text)
                     questioner.add(fact, CLOZE, IcLkeSetting(), request, template.template_id, before="")
             yield questioner.asked.take()

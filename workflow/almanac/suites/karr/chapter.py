@@ -207,11 +207,13 @@ def _drawings(shown: Shown, options: KarrOptions) -> Iterator[Drawing]:
                     taught, "dose", "share called known", panel=lambda row: NAMES[shown.at(row)["experiment"]]
                 ),
             )
-        yield Drawing(
-            "relations",
-            f"Share of facts that reach each KaRR by relation; {which}.",
-            lambda: figures.by_relation(shown, modes[0], options.figure_relations),
-        )
+        drawn = next((one for one in modes if shown.valued("known", "relation", experiment=one, asked=FACTS)), None)
+        if drawn is not None:
+            yield Drawing(
+                "relations",
+                f"Share of facts that reach each KaRR by relation; {which}.",
+                lambda: figures.by_relation(shown, drawn, options.figure_relations),
+            )
     known = {row.model for row in shown.valued("known", "experiment", asked=FACTS)}
     if len(known & figures.sizes(shown).keys()) > 1:
         yield Drawing(
