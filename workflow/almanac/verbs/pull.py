@@ -26,7 +26,7 @@ from almanac.sources.files import as_folder, read_columns, table_files
 from almanac.sources.options import KINDS, DumpOptions, NetworkOptions
 from almanac.sources.records import ENDINGS, TABLES, passed_over
 from almanac.sources.source_tables import ROWS
-from almanac.tables import atomic, read
+from almanac.tables import atomic, read, write_text
 
 EXAMPLES = """\
   python -m almanac pull files --from my_facts --output results/mine/sources/mine      # or my_facts.zip
@@ -237,5 +237,4 @@ def record(folder: Path, source: str, origin: str, files: Sequence[Path], more: 
         "files": entries,
         **more,
     }
-    with atomic(folder / PULLED) as temporary:
-        temporary.write_text(json.dumps(sealed(manifest), indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    write_text(folder / PULLED, json.dumps(sealed(manifest), indent=2, sort_keys=True) + "\n")
