@@ -6,9 +6,9 @@ never changed again, and read the tables out of it.
 """
 
 import argparse
+import contextlib
 import datetime
 import json
-import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -210,13 +210,11 @@ def pull_again(options: NetworkOptions, contact: str | None, snapshots: Path, da
 
 def _is_date(text: str) -> bool:
     """Whether a text is a day, or a minute as in `DATE`: names that sort by time."""
-    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T([01][0-9]|2[0-3])[0-5][0-9]Z)?", text):
-        return False
-    try:
-        datetime.date.fromisoformat(text[:10])
-    except ValueError:
-        return False
-    return True
+    for form in ("%Y-%m-%d", DATE):
+        with contextlib.suppress(ValueError):
+            if datetime.datetime.strptime(text, form).strftime(form) == text:
+                return True
+    return False
 
 
 def say(line: str) -> None:
