@@ -25,7 +25,7 @@ STEPS = {
     "sources": SOURCES,
     "models": (*TABLES, *MODELS),
     "measures": (*TABLES, *MEASURES),
-    "report": (*TABLES, *MEASURES, "matplotlib", "jinja2", "pandas"),
+    "report": (*TABLES, *MEASURES, "matplotlib", "jinja2"),
 }
 NOT_PINNED = {"pip", "almanac"}
 HEADER = "# Every package of Almanac at one version. Written by `python envs/pins.py lock`; do not edit.\n"

@@ -5,7 +5,6 @@ and the parsers: `docs/tables.md` and `docs/command_line.md`.
 """
 
 import argparse
-import dataclasses
 import inspect
 import json
 import sys
@@ -115,8 +114,7 @@ def _shown(default: Any) -> str:
 
 def tables_text() -> str:
     """Return the page that lists every table and its columns."""
-    classes = [getattr(rows, name) for name in sorted(rows.__all__)]
-    shared = [_table(one, one.__name__) for one in classes if dataclasses.is_dataclass(one) and isinstance(one, type)]
+    shared = [_table(one, name) for name, one in sorted(vars(rows).items()) if isinstance(one, type)]
     items = "".join(f"| `{name}` | {meaning} |\n" for name, meaning in EVERY.items())
     return "".join([TABLES, *shared, ITEMS, items, *_own_tables()])
 

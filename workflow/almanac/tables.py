@@ -67,6 +67,12 @@ def atomic(path: Path) -> Iterator[Path]:
             raise AlmanacError(f"{path}: cannot be written ({error.strerror}); give the path of a file") from error
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text as a file, which appears whole or not at all; see `atomic`."""
+    with atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
 def write(path: Path | str, row: type[Row], rows: Iterable[Row], metadata: Mapping[str, str] | None = None) -> int:
     """Write rows as Parquet after checking them against their schema.
 

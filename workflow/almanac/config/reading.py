@@ -219,20 +219,18 @@ def _named_in_short(text: str, registry: Mapping[str, Any], where: str) -> list[
         there = os.path.exists(os.path.expanduser(word))  # noqa: PTH110, PTH111 (an unknown user is no error to these)
         return there or word in registry or IN_SHORT.match(word) is not None
 
+    def run_and_step(entry: Mapping[str, Any]) -> tuple[str, int]:
+        return checkpoint(entry["name"]) or (entry["name"], 0)
+
     words = [text] if is_model(text) or not any(map(is_model, text.split())) else text.split()
     entries = [_one_more(word, registry, where) for word in words]
     times = Counter(entry["name"] for entry in entries)
-    runs = [(checkpoint(entry["name"]) or (entry["name"], 0))[0] for entry in entries]
-    alike = {run for run, entry in zip(runs, entries, strict=True) if times[entry["name"]] > 1}
-    named = [
-        entry | {"name": as_name(f"{Path(entry['path']).absolute().parent.name}-{entry['name']}")}
-        if run in alike and entry.get("path")
-        else entry
-        for run, entry in zip(runs, entries, strict=True)
-    ]
-    keys = [checkpoint(entry["name"]) or (entry["name"], 0) for entry in named]
-    runs = [run for run, _ in keys]
-    return [named[at] for at in sorted(range(len(named)), key=lambda at: (runs.index(runs[at]), keys[at][1]))]
+    alike = {run_and_step(entry)[0] for entry in entries if times[entry["name"]] > 1}
+    for entry in entries:
+        if run_and_step(entry)[0] in alike and entry.get("path"):
+            entry["name"] = as_name(f"{Path(entry['path']).absolute().parent.name}-{entry['name']}")
+    runs = [run_and_step(entry)[0] for entry in entries]
+    return sorted(entries, key=lambda entry: (runs.index(run_and_step(entry)[0]), run_and_step(entry)[1]))
 
 
 def _one_more(text: str, registry: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -228,7 +228,7 @@ def _took(logs: Path) -> dict[tuple[str, str, str], float]:
     return out
 
 
-def expected(config: EditionConfig, rates: Costs = Costs()) -> dict[str, float]:
+def expected(config: EditionConfig) -> dict[str, float]:
     """Return how many seconds a job of each rule is planned to take; "" stands for rules that run no model.
 
     Of rules whose jobs differ, the mean. A job without a model takes about twice its CPU time: its process starts.
@@ -236,7 +236,7 @@ def expected(config: EditionConfig, rates: Costs = Costs()) -> dict[str, float]:
     together = set(config.answering_together())
     took: dict[str, list[float]] = defaultdict(list)
     whole: dict[str, float] = defaultdict(float)
-    for row in costs(config, rates):
+    for row in costs(config):
         spent = 3600 * (row.core_hours + row.gpu_hours)
         if row.suite == TRAINING:
             took["plant_model"].append(spent)
@@ -245,7 +245,7 @@ def expected(config: EditionConfig, rates: Costs = Costs()) -> dict[str, float]:
         elif row.suite and spent:
             took["answer_requests"].append(spent / config.shards)
     means = {rule: sum(own) / len(own) for rule, own in took.items()}
-    return {"": 2 * rates.table, "report_edition": rates.page, **means, **whole}
+    return {"": 2 * Costs.table, "report_edition": Costs.page, **means, **whole}
 
 
 def by_model(rows: Sequence[Cost]) -> list[Cost]:

@@ -32,11 +32,10 @@ ROWS: Mapping[str, type] = {
     **{"validation": Validation, "agreements": Agreement, "knowledge": Knowledge},
 }
 # The columns of `Edition.findings` and `Edition.known`.
-ABOVE = ("chance", "above_chance", "above_low", "above_high")
-NUMBERS = ("known", "low", "high", "other_relations_low", "other_relations_high", *ABOVE)
+NUMBERS = ("known", "low", "high", "other_relations_low", "other_relations_high")
 FINDINGS = {
     **dict.fromkeys(("model", "dataset", "suite", "method"), pl.String()),
-    **dict.fromkeys(NUMBERS, pl.Float64()),
+    **dict.fromkeys((*NUMBERS, "chance", "above_chance", "above_low", "above_high"), pl.Float64()),
     **{"facts": pl.Int64(), "p": pl.Float64(), "p_unadjusted": pl.Float64(), "verdict": pl.String()},
 }
 TEXTS = ("model", "dataset", "suite", "method", "where", "fact", "subject", "relation", "object")

@@ -84,8 +84,7 @@ def publish(layout: Layout, manifest: Mapping[str, Any], folder: Path) -> None:
     summary = (layout.shown("tables") / "summary.md").read_text(encoding="utf-8")
     made = f"Made with Almanac {manifest['almanac']}. Digest `{manifest['digest']}`."
     said = "\n\n".join([f"# {layout.config.title}", made, "\n".join(listed), summary])
-    with tables.atomic(folder / "README.md") as temporary:
-        temporary.write_text(said, encoding="utf-8")
+    tables.write_text(folder / "README.md", said)
 
 
 def manifest_of(folder: Path) -> dict[str, Any]:

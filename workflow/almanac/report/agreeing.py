@@ -132,10 +132,8 @@ def _methods(row: Agreement) -> tuple[tuple[str, str, str], ...]:
 
 def _facts(layout: Layout, knowledge: Mapping[tuple[str, str], Sequence[Knowledge]]) -> Iterator[str]:
     """Yield, a model and dataset, how many facts all, some and no methods call known, with examples."""
-    said: dict[str, Mapping[str, str]] = {}
+    said = {dataset: _said(layout, dataset) for dataset in {dataset for dataset, _ in knowledge}}
     for (dataset, model), rows in knowledge.items():
-        if dataset not in said:
-            said[dataset] = _said(layout, dataset)
         every = [row for row in rows if row.known == row.methods]
         none = [row for row in rows if not row.known]
         text = (

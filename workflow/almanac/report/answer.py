@@ -156,28 +156,17 @@ def _by_model(rows: Sequence[Finding]) -> Iterator[Table]:
 def _unanswered(rows: Sequence[Finding]) -> list[str]:
     """Return a note for each dataset of the methods that models did not answer at all, alike models together."""
     labels: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for model, own in _silent(rows).items():
-        for one in own:
-            labels[one.known.dataset, model].append(one.method.label)
+    for one in rows:
+        if not one.facts:
+            labels[one.known.dataset, str(one.known.model)].append(one.method.label)
     of: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for (dataset, model), found in labels.items():
         of[dataset]["; ".join(found)].append(model)
-    told = {
-        dataset: [f"{methods} ({', '.join(models)})." for methods, models in own.items()] for dataset, own in of.items()
-    }
     return [
-        f"Of {dataset} not answered at all, and so only in the files of this table: {' '.join(groups)}"
-        for dataset, groups in told.items()
+        f"Of {dataset} not answered at all, and so only in the files of this table: "
+        + " ".join(f"{methods} ({', '.join(models)})." for methods, models in own.items())
+        for dataset, own in of.items()
     ]
-
-
-def _silent(rows: Sequence[Finding]) -> dict[str, list[Finding]]:
-    """Return by model the methods that it did not answer at all."""
-    silent: dict[str, list[Finding]] = defaultdict(list)
-    for one in rows:
-        if not one.facts:
-            silent[str(one.known.model)].append(one)
-    return silent
 
 
 def _remarks(rows: Sequence[Finding], facts: Sequence[FactsAsked]) -> Iterator[str]:
@@ -329,7 +318,10 @@ def _not_answered(rows: Sequence[Finding], missing: Unanswered) -> list[str]:
 
     told_of = set(missing.too_long) - set(missing.unsupported)
     broken = {model for model, own in missing.failed.items() if own.every}
-    silent = _silent([one for one in rows if asking(one) not in told_of and one.known.model not in broken])
+    silent: dict[str, list[Finding]] = defaultdict(list)
+    for one in rows:
+        if not (one.facts or asking(one) in told_of or one.known.model in broken):
+            silent[str(one.known.model)].append(one)
     methods: dict[str, list[str]] = defaultdict(list)
     for model, own in silent.items():
         methods[_listed((one.method.label for one in own), "; ")].append(model)

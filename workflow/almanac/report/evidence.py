@@ -72,8 +72,7 @@ class EvidenceFiles:
         """Write the blocks as files, those that are added from now on too."""
         for one in self._held:
             text = one.script()
-            with tables.atomic(self._folder / f"{one.name}.js") as temporary:
-                temporary.write_text(text, encoding="utf-8")
+            tables.write_text(self._folder / f"{one.name}.js", text)
             self.files, self.size = self.files + 1, self.size + len(text.encode())
         self._held.clear()
 

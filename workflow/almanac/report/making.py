@@ -44,11 +44,9 @@ def report_page(layout: Layout) -> None:
     for name, table in shown.items():
         write_table(table, layout.shown("tables"), name)
     summed = [one.chapter for one in found if one.anchor in SUMMARY]
-    with tables.atomic(layout.shown("tables") / "summary.md") as temporary:
-        temporary.write_text(summary(summed), encoding="utf-8")
-    with tables.atomic(layout.shown("tables") / "columns.md") as temporary:
-        rows = {"measures": Measure, "validation": Validation, "standings": Standing}
-        temporary.write_text(reference(shown, rows), encoding="utf-8")
+    tables.write_text(layout.shown("tables") / "summary.md", summary(summed))
+    rows = {"measures": Measure, "validation": Validation, "standings": Standing}
+    tables.write_text(layout.shown("tables") / "columns.md", reference(shown, rows))
     write_csv(layout.shown("tables") / "validation.csv", Validation, validation)
     write_csv(layout.shown("tables") / "standings.csv", Standing, tables.read(layout.between("standings"), Standing))
     usual = gc.get_threshold()
@@ -65,8 +63,7 @@ def report_page(layout: Layout) -> None:
     if not evidence.files and len(text.encode()) > MOST:
         evidence.write()
         text = page.render(*parts)
-    with tables.atomic(layout.page()) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    tables.write_text(layout.page(), text)
     aside = f", and {evidence.files} files next to it, {evidence.size / 1e6:.1f} MB" if evidence.files else ""
     print(f"{layout.page()}: {len(text.encode()) / 1e6:.1f} MB{aside}", file=sys.stderr)
 

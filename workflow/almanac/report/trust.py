@@ -58,12 +58,10 @@ def chapter(layout: Layout, findings: Sequence[Finding]) -> Chapter | None:
     if layout.read(layout.between("validation"), Validation):
         return None
     methods = {(one.known.suite, one.method.name): one.method for one in findings}
-    rows = {(row.suite, row.method, row.model): row for row in reversed(_published("validation"))}
-    found: dict[tuple[str, str], Any] = {}
-    for key in methods:
-        own = [rows[*key, model] for model in LARGEST if (*key, model) in rows]
-        if own:
-            found[key] = own[0]
+    published = _published("validation")
+    rows = [row for model in reversed(LARGEST) for row in reversed(published) if row.model == model]
+    chosen = {(row.suite, row.method): row for row in rows}
+    found = {key: chosen[key] for key in methods if key in chosen}
     if not found:
         return None
     best = sorted(found, key=lambda key: -(found[key].auc or 0.0))

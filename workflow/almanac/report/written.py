@@ -52,8 +52,7 @@ def write_table(table: Table, folder: Path, name: str) -> None:
     with tables.atomic(folder / f"{name}.parquet") as temporary:
         as_frame(table).write_parquet(temporary)
     for kind, text in (("md", markdown(table)), ("tex", latex(table))):
-        with tables.atomic(folder / f"{name}.{kind}") as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        tables.write_text(folder / f"{name}.{kind}", text)
 
 
 def exact(table: Table) -> Iterator[list[str | int | float | None]]:

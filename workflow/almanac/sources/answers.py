@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from almanac.errors import AlmanacError
-from almanac.tables import atomic, canonical
+from almanac.tables import atomic, canonical, write_text
 
 INDEX = "requests.jsonl"
 
@@ -148,8 +148,7 @@ class Recorder:
         """Write a query's text, then its line: a line always has its files."""
         text = self._folder / "queries" / f"{key[:16]}.txt"
         if not text.is_file():
-            with atomic(text) as temporary:
-                temporary.write_text(query, encoding="utf-8")
+            write_text(text, query)
         with (self._folder / INDEX).open("ab") as index:
             index.write(canonical({"query_sha256": key, **entry}).encode() + b"\n")
 

@@ -91,8 +91,7 @@ def _download(one: Download, raw: Path, contact: str | None, options: NetworkOpt
     note = raw.parent / f"{one.name}.json"
     if not note.is_file():
         found = download(Target(one.url, raw / one.name, one.max_bytes), contact, options, log, done)
-        with tables.atomic(note) as temporary:
-            temporary.write_text(tables.canonical(found) + "\n", encoding="utf-8")
+        tables.write_text(note, tables.canonical(found) + "\n")
     return json.loads(note.read_text(encoding="utf-8"))
 
 

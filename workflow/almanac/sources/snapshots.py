@@ -101,8 +101,7 @@ def finish(partial: Path, options: NetworkOptions, downloads: Mapping[str, Any])
         "downloads": dict(downloads),
         "files": files,
     }
-    with tables.atomic(partial / MANIFEST) as temporary:
-        temporary.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    tables.write_text(partial / MANIFEST, json.dumps(manifest, indent=1, sort_keys=True) + "\n")
     return partial.rename(partial.with_name(partial.name.removesuffix(PARTIAL)))
 
 

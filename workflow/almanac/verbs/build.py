@@ -141,9 +141,7 @@ def build_templates(arguments: argparse.Namespace) -> None:
 def build_edition(arguments: argparse.Namespace) -> None:
     """Write the checked configuration with every default."""
     settings = load(arguments.config) if arguments.config else given(arguments.settings)
-    with tables.atomic(arguments.output) as temporary:
-        record = sealed(settings.model_dump(mode="json"))
-        temporary.write_text(tables.in_order(record) + "\n", encoding="utf-8")
+    tables.write_text(arguments.output, tables.in_order(sealed(settings.model_dump(mode="json"))) + "\n")
 
 
 def build_dataset(arguments: argparse.Namespace) -> None:

@@ -196,9 +196,8 @@ def _is_made(folder: Path, made_of: str) -> bool:
 def _record(folder: Path, more: Mapping[str, str]) -> None:
     """Write down what the files of a folder are, which is done last."""
     paths = sorted(path for path in folder.iterdir() if path.is_file() and path.name != sealed.MADE)
-    with tables.atomic(folder / sealed.MADE) as temporary:
-        record = sealed.sealed({"files": sealed.files(folder, paths), **more})
-        temporary.write_text(tables.canonical(record) + "\n", encoding="utf-8")
+    record = sealed.sealed({"files": sealed.files(folder, paths), **more})
+    tables.write_text(folder / sealed.MADE, tables.canonical(record) + "\n")
 
 
 def _vocabulary(corpus: Path) -> "PreTrainedTokenizerFast":

@@ -6,9 +6,9 @@ never changed again, and read the tables out of it.
 """
 
 import argparse
+import contextlib
 import datetime
 import json
-import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ from almanac.sources.files import as_folder, read_columns, table_files
 from almanac.sources.options import KINDS, DumpOptions, NetworkOptions
 from almanac.sources.records import ENDINGS, TABLES, passed_over
 from almanac.sources.source_tables import ROWS
-from almanac.tables import atomic, read
+from almanac.tables import atomic, read, write_text
 
 EXAMPLES = """\
   python -m almanac pull files --from my_facts --output results/mine/sources/mine      # or my_facts.zip
@@ -210,13 +210,11 @@ def pull_again(options: NetworkOptions, contact: str | None, snapshots: Path, da
 
 def _is_date(text: str) -> bool:
     """Whether a text is a day, or a minute as in `DATE`: names that sort by time."""
-    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T([01][0-9]|2[0-3])[0-5][0-9]Z)?", text):
-        return False
-    try:
-        datetime.date.fromisoformat(text[:10])
-    except ValueError:
-        return False
-    return True
+    for form in ("%Y-%m-%d", DATE):
+        with contextlib.suppress(ValueError):
+            if datetime.datetime.strptime(text, form).strftime(form) == text:
+                return True
+    return False
 
 
 def say(line: str) -> None:
@@ -237,5 +235,4 @@ def record(folder: Path, source: str, origin: str, files: Sequence[Path], more: 
         "files": entries,
         **more,
     }
-    with atomic(folder / PULLED) as temporary:
-        temporary.write_text(json.dumps(sealed(manifest), indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    write_text(folder / PULLED, json.dumps(sealed(manifest), indent=2, sort_keys=True) + "\n")
