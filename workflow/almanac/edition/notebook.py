@@ -16,7 +16,7 @@ from almanac.edition.measuring import entrant, findings_of, joined, judge, judge
 from almanac.edition.unpacking import unpack
 from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import read_frame
-from almanac.rows import Agreement, Knowledge, Measure, Outcome, Validation
+from almanac.rows import Agreement, Knowledge, Measure, Outcome, Standing, Validation
 from almanac.suites.agreement import called
 from almanac.suites.chapter import NOT_TAUGHT
 from almanac.suites.data import Data
@@ -120,6 +120,11 @@ class Edition:
     def validation(self) -> "pandas.DataFrame":
         """What each method recovers of planted knowledge."""
         return read_frame(self._layout.between("validation"), Validation).to_pandas()
+
+    @property
+    def standings(self) -> "pandas.DataFrame":
+        """Which method recovers what was taught, and whether the order stands."""
+        return read_frame(self._layout.between("standings"), Standing).to_pandas()
 
     @property
     def agreements(self) -> "pandas.DataFrame":

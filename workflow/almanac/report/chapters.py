@@ -1,11 +1,13 @@
 """The chapters of an edition's page: what was found, each suite on each dataset, then models side by side."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 from almanac.config import Asking
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import findings_of, pooled, shown
+from almanac.errors import AlmanacError
 from almanac.report import agreeing, answer, asked, comparing, course, recovering, trust
 from almanac.report.page import Page
 from almanac.rows import Measure
@@ -50,7 +52,13 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
     nulls, figures = _nulls(layout, first, between), agreeing.forests(between, first)
     facts = asked.facts_asked(layout)
     answered = answer.chapter(answer.told(layout, first, every, between, facts), first, nulls, facts, figures)
-    return [Page("answer", "", "", answered), *methods, *found, *compared], measures
+    pages = [Page("answer", "", "", answered), *methods, *found, *compared]
+    named = Counter(one.anchor for one in pages)
+    if twice := next((one for one in pages if named[one.anchor] > 1), None):
+        raise AlmanacError(
+            f"two chapters of the page would have the address {twice.anchor}; give dataset {twice.dataset} another name"
+        )
+    return pages, measures
 
 
 def _overviews(layout: Layout, between: Sequence[Measure]) -> tuple[list[Page], dict[tuple[str, str], list[Measure]]]:

@@ -71,7 +71,7 @@ def report_page(layout: Layout) -> None:
 def _empty(folder: Path) -> None:
     """Remove what an earlier page showed, so that nothing is left of what this one does not show."""
     folder.mkdir(parents=True, exist_ok=True)
-    for path in folder.glob("[!.]*"):  # Snakemake keeps a file of its own there
+    for path in filter(Path.is_file, folder.glob("[!.]*")):  # Snakemake keeps a file of its own there
         path.unlink()
 
 

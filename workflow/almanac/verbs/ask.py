@@ -63,7 +63,7 @@ def _batches(suite: Asks[Any], arguments: argparse.Namespace) -> Iterable[Batch]
     options = from_flags(arguments, suite.options)
     given = getattr(arguments, "given", None)
     at = next(one for one in suite.rounds if one.name == getattr(arguments, "round", suite.rounds[0].name))
-    before = earlier(suite, at, arguments)
+    before = earlier(suite, at, options, arguments)
     if given is not None:
         if before is not None:
             raise AlmanacError(f"ask {suite.name}: a file made elsewhere has no round {at.name}; leave out --round")
@@ -73,13 +73,14 @@ def _batches(suite: Asks[Any], arguments: argparse.Namespace) -> Iterable[Batch]
     return suite.ask(at, Data(arguments.dataset), options, before)
 
 
-def earlier(suite: Asks[Any], at: Round, arguments: argparse.Namespace) -> Answers | None:
-    """Return what was asked and answered in the rounds before one; none before the first.
+def earlier(suite: Asks[Any], at: Round, options: Any, arguments: argparse.Namespace) -> Answers | None:
+    """Return what was asked and answered in the rounds before one that the settings want; none before the first.
 
     Raises:
         AlmanacError: the folders or responses that are given are not those of the earlier rounds.
     """
-    place = suite.rounds.index(at)
+    rounds = [one for one in suite.rounds[: suite.rounds.index(at)] if one.wanted(options)]
+    place = len(rounds)
     folders, responses = (getattr(arguments, name, None) or [] for name in ("before", "responses"))
     if len(folders) != place:
         raise AlmanacError(
@@ -93,10 +94,7 @@ def earlier(suite: Asks[Any], at: Round, arguments: argparse.Namespace) -> Answe
             f"ask {suite.name}: round {at.name} is made of a model's answers; give --responses after each --before"
         )
     answered = [*responses, *([[]] * (place - len(responses)))]
-    files = [
-        RoundFiles.of(one.name, folder, own)
-        for one, folder, own in zip(suite.rounds[:place], folders, answered, strict=True)
-    ]
+    files = [RoundFiles.of(one.name, folder, own) for one, folder, own in zip(rounds, folders, answered, strict=True)]
     name = ", ".join(str(path) for own in responses for path in own)
     return Answers(name, str(arguments.dataset), files, suite.setting, suite.tables("asked"))
 

@@ -144,7 +144,8 @@ def replace_tables(folder: Path, fill: Callable[[Path], object]) -> None:
             fill(beside)
             if (folder / "changes").is_dir():
                 shutil.copytree(folder / "changes", beside / "changes")
-            shutil.rmtree(folder, ignore_errors=True)
+            if folder.exists():
+                folder.replace(work / "old")
             beside.replace(folder)
     except OSError as error:
         message = f"{folder}: cannot be written ({error.strerror}); give a writable folder"
