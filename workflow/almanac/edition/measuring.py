@@ -251,9 +251,9 @@ def pooled(layout: Layout, suite: Suite[Any]) -> list[str]:
 def _variant(layout: Layout, model: ModelConfig, dataset: str) -> tuple[str, str] | None:
     """Return in what the asking of a planted model differs from what methods are compared by (`CalledFacts.axis`).
 
-    Methods are compared, and held against bars, by the first dataset of each world that is asked and by models that read the usual
-    kinds of documents; what differs in both is not looked at, nor is a dataset that differs in something else than the
-    choices.
+    Methods are compared, and held against bars, by the first dataset of each world that is asked and by models that
+    read the usual kinds of documents; what differs in both is not looked at, nor is a dataset that differs in something
+    else than the choices.
     """
     config = layout.config
     world = config.datasets[dataset].world
