@@ -12,7 +12,7 @@ import pytest
 
 from almanac.errors import INTERRUPTED
 from almanac.report.lines import failed
-from snakemake_logger_plugin_almanac import RunJobs, RunningJob, as_time, why_failed
+from snakemake_logger_plugin_almanac import RunJobs, RunningJob, as_time, at_work, why_failed
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SNAKEFILE = """
@@ -253,6 +253,16 @@ def test_what_slurm_says_of_a_job_is_told_and_a_log_only_where_there_is_one(tmp_
         "sbatch: error: Batch job submission failed: Invalid partition name specified'."
     )
     assert why_failed({"rule_msg": None, "log": logs}) == f"; its log: {logs[2]}"
+
+
+def test_a_log_is_told_what_is_at_work_and_how_far_it_is(tmp_path):
+    log = tmp_path / "0.log"
+    log.write_text("note: 3 of 4 rows\nrequests: 40 of 400\nrequests: 120 of 400\nalmanac answer: …\n")
+    values = {"jobid": 1, "rule_name": "answer_requests", "wildcards": {"model": "m", "shard": "0"}, "log": [str(log)]}
+    jobs = [RunningJob.of(values | {"jobid": number}, 100.0 * number) for number in range(1, 7)]
+    assert at_work([], 0.0) == ""
+    assert at_work(jobs[:1], 500.0) == "at work: answer_requests m 0, 7 min, requests: 120 of 400"
+    assert at_work(jobs, 700.0).endswith("; and 2 more") and at_work(jobs, 700.0).count("120 of 400") == 4
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(0.2, "1 s"), (89, "89 s"), (90, "2 min"), (5400, "1.5 h")])

@@ -1,8 +1,9 @@
 """Progress of a run as a logger plugin of Snakemake: `snakemake --logger almanac`, which profiles/default names.
 
 On a terminal: what runs (rule, model, suite, dataset), how far the run is, and about how long it still takes. In a
-file: a line a finished job. Snakemake's own log stays in .snakemake/log; a dry run is printed as Snakemake prints it.
-How long it still takes is estimated by the jobs that have ended in the run (`RunJobs`).
+file: a line a finished job, and every five minutes one of those at work. Snakemake's own log stays in .snakemake/log; a
+dry run is printed as Snakemake prints it. How long it still takes is estimated by the jobs that have ended in the run
+(`RunJobs`).
 """
 
 import logging
@@ -10,8 +11,10 @@ import os
 import re
 import subprocess
 import sys
+import threading
+import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +30,9 @@ from almanac.locked import EXPECTED, MADE, TARGETS, mistake_in
 from almanac.progress import NOTE
 
 NOTES = 5  # of a job, at most; its log has all
+QUIET = 300  # seconds after which a file is told what is at work
+AT_WORK = 4  # jobs that are named then
+REACHED = re.compile(r"[\w ]+: \d+ of \d+")  # a step's line of its progress, in a log
 KEYS = ("model", "about", "suite", "dataset", "source", "world", "round", "shard")  # of wildcards, as they are said
 # What else of Snakemake's own lines is printed; to create an environment takes minutes.
 NOTHING = "Nothing to be done"
@@ -65,10 +71,18 @@ class RunningJob(NamedTuple):
         own = [value for value in own if not rule.endswith(f"_{value}")]  # some rules are of one model
         return cls(values["jobid"], rule, " ".join([rule, *own]), since, tuple(map(Path, values.get("log") or ())))
 
+    def _lines(self) -> list[str]:
+        texts = [log.read_text(encoding="utf-8", errors="replace") for log in self.logs if log.is_file()]
+        return [line for text in texts for line in text.splitlines()]
+
+    def so_far(self, now: float) -> str:
+        """Return what the job is, for how long it has run, and how far it is by its log."""
+        reached = [line for line in self._lines() if REACHED.match(line)]
+        return ", ".join([self.label, as_time(now - self.since), *reached[-1:]])
+
     def notes(self) -> list[str]:
         """Return what the job's logs say to the user although it has not failed; of many notes the first ones."""
-        texts = [log.read_text(encoding="utf-8", errors="replace") for log in self.logs if log.is_file()]
-        found = list(dict.fromkeys(line for text in texts for line in text.splitlines() if line.startswith(NOTE)))
+        found = list(dict.fromkeys(line for line in self._lines() if line.startswith(NOTE)))
         more = [f"{NOTE}and {len(found) - NOTES} more in {self.logs[0]}"] if len(found) > NOTES else []
         return [*found[:NOTES], *more]
 
@@ -150,6 +164,12 @@ def as_time(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
 
 
+def at_work(jobs: Sequence[RunningJob], now: float) -> str:
+    """Return what is at work, of many jobs the first; "" of none."""
+    more = f"; and {len(jobs) - AT_WORK} more" if len(jobs) > AT_WORK else ""
+    return f"at work: {'; '.join(job.so_far(now) for job in jobs[:AT_WORK])}{more}" if jobs else ""
+
+
 def why_failed(values: Mapping[str, Any]) -> str:
     """Return what an executor says of a failed job (SLURM's refusal, or how it ended there), and the logs with text."""
     said = " ".join(str(values.get("rule_msg") or "").partition("sbatch call:")[0].split())
@@ -193,6 +213,7 @@ class LogHandler(LogHandlerBase):
         self.display = Progress(*columns, console=self.console, disable=not self.console.is_terminal, transient=True)
         self.whole: TaskID | None = None
         self.stopped = False
+        self.closed = threading.Event()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show what a record says of the run."""
@@ -244,8 +265,16 @@ class LogHandler(LogHandlerBase):
         if self.whole is None:
             self.display.start()
             self.whole = self.display.add_task("", total=self.jobs.total, note="")
+            if self.display.disable:
+                threading.Thread(target=self._tell, daemon=True).start()
         self.rows[job.number] = self.display.add_task(job.label, total=None, note="")
         self._update()
+
+    def _tell(self) -> None:
+        """Tell a file now and then what is at work: a job may take hours, and on a cluster wait as long."""
+        while not self.closed.wait(QUIET):
+            if said := at_work(list(self.jobs.running.values()), time.time()):
+                self.console.print(said, markup=False)
 
     def _drop(self, number: int) -> RunningJob | None:
         if (row := self.rows.pop(number, None)) is not None:
@@ -279,6 +308,7 @@ class LogHandler(LogHandlerBase):
 
     def close(self) -> None:
         """Leave the terminal as it was."""
+        self.closed.set()
         self.display.stop()
         super().close()
 

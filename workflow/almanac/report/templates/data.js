@@ -45,7 +45,7 @@ function outcomeOf(columns, at) {
 function meets(found, condition) {
   if (Array.isArray(condition)) return condition.some((one) => meets(found, one));
   if (condition !== null && typeof condition === "object") {
-    if ("not" in condition) return condition.not === null ? found !== null : found !== condition.not;
+    if ("not" in condition) return found !== null && found !== condition.not;
     return found !== null && (condition.from === undefined || found >= condition.from) && (condition.below === undefined || found < condition.below);
   }
   return found === condition;
