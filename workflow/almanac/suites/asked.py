@@ -16,11 +16,10 @@ from almanac.rows import Context, Fact, Item, Link, NotAsked, Request, Setting
 from almanac.rows.requests import KINDS
 from almanac.tables import arrow_of, as_dict, canonical, identity
 
-# What each kind of request cannot be answered without, one of these.
+# What each kind of request cannot be answered without, one of these. What was generated elsewhere has no limit.
 NEEDS = {
     "choices": ("choices",),
     "spans": ("span_starts", "pieces"),
-    "generate": ("max_new_tokens",),
     "fill": ("top_k", "choices"),
     "similarity": ("other",),
 }
@@ -134,9 +133,11 @@ class Asked:
         if request_id is None:
             if named.kind not in KINDS:
                 raise AlmanacError(f"there is no kind of request {named.kind!r}{did_you_mean(named.kind, KINDS)}")
-            if not any(getattr(named, name) for name in NEEDS[named.kind]):
-                needed = " or ".join(NEEDS[named.kind])
-                raise AlmanacError(f"a request of the kind {named.kind!r} needs {needed}: {named.text!r:.60}")
+            needs = NEEDS.get(named.kind, ())
+            if needs and not any(getattr(named, name) for name in needs):
+                raise AlmanacError(
+                    f"a request of the kind {named.kind!r} needs {' or '.join(needs)}: {named.text!r:.60}"
+                )
             request_id = self._requests[named] = identity(as_dict(named))
         return request_id
 
