@@ -54,7 +54,7 @@ def test_models_that_did_not_answer_many_combinations_of_methods_are_counted():
     why = Failures({"no blanks": 2}, 2)
     decoders = Unanswered(unsupported={Asking(one, rows[0].known.suite, "world"): why for one in "mn"})
     assert sentences(rows, missing=decoders).notes == [
-        "No answers from m to a; b. No answers from n to a. Why, most often: no blanks."
+        "No answers from m to a; b. No answers from n to a. Why, most often: “no blanks”."
     ]
     rows.append(finding("o", "b", TOO_FEW, facts=0))
     assert sentences(rows).notes == ["3 models did not answer some methods; the page names them below its first table."]

@@ -84,7 +84,7 @@ def test_texts_that_are_too_long_are_told_as_that_and_not_as_what_a_model_cannot
     declined = Failures({"the model answers fill; the request is of the kind 'choices'": 3, "other": 1}, 9)
     assert sentences(rows, missing=long._replace(unsupported={fills: declined})).notes == [
         "No answers from masked to asking. "
-        "Why, most often: the model answers fill; the request is of the kind 'choices'.",
+        "Why, most often: “the model answers fill; the request is of the kind 'choices'”.",
         *long.notes(),
     ]
     assert sentences(rows).notes == ["No answers from short to sequences. No answers from masked to asking."]

@@ -329,8 +329,8 @@ def _not_answered(rows: Sequence[Finding], missing: Unanswered) -> list[str]:
         return [f"{len(silent)} models did not answer some methods; the page names them below its first table."]
     parts = [f"No answers from {_listed(models)} to {labels}." for labels, models in methods.items()]
     of = [missing.unsupported.get(asking(one)) for own in silent.values() for one in own]
-    if why := {one.commonest: None for one in of if one is not None}:
-        parts.append(f"Why, most often: {_listed(why, '; ')}.")
+    if why := {f"“{one.commonest}”": None for one in of if one is not None}:
+        parts.append(f"Why, most often: {_listed(why)}.")
     return [" ".join(parts)] if parts else []
 
 
