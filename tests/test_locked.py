@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from almanac.locked import LOCK
+from almanac.report.lines import run_began
 
 ENDING = """
 import signal, sys, time
@@ -120,3 +121,17 @@ def test_the_process_that_holds_the_lock_is_named(tmp_path):
     (tmp_path / LOCK).write_text("123456 is the process of a run that has ended")
     assert begun(tmp_path).communicate(timeout=600)[1] == "", "what is written locks nothing"
     assert (tmp_path / LOCK).read_text().strip().isdigit()
+
+
+def test_a_second_run_that_is_refused_does_not_say_when_the_first_began(tmp_path):
+    """What a run has spent and why it failed is read from logs that are no older than its lock."""
+    assert run_began(tmp_path) == 0
+    with begun(tmp_path, "; print(1, flush=True); input()") as first:
+        assert first.stdout.readline() == "1\n"
+        since = run_began(tmp_path)
+        os.utime(tmp_path / LOCK, (since - 60, since - 60))
+        assert "another run" in begun(tmp_path).communicate(timeout=600)[1]
+        assert run_began(tmp_path) == pytest.approx(since - 60)
+        first.communicate("\n", timeout=600)
+    begun(tmp_path).communicate(timeout=600)
+    assert run_began(tmp_path) >= since, "the next run begins anew"
