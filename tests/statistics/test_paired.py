@@ -73,6 +73,13 @@ def test_of_parts_that_fit_on_no_grid_p_is_never_too_small():
     assert 2 / 2**12 <= p_of(pairs, strata) <= 3 * 2 / 2**12
 
 
+def test_there_is_a_p_where_no_float_holds_the_common_multiple_of_all_sizes():
+    sizes = range(20, 820)
+    pairs = [pair for size in sizes for pair in [(True, False)] * (size < 420) + [(False, False)] * size]
+    strata = [str(size) for size in sizes for _ in range(size + (size < 420))]
+    assert 0 <= p_of(pairs, strata) < 1e-9
+
+
 def test_p_is_of_the_difference_that_is_printed():
     """In a large relation one is better, in ten small ones the other is; the mean of relations is for the other."""
     pairs, strata = [(True, False)] * 60 + [(False, False)] * 40, ["large"] * 100

@@ -45,7 +45,7 @@ def _by_signs(parts: NDArray[np.float64], whole: int) -> float:
     It is exact where ``whole`` times each part is a whole number and these are at most `STEPS` together. Else parts are
     rounded to a grid, and sums that may be as far, for all that the grid can tell, are counted too.
     """
-    sizes, reach = np.abs(parts) * whole, 0
+    sizes, reach = np.abs(parts) * min(whole, 2**53), 0  # a larger one fits on no grid, and in no float
     if sizes.sum() > STEPS or not np.allclose(sizes, np.rint(sizes), rtol=0, atol=SAME * STEPS):
         sizes, reach = sizes * (STEPS / sizes.sum()), len(parts)  # each part is off by half a step, in either sum
     steps = np.rint(sizes).astype(int)

@@ -3,7 +3,7 @@
 All that is joined is a number or a category: no text is repeated, so that millions of items fit into memory.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
@@ -79,8 +79,7 @@ def join(
     for name, table in suite.own.items():
         if table.of == "item":
             rows = answers.own(name) if table.at == "asked" else own[name]
-            _check_single(suite, name, rows, ["item"])
-            frame = frame.join(_narrow(rows), on="item", how="left", maintain_order="left")
+            frame = _joined(suite, name, frame, rows, ["item"])
     frame = frame.join(_facts(data, answers.exposures), on="fact", how="left", maintain_order="left")
     kept = ["item", "reading", "outcome", "score", "confidence", *(["prediction"] if suite.reads_predictions else [])]
     found = _narrow(outcomes.select(kept))
@@ -88,22 +87,23 @@ def join(
     frame = frame.join(found, on="item", how="inner", maintain_order="left_right").with_columns(hit)
     for name, table in suite.own.items():
         if table.of == "outcome":
-            _check_single(suite, name, own[name], ["item", "reading"])
-            frame = frame.join(_narrow(own[name]), on=["item", "reading"], how="left", maintain_order="left")
+            frame = _joined(suite, name, frame, own[name], ["item", "reading"])
     judged = suite.derived(frame, options)
     if not judged.select("item", "reading").equals(frame.select("item", "reading")):
         raise AlmanacError(f"suite {suite.name}: `derived` must return the rows that it is given, in their order")
     return Judged(suite.name, answers.dataset, answers.model, judged)
 
 
-def _check_single(suite: Suite[Any], name: str, rows: pl.DataFrame, key: Sequence[str]) -> None:
-    """Refuse a table of items, or of their outcomes, that has two rows of one: it would be counted twice."""
-    twice = rows.filter(pl.struct(key).is_duplicated())
-    if twice.height:
+def _joined(suite: Suite[Any], name: str, frame: pl.DataFrame, rows: pl.DataFrame, key: list[str]) -> pl.DataFrame:
+    """Add the columns of a suite's own table; refuse one with two rows of a key, whose items would count twice."""
+    joined = frame.join(_narrow(rows), on=key, how="left", maintain_order="left")
+    if joined.height > frame.height:
+        first = rows.filter(pl.struct(key).is_duplicated()).row(0, named=True)
+        said = ", ".join(f"{column} {first[column]}" for column in key)
         raise AlmanacError(
-            f"suite {suite.name}: table {name}: {twice.height} rows where one is due "
-            f"({', '.join(f'{column} {twice[column][0]}' for column in key)}); with of='free' it may have any number"
+            f"suite {suite.name}: table {name}: more than one row of {said}; with of='free' it may have any number"
         )
+    return joined
 
 
 def together(judged: Mapping[str, Mapping[str, Judged]]) -> dict[str, Judged]:
