@@ -2,7 +2,7 @@
 
 import pytest
 from tests.models import thinkers
-from tests.models.thinkers import ANSWER, BARE, CLOSED, FINAL, GRANITE, HARMONY, QWEN3, R1
+from tests.models.thinkers import ANSWER, BARE, CLOSED, FINAL, GEMMA4, GRANITE, HARMONY, MAGISTRAL, QWEN3, R1
 
 from almanac import tables
 from almanac.cli import main
@@ -16,7 +16,7 @@ from almanac.models.scoring import generation
 from almanac.models.scoring.boundaries import full_text
 from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.samples import Prompt
-from almanac.models.stopping import after_thinking
+from almanac.models.stopping import BLOCKS, after_thinking
 from almanac.models.tokens import Tokens
 from almanac.models.wrappers import find
 from almanac.rows import Context, Request, Response
@@ -25,6 +25,7 @@ ROOM = 40  # Tokens in which the model comes to its answer.
 SWITCH, OPENED = "off: the chat template has a switch for it", "off: what the chat template opens for it is closed"
 TURN = "<|im_start|>assistant\n"
 FORMS = {"bare": BARE, "qwen3": QWEN3, "r1": R1, "granite": GRANITE, "harmony": HARMONY}
+FORMS |= {"gemma4": GEMMA4, "magistral": MAGISTRAL}
 
 
 @pytest.fixture(scope="module")
@@ -79,33 +80,39 @@ def test_an_answer_begins_outside_of_thinking_unless_the_model_is_let_think(temp
 
 
 @pytest.mark.parametrize(
-    ("text", "opened", "answer"),
+    ("text", "ends", "answer"),
     [
-        ("Italy", False, "Italy"),
-        (" \nItaly", False, " \nItaly"),
-        ("I think <think> is a tag", False, "I think <think> is a tag"),
-        ("<think>\nHm.\n</think>\n\nItaly", False, "Italy"),
-        ("\n<think></think> Italy", False, "Italy"),
-        ("<think>a</think><think>b</think>Italy", False, "Italy"),
-        ("<think>\nItaly", False, None),
-        ("Italy", True, None),
-        ("Hm. </think>\nItaly", True, "Italy"),
-        ("<|channel|>analysis<|message|>Hm.assistant<|channel|>final<|message|>Italy", False, "Italy"),
-        ("<|channel|>final<|message|>Italy", False, "Italy"),
-        ("<|channel|>analysis<|message|>Italy", False, None),
-        ("", False, ""),
+        ("Italy", None, "Italy"),
+        (" \nItaly", None, " \nItaly"),
+        ("I think <think> is a tag", None, "I think <think> is a tag"),
+        ("<think>\nHm.\n</think>\n\nItaly", None, "Italy"),
+        ("\n<think></think> Italy", None, "Italy"),
+        ("<think>a</think><think>b</think>Italy", None, "Italy"),
+        ("<think>\nItaly", None, None),
+        ("Italy", "</think>", None),
+        ("Hm. </think>\nItaly", "</think>", "Italy"),
+        ("<think>\nIt ends in [/THINK] or in <channel|>. </think>\nItaly", "[/THINK]", "Italy"),
+        ("[THINK]Hm.[/THINK]Italy", None, "Italy"),
+        ("[THINK]Hm. </think>", None, None),
+        ("<|channel>thought\nHm.\n<channel|>Italy", None, "Italy"),
+        ("<|channel>thought\n<channel|>\nItaly", None, "Italy"),
+        ("<|channel>thought\nItaly", None, None),
+        ("<|channel|>analysis<|message|>Hm.assistant<|channel|>final<|message|>Italy", None, "Italy"),
+        ("<|channel|>final<|message|>Italy", None, "Italy"),
+        ("<|channel|>analysis<|message|>Italy", None, None),
+        ("", None, ""),
     ],
 )
-def test_an_answer_is_what_follows_the_thinking(text, opened, answer):
-    assert after_thinking(text, opened) == answer
+def test_an_answer_is_what_follows_the_thinking(text, ends, answer):
+    assert after_thinking(text, ends) == answer
 
 
 @pytest.mark.parametrize("special", [False, pytest.param(True, marks=pytest.mark.whole)], ids=["plain", "special"])
-@pytest.mark.parametrize("template", ["bare", "qwen3", "r1", "harmony"])
+@pytest.mark.parametrize("template", ["bare", "qwen3", "r1", "harmony", "gemma4", "magistral"])
 def test_thinking_is_no_answer_and_what_is_cut_off_in_it_fails(thinker, template, special):
     folder = thinker(template, special)
     [short] = answered(folder, asked())
-    if template == "bare":
+    if template in ("bare", "magistral"):
         # Nothing says that it thinks: it does.
         assert short.status == "failed"
         assert short.texts is None
@@ -113,6 +120,9 @@ def test_thinking_is_no_answer_and_what_is_cut_off_in_it_fails(thinker, template
             "the model thinks before it answers, and its text ends before the answer does (4 "
         )
         [whole] = answered(folder, asked(max_new_tokens=ROOM))
+        assert (whole.status, whole.texts) == ("ok", (ANSWER,))
+    elif template == "gemma4":  # An empty block of thinking is none, though it needs room.
+        [whole] = answered(folder, asked(max_new_tokens=12))
         assert (whole.status, whole.texts) == ("ok", (ANSWER,))
     else:
         assert (short.status, short.texts) == ("ok", (ANSWER,))
@@ -127,7 +137,7 @@ def test_what_an_answer_may_be_long_is_counted_from_its_beginning(thinker, way):
     model = load(ModelSource(str(thinker("bare")), device="cpu"))
     (chat, _), (closed, _), *_ = thinkers.texts(model.tokens.tokenizer)
 
-    def written(text, new, thinking, stop=(), opened=False):
+    def written(text, new, thinking, stop=(), opened=None):
         ids, _ = model.wrap(model.tokens.ids(text))
         return generation.generate(model, [Prompt(ids, new, stop, 0.0, (0,), thinking, opened)], way(model))[0][0]
 
@@ -135,7 +145,7 @@ def test_what_an_answer_may_be_long_is_counted_from_its_beginning(thinker, way):
     assert ANSWER.startswith(first) and first != ANSWER
     assert written(chat, 1 + ROOM, ROOM) == first
     assert written(chat, 1 + ROOM, ROOM, ("\n",)) == first
-    assert written(chat + "<think>\n", 1 + ROOM, ROOM, opened=True) == first
+    assert written(chat + "<think>\n", 1 + ROOM, ROOM, opened="</think>") == first
     assert written(chat, 4 + ROOM, ROOM, ("y",)) == ANSWER[:-1]
     # One token less than it needs: the answer, too, would be cut off, and shorter than was asked for.
     needed = next(new for new in range(1, ROOM) if written(chat, new, 0) is not None)
@@ -181,10 +191,11 @@ def test_a_response_file_says_what_becomes_of_thinking(thinker, tmp_path):
 
 
 @pytest.mark.parametrize("special", [False, True], ids=["plain", "special"])
-def test_of_special_tokens_only_those_that_mark_thinking_stand_in_a_text(special):
+@pytest.mark.parametrize(("begin", "end"), BLOCKS.items())
+def test_of_special_tokens_only_those_that_mark_thinking_stand_in_a_text(special, begin, end):
     tokens = Tokens(thinkers.tokenizer(BARE, special))
-    text = "<s><think>a<|im_end|></think><unk>b</s>"
-    assert tokens.decode(tokens.ids(text)) == "<think>a</think>b"
+    text = f"<s>{begin}a<|im_end|>{end}<unk>b</s>"
+    assert tokens.decode(tokens.ids(text)) == f"{begin}a{end}b"
     assert tokens.decode(tokens.ids("<s>a<|im_end|><unk>b</s>")) == "ab"
 
 
@@ -217,12 +228,16 @@ def test_a_servers_thinking_needs_room_and_is_no_answer(thinker, template, field
 
 
 @pytest.mark.parametrize(
-    ("template", "room", "message"),
-    [("r1", 0, "nothing shows where that is cut off"), ("harmony", ROOM, "it leaves out the tags that separate")],
+    ("template", "special", "room", "message"),
+    [
+        ("r1", False, 0, "nothing shows where that is cut off"),
+        ("harmony", False, ROOM, "it leaves out the tags that separate"),
+        ("gemma4", True, 0, "it leaves out the tags that separate"),
+    ],
 )
-def test_a_server_that_hides_where_thinking_ends_is_refused(thinker, template, room, message):
+def test_a_server_that_hides_where_thinking_ends_is_refused(thinker, template, special, room, message):
     with pytest.raises(AlmanacError, match=message):
-        served(thinker(template), None, thinking_tokens=room)
+        served(thinker(template, special), None, thinking_tokens=room)
 
 
 def test_a_servers_thinking_is_switched_off_by_its_template_or_by_a_text_with_nothing_to_think(thinker):

@@ -30,26 +30,38 @@ HARMONY = (
     "{% else %}{{ '<|start|>' + m.role + '<|message|>' + m.content + '<|end|>' }}{% endif %}{% endfor %}"
     "{% if add_generation_prompt %}<|start|>assistant{% endif %}"
 )
+# As Gemma 4 and Magistral write their turns; without thinking, Gemma still opens a channel, and closes it, empty.
+GEMMA4 = (
+    "{% if enable_thinking %}<|turn>system\n<|think|><turn|>\n{% endif %}"
+    "{% for m in messages %}{{ '<|turn>' + m.role + '\n' + m.content + '<turn|>\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}<|turn>model\n{% endif %}"
+)
+MAGISTRAL = "{% for m in messages %}{{ '[INST]' + m.content + '[/INST]' }}{% endfor %}"
 CLOSED, FINAL = "<think>\n\n</think>\n\n", "<|channel|>final<|message|>"
 THOUGHT, ANSWER = "Let me see.\nThe capital is Rome.", "Italy"
 QUESTION = "Where is Rome?"
-TURNS = ("<|im_start|>", "<|im_end|>", "<|start|>", "<|end|>", "<|message|>", "<|channel|>")
+TURNS = ("<|im_start|>", "<|im_end|>", "<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|turn>", "<turn|>")
+TURNS = (*TURNS, "<|think|>", "[INST]", "[/INST]")
+TAGS = ("<think>", "</think>", "<|channel>", "<channel|>", "[THINK]", "[/THINK]")
 
 
 def tokenizer(template: str, special: bool = False) -> Any:
     """Return a tokenizer with the tokens of thinking, which are special ones of some models, and a chat template."""
     words = copy.deepcopy(byte_level())
     words.add_tokens([AddedToken(one, special=True, normalized=False) for one in TURNS])
-    words.add_tokens([AddedToken(one, special=special, normalized=False) for one in ("<think>", "</think>")])
+    words.add_tokens([AddedToken(one, special=special, normalized=False) for one in TAGS])
     words.chat_template = template
     return words
 
 
 def texts(words: Any) -> Sequence[tuple[str, str]]:
     """Return what the model reads and what it then writes."""
-    chat, harmony, probe = (
+    chat, harmony, gemma, magistral, probe = (
         words.apply_chat_template(turns("", text), chat_template=one, tokenize=False, add_generation_prompt=True)
-        for one, text in ((BARE, QUESTION), (HARMONY, QUESTION), (BARE, PROBES[0]))
+        for one, text in zip((BARE, HARMONY, GEMMA4, MAGISTRAL, BARE), (*[QUESTION] * 4, PROBES[0]), strict=True)
+    )
+    asked_to = words.apply_chat_template(
+        turns("", QUESTION), chat_template=GEMMA4, tokenize=False, add_generation_prompt=True, enable_thinking=True
     )
     return (
         (chat, f"<think>\n{THOUGHT}\n</think>\n\n{ANSWER}</s>"),
@@ -59,6 +71,9 @@ def texts(words: Any) -> Sequence[tuple[str, str]]:
             f"<|channel|>analysis<|message|>{THOUGHT}<|end|><|start|>assistant{FINAL}{ANSWER}</s>",
         ),
         (harmony + FINAL, f"{ANSWER}</s>"),
+        (gemma, f"<|channel>thought\n<channel|>{ANSWER}</s>"),
+        (asked_to, f"<|channel>thought\n{THOUGHT}<channel|>{ANSWER}</s>"),
+        (magistral, f"[THINK]{THOUGHT}[/THINK]{ANSWER}</s>"),
         (probe, f"<think>\n{THOUGHT}\n</think>\n\n{ANSWER}</s>"),
     )
 

@@ -13,7 +13,7 @@ from almanac.models.scoring.backends import Place, Values
 from almanac.models.scoring.boundaries import TokenSequence, full_text, tokenise
 from almanac.models.scoring.samples import Prompt, sample_seed
 from almanac.models.seq2seq import Seq2SeqModel
-from almanac.models.stopping import opens
+from almanac.models.stopping import opened
 from almanac.rows import KINDS, Request, Response
 
 BATCH = 2**20  # Characters of text and choices that are worked on at once.
@@ -134,7 +134,7 @@ class RequestBatch:
                 self.give(request, "failed", "no token stands before the text to generate; give a text")
             elif not self.too_long(request, length):
                 seeds = tuple(sample_seed(request.seed or 0, index) for index in range(samples))
-                prompt = Prompt(ids, most, request.stop or (), temperature, seeds, thinking, opens(text))
+                prompt = Prompt(ids, most, request.stop or (), temperature, seeds, thinking, opened(text))
                 found.append((request, prompt))
         return found
 

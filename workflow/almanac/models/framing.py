@@ -15,7 +15,7 @@ from typing import Any, cast
 from almanac import tables
 from almanac.errors import AlmanacError
 from almanac.models import wrappers
-from almanac.models.stopping import FINAL, THOUGHT, opens
+from almanac.models.stopping import FINAL, opened
 from almanac.models.wrappers import DEFAULTS, InstructedParts, Wrapper
 from almanac.rows import Request
 
@@ -95,8 +95,8 @@ class ChatTemplate:
 
     def _closed(self, text: str) -> str:
         """Return a prompt that the answer follows directly, also where the template opens a block of thinking."""
-        if opens(text):  # As Qwen3's template does where thinking is switched off.
-            return f"{text.rstrip()}\n\n{THOUGHT}\n\n"
+        if end := opened(text):  # As Qwen3's template does where thinking is switched off.
+            return f"{text.rstrip()}\n\n{end}\n\n"
         return text + FINAL if text.endswith(HARMONY) and FINAL in self.source else text
 
     def without_thinking(self) -> str | None:

@@ -4,10 +4,12 @@ import re
 from collections.abc import Sequence
 
 BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
-THINK, THOUGHT = "<think>", "</think>"  # DeepSeek-R1's and Qwen3's.
+# What opens a block of thinking and what ends it: of DeepSeek-R1 and Qwen3; of Magistral and Ministral; of Gemma 4.
+BLOCKS = {"<think>": "</think>", "[THINK]": "[/THINK]", "<|channel>": "<channel|>"}
 FINAL = "<|channel|>final<|message|>"  # gpt-oss: what stands in other channels is not the answer.
-THINKING = {THINK: THOUGHT, "<|channel|>": FINAL}
-THINKING_TAGS = (THINK, THOUGHT, "<|channel|>", "<|message|>")  # Kept in texts, also where they are special tokens.
+THINKING = {**BLOCKS, "<|channel|>": FINAL}
+# Kept in texts, also where they are special tokens.
+THINKING_TAGS = (*BLOCKS, *BLOCKS.values(), "<|channel|>", "<|message|>")
 NO_ROOM = (
     "the model thinks before it answers, and its text ends before the answer does ({} new tokens at most); raise "
     "thinking_tokens, or switch its thinking off (docs/wrappers.md)"
@@ -19,20 +21,25 @@ def may_end(text: str) -> bool:
     return any(end in text for end in THINKING.values())
 
 
-def opens(text: str) -> bool:
-    """Return whether a text ends in a block of thinking that it has just opened."""
-    return text.rstrip().endswith(THINK)
+def opened(text: str) -> str | None:
+    """Return what ends the block of thinking that a text has just opened where it ends; none where it opens none."""
+    return next((end for mark, end in BLOCKS.items() if text.rstrip().endswith(mark)), None)
 
 
-def after_thinking(text: str, opened: bool = False) -> str | None:
+def closed(text: str) -> str | None:
+    """Return the first end of a block of thinking that stands in a text; none where there is none."""
+    return min(filter(text.__contains__, BLOCKS.values()), key=text.find, default=None)
+
+
+def after_thinking(text: str, ends: str | None = None) -> str | None:
     """Return what a text says after its thinking: all of one that does not think, none where it ends within it.
 
     Args:
         text: what was generated, as far as it goes.
-        opened: whether what stands before the text opens its thinking.
+        ends: what ends the thinking where the text does not open it itself, but what stands before it; none: it does.
     """
     begun = text.lstrip()
-    ends = THOUGHT if opened else next((end for mark, end in THINKING.items() if begun.startswith(mark)), None)
+    ends = next((end for mark, end in THINKING.items() if begun.startswith(mark)), ends)
     if ends is None:
         return text
     _, found, answer = text.partition(ends)

@@ -26,7 +26,7 @@ from almanac.models.framing import ChatTemplate, Framing, Turns, framing_of, tur
 from almanac.models.options import AnswerOptions
 from almanac.models.scoring.boundaries import full_text
 from almanac.models.scoring.samples import sample_seed
-from almanac.models.stopping import NO_ROOM, THOUGHT, after_thinking, opens, said
+from almanac.models.stopping import NO_ROOM, after_thinking, closed, opened, said
 from almanac.models.tokens import Tokens
 from almanac.rows import Request, Response
 
@@ -35,7 +35,8 @@ KINDS = ("choices", "spans", "generate", "fill")  # a server tells no hidden sta
 STOPS = 4  # So many stop strings are sent, the most that some servers take; texts are cut here before all of them.
 SEEDS = 2**31  # What every server takes.
 PROBED = 512  # New tokens within which most models that think answer a probe.
-CHANNELS = re.compile(r"\s*analysis.*assistantfinal", re.DOTALL)  # gpt-oss, its special tokens left out.
+# gpt-oss and Gemma 4, their special tokens left out.
+CHANNELS = re.compile(r"\s*(analysis.*assistantfinal|thought\n)", re.DOTALL)
 # Characters of an answer's texts that are kept, and of a token: a window of the longest has less than Arrow's 2 GiB.
 LONG, LONGEST_TOKEN = 2**16, 64
 # What decides what is asked belongs to the identity; how fast it is asked does not.
@@ -109,7 +110,7 @@ class ApiAnswerer:
                 f"{self._server.url}: it leaves out the tags that separate the model's thinking from its answer; serve "
                 "it with one that separates them (docs/api.md)"
             )
-        if not self._framing.thinking and any(THOUGHT in one and after_thinking(one) == one for one in texts):
+        if not self._framing.thinking and any(closed(one) and after_thinking(one) == one for one in texts):
             raise AlmanacError(
                 f"{self._server.url}: the model {name!r} thinks before it answers, and nothing shows where that is cut "
                 "off, since the server's template opens it; set thinking_tokens, or switch thinking off (docs/api.md)"
@@ -237,9 +238,9 @@ class ApiAnswerer:
     def _answered(self, choice: Choice, prompt: str | Turns, request: Request) -> str:
         """Return what a choice answers: what follows its thinking, up to where it stops."""
         text, message, thinking = _said(choice), choice.message, self._framing.thinking
-        opened = not self._chats and isinstance(prompt, str) and opens(prompt)
+        begun = None if self._chats or not isinstance(prompt, str) else opened(prompt)
         # What a server's own template opens is not seen, but where thinking and answer come together.
-        answer = after_thinking(text, opened or THOUGHT in text)
+        answer = after_thinking(text, begun or closed(text))
         thought = answer != text or bool(message and (message.reasoning or message.reasoning_content))
         ended, met = said((answer or "").lstrip() if thought else answer or "", request.stop or ())
         cut_off = choice.finish_reason == "length"

@@ -21,7 +21,7 @@ class Prompt:
         ids: the prompt, special tokens included.
         new: the most tokens to add.
         thinking: how many of them are for thinking alone.
-        opened: whether the prompt ends within thinking.
+        opened: what ends the thinking that the prompt opens where it ends; none where it opens none.
         stop: texts before which an answer is cut; see `stopping.said`.
         temperature: 0 for greedy decoding.
         seeds: one a sample.
@@ -33,7 +33,7 @@ class Prompt:
     temperature: float
     seeds: tuple[int, ...]
     thinking: int = 0
-    opened: bool = False
+    opened: str | None = None
 
     @property
     def distinct(self) -> int:
@@ -80,7 +80,7 @@ def begin(prompt: Prompt, number: int) -> GrowingText:
     if prompt.temperature > 0:
         # On the CPU, so that every device draws the same numbers.
         draws = torch.Generator().manual_seed(prompt.seeds[number])
-    return GrowingText(prompt, draws, text="" if prompt.new < 1 else None, thinks=prompt.opened)
+    return GrowingText(prompt, draws, text="" if prompt.new < 1 else None, thinks=prompt.opened is not None)
 
 
 def extend(model: LocalModel, samples: Sequence[GrowingText], logits: Tensor) -> None:
