@@ -1,5 +1,6 @@
 """A page of every suite, asked as `make own` asks: whatever columns their items have, each number opens its items."""
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,10 +13,11 @@ from tests.report import editions
 from tests.report.reading import Page, check_items, clickable
 
 from almanac import read_edition
+from almanac.dataset.names import ObjectNames
 from almanac.edition.archive import freeze
 from almanac.report.chapters import chapters
 from almanac.report.evidence import EvidenceFiles
-from almanac.report.items import Items
+from almanac.report.items import ItemBlocks, Items
 from almanac.rows import Entity, Popularity, Relation, Response, Template
 from almanac.suites.listing import OURS
 
@@ -103,6 +105,18 @@ def test_how_often_a_fact_was_taught_is_what_any_of_the_models_says(layout, tmp_
         items._name(dataset, frame)
         items._count(dataset, frame)
     assert [(one.fact, one.dose, one.known, one.asked) for one in items.facts()] == [(fact.fact_id, 8, 3, 3)]
+
+
+def test_values_by_which_items_are_chosen_are_whole_and_what_is_no_finite_number_is_no_value():
+    blocks = ItemBlocks(ObjectNames({}), {"heat", "score"}, {"heat"}, 1)
+    numbers = [0.123456789, float("nan"), float("inf"), None]
+    frame = polars.DataFrame({"item": range(4), "relation": ["P1"] * 4, "heat": numbers, "score": numbers})
+    blocks.add("m", frame, dict.fromkeys(range(4), "What?"))
+    [block] = blocks.blocks("b", {})
+    columns, shared = json.loads(block.pieces["model m"]), json.loads(block.pieces["shared"])
+    found = {name: shared[one] if isinstance(one, int) else one for name, one in columns.items()}
+    none = [None] * 3
+    assert (found["heat"]["values"], found["score"]["values"]) == ([0.123456789, *none], [0.1235, *none])
 
 
 def test_every_table_is_read_by_latex_as_it_comes(layout, tmp_path):

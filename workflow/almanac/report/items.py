@@ -18,7 +18,7 @@ from almanac.report.evidence import Block, EvidenceFiles, pooled
 from almanac.rows import Context, Measure, Outcome
 from almanac.suites.answers import Answers
 from almanac.suites.headline import ABOVE_CHANCE, Finding
-from almanac.suites.judged import Condition, Range, chosen, conditions_of
+from almanac.suites.judged import Condition, chosen, conditions_of
 from almanac.suites.listing import SUITES
 from almanac.suites.suite import Method
 
@@ -54,9 +54,11 @@ class Items:
 
     def add(self, askings: Sequence[Asking], measures: Sequence[Measure]) -> None:
         """Add what a suite asked of a dataset and models; ``measures`` are the numbers of it that are shown."""
-        used = {name for row in measures for name in (*conditions_of(row), *row.of)}
-        exact = {name for row in measures for name, one in conditions_of(row).items() if isinstance(one, Range)}
-        exact |= {"item", "dose"} | {name for row in measures if row.formula in RECOMPUTED for name in row.of}
+        conditions = {name for row in measures for name in conditions_of(row)}
+        used = conditions | {name for row in measures for name in row.of}
+        exact = (
+            conditions | {"item", "dose"} | {name for row in measures if row.formula in RECOMPUTED for name in row.of}
+        )
         suite, dataset = askings[0].suite, askings[0].dataset
         parts = ItemBlocks(self._data[dataset].names, used, exact, len(askings))
         asked: dict[tuple[Path, ...], Mapping[int, str]] = {}
@@ -177,8 +179,9 @@ class ItemBlocks:
             names = found.dictionary.to_pylist()
             shown = list(map(self._names.label, names)) if column.name in ("subject", "object") else names
             return {"names": shown, "codes": found.indices.to_pylist()}
-        if column.dtype.is_float() and column.name not in self._exact:
-            column = column.round_sig_figs(DIGITS)
+        if column.dtype.is_float():
+            column = column if column.name in self._exact else column.round_sig_figs(DIGITS)
+            column = column.set(~column.is_finite(), None)  # JSON has no such numbers: the block would not be read.
         return {"values": column.to_list()}
 
     def blocks(self, name: str, about: Mapping[str, str]) -> Iterator[Block]:
