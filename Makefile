@@ -85,6 +85,7 @@ benchmark: .venv-benchmark/installed
 # Every package by its hash, and then torch, whose builds (CPU, CUDA) are other files with other needs on every index.
 .venv/installed: envs/lock.txt envs/hashes.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Almanac needs Python 3.11 or newer; set PYTHON=")'
+	@echo "Installing into .venv, once: a few minutes, of which most goes to fetching torch, with nothing shown meanwhile."
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip==26.3
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r envs/hashes.txt

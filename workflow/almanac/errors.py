@@ -45,8 +45,13 @@ def nearest(path: Path, there: Iterable[Path]) -> str:
         there: what could have been meant.
     """
     by_name = {one.name: one for one in sorted(there) if one != path}
-    found = difflib.get_close_matches(path.name, by_name, 1)
+    found = difflib.get_close_matches(path.name, by_name, 1, 0.7)  # "nofile.csv" is no "profiles"
     return f"; did you mean {by_name[found[0]]}?" if found else ""
+
+
+def where_from(path: Path) -> str:
+    """Return " in FOLDER", where a relative path is looked for, or "" of an absolute one."""
+    return "" if path.is_absolute() else f" in {Path.cwd()}"
 
 
 def did_you_mean(name: str, there: Collection[str]) -> str:
@@ -68,7 +73,7 @@ def unclosed(value: object) -> str:
 def no_such(path: Path, what: str) -> str:
     """Return that a file or folder is not there, with the one in the same folder whose name is most like its own."""
     meant = nearest(path, path.parent.iterdir() if path.parent.is_dir() else ())
-    return f"there is no {what} {path}{meant or '; correct its path'}"
+    return f"there is no {what} {path}{meant or where_from(path) + '; correct its path'}"
 
 
 def no_configuration(path: Path) -> str:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import Field, ValidationInfo, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from almanac.config.datasets import DatasetConfig, Name, PlantingConfig
 from almanac.config.models import ModelConfig
@@ -25,6 +25,9 @@ RELATIONS = 50  # of a dataset, about; what a job reads is estimated before any 
 def _names_too(field: dict[str, Any]) -> None:
     """Let the published schema accept a model by its name alone, as the file may give it."""
     field["items"] = {"anyOf": [field["items"], {"type": "string"}]}
+
+
+_TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
 
 
 class EditionConfig(AuthorsConfig):
@@ -66,8 +69,9 @@ class EditionConfig(AuthorsConfig):
     )
     only: str | None = Field(
         default=None,
-        description="suites, with spaces between, that are asked alone: `--config only='ONE OTHER'`; none: all of "
-        "`suites`",
+        description="suites, with spaces between or in a list, that are asked alone: `--config only='ONE OTHER'`; "
+        "none: all of `suites`",
+        json_schema_extra={"anyOf": [{"type": "string"}, _TEXTS, {"type": "null"}]},
     )
     shards: int = Field(default=2, ge=1, le=4096, description="shards a model, suite and dataset are divided into")
     answer_together: int = Field(
@@ -86,6 +90,12 @@ class EditionConfig(AuthorsConfig):
     engine: Literal["forest", "stock_mask", "prefix_cache", "reference"] = Field(
         default="forest", description="how requests are scored"
     )
+
+    @field_validator("only", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        """Take a list of suites for their names with spaces between."""
+        return " ".join(value) if isinstance(value, list) and all(isinstance(one, str) for one in value) else value
 
     @model_validator(mode="after")
     def _names_are_there(self, info: ValidationInfo) -> Self:

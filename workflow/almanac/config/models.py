@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator, model_validator
 
 from almanac.config.datasets import LONGEST_NAME, Name
-from almanac.errors import AlmanacError, nearest
+from almanac.errors import AlmanacError, nearest, where_from
 from almanac.models import wrappers
 from almanac.models.options import COMMIT, REPOSITORY, UNPINNED, AnswerOptions, ServerOptions, checked_url
 from almanac.options import OnDisk
@@ -56,8 +56,8 @@ def in_short(text: str, registry: Collection[str] = ()) -> dict[str, Any]:
         if checkpoint(folder.name):  # another step is like it, and is not meant
             near = "; an edition reads the weights of each checkpoint that it shows: keep them, or leave this one out"
         raise AlmanacError(
-            f"model: there is no folder {text}{near}; a repository of the Hugging Face hub is named with its commit, "
-            f"40 hexadecimal digits: {repository}@COMMIT"
+            f"model: there is no folder {text}{near or where_from(folder)}; a repository of the Hugging Face hub is "
+            f"named with its commit, 40 hexadecimal digits: {repository}@COMMIT"
         )
     return {"name": as_name(repository.rpartition("/")[2]), "hub": repository, "revision": commit}
 
