@@ -101,8 +101,8 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
         answered: those that were answered, with ``prediction``.
         truths: what is right for them.
     """
-    if answered["prediction"].null_count() == answered.height:
-        return
+    if answered["prediction"].null_count() == answered.height and answered["hit"].any():
+        return  # It is right by something else than an answer.
     columns = ["item", "relation", "fact", "subject", "hit", "prediction"]
     frame = answered.select(columns).join(truths.of_item, on="item", how="left", maintain_order="left")
     keys = ["relation", "fact", "prediction"]

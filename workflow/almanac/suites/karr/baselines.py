@@ -50,7 +50,11 @@ def lama(blank: FilledBlank, within: int) -> KarrVerdict:
 
 
 def pararel(blanks: Sequence[FilledBlank]) -> KarrVerdict:
-    """ParaRel: the best candidate after every template is the object; how many pairs of templates agree."""
+    """ParaRel: the best candidate after every template is the object; how many pairs of templates agree.
+
+    An answer is what is best after every template: where they disagree there is none, since it could be right of no
+    fact.
+    """
     best, shares = [], []
     for blank in blanks:
         if blank.status != "ok" or blank.logprobs is None:
@@ -62,7 +66,7 @@ def pararel(blanks: Sequence[FilledBlank]) -> KarrVerdict:
     return KarrVerdict(
         all(one == blank.place for one, blank in zip(best, blanks, strict=True)),
         sum(shares) / len(shares),
-        blanks[0].choices[best[0]],
+        blanks[0].choices[best[0]] if len(set(best)) == 1 else None,
         sum(pairs) / len(pairs) if pairs else None,
     )
 

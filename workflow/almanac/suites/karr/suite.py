@@ -14,7 +14,7 @@ from almanac.suites.data import Data
 from almanac.suites.judged import Condition
 from almanac.suites.karr import chapter as chapters
 from almanac.suites.karr import expected, given, judging, labels, measures
-from almanac.suites.karr.asking import FACTS, LAMA, NULL, PARAREL, Asker, KarrSetting, pools_of
+from almanac.suites.karr.asking import FACTS, K_PROMPTS, LAMA, NULL, PARAREL, Asker, KarrSetting, pools_of
 from almanac.suites.karr.draws import sentences
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
@@ -26,7 +26,7 @@ def _method(name: str) -> Method:
     """Return a method's headline: what is known of the true facts, against the null where that is asked."""
     where: dict[str, Condition] = {"experiment": name}
     guess = {**where, "asked": NULL} if name in VARIANTS else 0.0
-    by_answer = name not in VARIANTS and LAMA.get(name, 1) == 1
+    by_answer = name not in (*VARIANTS, K_PROMPTS) and LAMA.get(name, 1) == 1
     compared = chapters.ONE_THRESHOLD if name in VARIANTS and VARIANTS[name].threshold is None else ""
     wanted = {**where, "asked": FACTS}
     return Method(name, chapters.NAMES[name], wanted, guess=guess, by_answer=by_answer, compared=compared)
