@@ -3,12 +3,16 @@
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 from almanac.suites.agreement import Called, called
 from almanac.suites.judged import OUTCOMES, Judged
 from almanac.suites.standings import (
     ALL,
+    BALANCED,
     CHOICES,
+    CRITERION,
+    DOSE,
     FORMAT,
     HALVES,
     MODEL,
@@ -70,6 +74,38 @@ def test_the_method_with_least_noise_is_first_and_one_that_knows_nothing_is_at_a
         own = rows_of(found, WORLD, world)
         assert [row.method for row in own] == ["sharp", "dull", "blind"] and {row.tau for row in own} == {1.0}
     assert {row.facts for row in rows_of(found, MODEL, "small")} == {300}
+
+
+def test_facts_taught_fewer_times_are_held_against_the_same_never_taught():
+    found = [told(method, noise) for method, noise in {"sharp": 0.5, "dull": 3.0}.items()]
+    assert {row.level for row in standings(found) if row.axis == DOSE} == {"1", "8"}, "neither never nor most often"
+    for dose in (1, 8):
+        rows = rows_of(found, DOSE, str(dose))
+        facts = {one.found.method.name: one.found.facts for one in found}
+        for row in rows:
+            own = facts[row.method]
+            some, never = (own.filter(pl.col("dose") == one)["score"].to_list() for one in (dose, 0))
+            assert row.auc == pytest.approx(stats.mannwhitneyu(some, never).statistic / len(some) / len(never))
+            assert row.known_most == own.filter(pl.col("dose") == dose)["hit"].mean()
+            assert row.facts == 100
+
+
+def test_by_what_is_called_known_methods_stand_otherwise():
+    """A method whose scores are best may draw its line in the wrong place."""
+    sharp = told("sharp", 0.5)
+    strict = sharp.found.facts.with_columns(hit=(pl.col("score") > 4.3).cast(pl.Float64))
+    sharp = sharp._replace(found=sharp.found._replace(facts=strict))
+    found = [sharp, told("dull", 1.5), told("blind", None)]
+    every, by_verdict = rows_of(found), rows_of(found, CRITERION, BALANCED)
+    assert [row.method for row in every] == ["sharp", "dull", "blind"]
+    assert [(row.place, row.method) for row in by_verdict] == [(1, "dull"), (2, "sharp"), (3, "blind")]
+    balanced = {row.method: (row.balanced, row.balanced_low, row.balanced_high) for row in every}
+    assert all((row.auc, row.auc_low, row.auc_high) == pytest.approx(balanced[row.method]) for row in by_verdict)
+    assert by_verdict[1].gap == pytest.approx(balanced["dull"][0] - balanced["sharp"][0])
+    areas = [
+        [one[row.method] for row in every] for one in ({r.method: r.auc for r in rows} for rows in (every, by_verdict))
+    ]
+    assert by_verdict[0].tau == pytest.approx(stats.kendalltau(*areas).statistic)
 
 
 def test_where_a_method_has_no_other_score_its_auc_is_its_balanced_accuracy_with_the_same_interval():

@@ -13,11 +13,13 @@ from almanac.rows import Standing
 from almanac.suites.chapter import Cell, Chapter, Drawing, Table, spread
 from almanac.suites.listing import method_labels
 from almanac.suites.looks import COLOURS, GREY
-from almanac.suites.standings import ALL, CHOICES, FORMAT, MODEL, TEMPLATES, WORLD, Key
+from almanac.suites.standings import ALL, CHOICES, CRITERION, DOSE, FORMAT, MODEL, TEMPLATES, WORLD, Key
 
 CHOSEN_ON = (0, 1, 2)  # seeds of the worlds on which recipes were chosen; 2: that of the tuned models alone
-# What each axis is called where it is listed, and how its points are drawn.
+# What each axis is called where it is listed, and how its points are drawn, if they are.
 AXES: Mapping[str, tuple[str, str]] = {
+    CRITERION: ("what is compared: what a method calls known, not its scores", ""),
+    DOSE: ("facts taught fewer times, against those never taught", ""),
     WORLD: ("one world (another seed of facts, corpus and training)", "|"),
     MODEL: ("one model (another size)", "x"),
     TEMPLATES: ("half of each method's templates", "."),
@@ -32,8 +34,9 @@ ASKS = (
     "is the mean of the share called known of the former and of the share not called known of the latter. A method "
     "marked * says right or wrong and has no other score: its AUC is its balanced accuracy, and graded scores can "
     "have a higher one without calling more facts rightly. Compare such a method with others by balanced accuracy. "
-    "Intervals: 95 %, a subject's facts as one draw, worlds as strata; those of how much less than the first hold "
-    "together, whichever is first by chance."
+    "ρ: Spearman's, of facts taught any number of times, a mean over worlds and models. Intervals: 95 %, a subject's "
+    "facts as one draw, worlds as strata, and these models: other models trained alike would give other numbers. In "
+    "95 % of such comparisons all intervals of “less than the first” hold at once."
 )
 LIMITS = (
     "The models are small and read texts that we made: the order says which methods tell best how often something was "
@@ -42,7 +45,8 @@ LIMITS = (
 )
 HEAD = (
     *("place", "method", "AUC, most v. never taught", "less than the first"),
-    *("balanced accuracy", "called known: taught most", "never taught", "average precision", "ρ with times taught"),
+    *("balanced accuracy", "called known: taught most", "never taught", "average precision"),
+    "ρ of times taught and called known",
 )
 STANDS = ("changed", "to", "models", "worlds", "facts", "methods", "τ with the order of all", "first", "last")
 EVERY = ("changed", "to", "place", "method", "AUC, most v. never taught", "less than the first")
@@ -75,6 +79,12 @@ def chapter(layout: Layout) -> Chapter | None:
             "less than the first each has."
         )
         parts.append(Table("stability", caption, STANDS, list(_stability(others, named))))
+        if doses := [(level, own) for (axis, level), own in others.items() if axis == DOSE]:
+            caption = (
+                "From how many readings on does a method tell? AUC of facts taught so often against those never "
+                "taught, in the order above."
+            )
+            parts.append(Table("fewer", caption, ("method", *_times(doses)), list(_fewer(first, doses, named))))
         every = [
             (AXES[axis][0], level, row.place, named[_key(row)], _number(row, "auc"), _number(row, "gap"))
             for (axis, level), own in others.items()
@@ -113,6 +123,21 @@ def _stability(levels: Mapping[tuple[str, str], Sequence[Standing]], named: Mapp
         yield [AXES[axis][0], level, models, own[0].worlds, own[0].facts, len(own), own[0].tau, *ends]
 
 
+def _times(doses: Sequence[tuple[str, Sequence[Standing]]]) -> Iterator[str]:
+    """Yield the heads of the columns of doses."""
+    for level, own in doses:
+        yield f"taught {level} time{'s' * (level != '1')} ({own[0].facts} facts)"
+
+
+def _fewer(
+    first: Sequence[Standing], doses: Sequence[tuple[str, Sequence[Standing]]], named: Mapping[Key, str]
+) -> Iterator[list[Cell]]:
+    """Yield a row a method: its AUC at each dose."""
+    areas = [{_key(row): _number(row, "auc") for row in own} for _, own in doses]
+    for row in first:
+        yield [named[_key(row)], *(found.get(_key(row)) for found in areas)]
+
+
 def _figure(
     rows: Sequence[Standing], levels: Mapping[tuple[str, str], Sequence[Standing]], named: Mapping[Key, str]
 ) -> Figure:
@@ -121,7 +146,8 @@ def _figure(
     axes = figure.subplots()
     place = {_key(row): at for at, row in enumerate(rows)}
     used = []
-    for at, (axis, (label, marker)) in enumerate(AXES.items()):
+    drawn = {axis: own for axis, own in AXES.items() if own[1]}
+    for at, (axis, (label, marker)) in enumerate(drawn.items()):
         points = [(row.auc, place[_key(row)]) for key, own in levels.items() if key[0] == axis for row in own]
         style: dict[str, Any] = {"color": COLOURS[at], "marker": marker, "linestyle": "none", "markersize": 5}
         if points:

@@ -2,7 +2,8 @@
 
 Planted models were taught each fact a known number of times. A method recovers that if it scores facts taught most
 often above those never taught. Methods are compared where all of them were asked: on the same facts of the same models.
-Their order is then looked at again in parts of what was asked, and where something else was: see `CalledFacts.axis`.
+Their order is then looked at again in parts of what was asked, and where something else was (`CalledFacts.axis`), for
+facts taught fewer times, and by what each method calls known in the place of its scores.
 """
 
 import math
@@ -24,6 +25,7 @@ from almanac.suites.headline import FEW
 from almanac.suites.judged import Judged
 
 ALL, WORLD, MODEL, TEMPLATES, CHOICES, FORMAT = "all", "world", "model", "templates", "choices", "format"
+DOSE, CRITERION, BALANCED = "dose", "criterion", "balanced accuracy"
 HALVES = ("first half", "second half")
 DIGITS = 12  # of an AUC: what differs only by rounding shares its place
 MOST = 0.5  # a method is compared that was asked of at least this share of worlds and models
@@ -104,6 +106,9 @@ def standings(found: Sequence[CalledFacts]) -> list[Standing]:
     every = [one for one in every if (one.world, one.model) in full]
     rows = _level(ALL, "", every, {})
     order = {(row.suite, row.method, row.where): row.auc for row in rows}
+    rows += _level(CRITERION, BALANCED, every, order)
+    for dose in _doses(every)[1:-1]:
+        rows += _level(DOSE, str(dose), every, order, dose)
     for axis, names in ((WORLD, [one.world for one in every]), (MODEL, [one.model for one in every])):
         levels = dict.fromkeys(names)
         for level in levels if len(levels) > 1 else ():
@@ -123,6 +128,11 @@ def _compared(plain: Iterable[CalledFacts]) -> set[Key]:
     return {key for key, number in count.items() if number >= MOST * len(places)}
 
 
+def _doses(found: Iterable[CalledFacts]) -> list[int]:
+    """Return how often facts were taught, from never to most often."""
+    return sorted({dose for one in found for dose in one.found.facts["dose"].drop_nulls().unique()})
+
+
 def _places(found: Iterable[CalledFacts]) -> dict[tuple[str, str], list[CalledFacts]]:
     out: dict[tuple[str, str], list[CalledFacts]] = defaultdict(list)
     for one in found:
@@ -131,8 +141,12 @@ def _places(found: Iterable[CalledFacts]) -> dict[tuple[str, str], list[CalledFa
 
 
 class _Facts(NamedTuple):
-    """The facts of a world that all methods asked of all models; scores and hits by method, a row a model."""
+    """The facts of a world that all methods asked of all models; scores and hits by method, a row a model.
 
+    ``most``: how often those were taught that are held against facts never taught.
+    """
+
+    most: int
     subjects: NDArray[np.str_]
     doses: NDArray[np.int64]
     priors: NDArray[np.int64]
@@ -141,8 +155,8 @@ class _Facts(NamedTuple):
 
     @property
     def ends(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return which facts were taught most often, and which never."""
-        return self.doses == self.doses.max(), self.doses == 0
+        """Return which facts were taught ``most`` times, and which never."""
+        return self.doses == self.most, self.doses == 0
 
     @property
     def at_ends(self) -> int:
@@ -150,12 +164,14 @@ class _Facts(NamedTuple):
         return sum(int(end.sum()) for end in self.ends)
 
     def parted(self, values: NDArray[Any]) -> tuple[list[Any], list[Any]]:
-        """Return the values of the facts that were taught most often, and of those never taught."""
+        """Return the values of the facts that were taught ``most`` times, and of those never taught."""
         most, never = self.ends
         return values[most].tolist(), values[never].tolist()
 
 
-def _level(axis: str, level: str, found: Sequence[CalledFacts], order: Mapping[Key, float]) -> list[Standing]:
+def _level(
+    axis: str, level: str, found: Sequence[CalledFacts], order: Mapping[Key, float], dose: int | None = None
+) -> list[Standing]:
     """Return the rows of one level; none where fewer than two methods are left.
 
     Args:
@@ -163,13 +179,16 @@ def _level(axis: str, level: str, found: Sequence[CalledFacts], order: Mapping[K
         level: which.
         found: what was asked there. Methods that were not asked of all its models and worlds are left out.
         order: the AUC of each method in all that is compared; empty: these are those.
+        dose: how often the facts were taught that are held against those never taught; none: as often as any.
     """
     places = _places(found)
     keys = {one.key for one in found}.intersection(*({one.key for one in own} for own in places.values()))
     worlds: dict[str, list[list[CalledFacts]]] = defaultdict(list)
     for (world, _), own in places.items():
         worlds[world].append([one for one in own if one.key in keys])
-    facts = [one for own in worlds.values() if (one := _shared(own)) is not None]
+    facts = [one for own in worlds.values() if (one := _shared(own, dose)) is not None]
+    if axis == CRITERION:  # The AUC of verdicts is their balanced accuracy.
+        facts = [one._replace(scores=one.hits) for one in facts]
     if len(keys) < 2 or len(facts) < len(worlds) or sum(one.at_ends for one in facts) < FEW:
         return []
     placed = {key: [_placed(one, one.scores[key]) for one in facts] for key in keys}
@@ -207,22 +226,28 @@ def _level(axis: str, level: str, found: Sequence[CalledFacts], order: Mapping[K
     return rows
 
 
-def _shared(own: Sequence[Sequence[CalledFacts]]) -> _Facts | None:
-    """Return the facts of a world that every method scored for every model; none where an end has none of them."""
+def _shared(own: Sequence[Sequence[CalledFacts]], dose: int | None) -> _Facts | None:
+    """Return the facts of a world that every method scored for every model; none where an end has none of them.
+
+    Args:
+        own: what the methods call the facts, by model.
+        dose: `_Facts.most`; none: the largest dose.
+    """
     frames = [one.found.facts.drop_nulls(["score", "dose"]) for model in own for one in model]
     texts = [frame.with_columns(pl.col("fact", "subject").cast(pl.String)).sort("fact") for frame in frames]
     facts = sorted(set(texts[0]["fact"]).intersection(*(set(frame["fact"]) for frame in texts)))
     kept = [frame.filter(pl.col("fact").is_in(facts)) for frame in texts]
     keys = [one.key for model in own for one in model]
     doses = kept[0]["dose"].to_numpy()
-    if not len(doses) or doses.min() != 0 or doses.max() == 0:
+    most = dose or (int(doses.max()) if len(doses) else 0)
+    if not most or not {0, most} <= set(doses.tolist()):
         return None
     columns: tuple[dict[Key, Any], dict[Key, Any]] = ({}, {})
     for key in dict.fromkeys(keys):
         mine = [frame for frame, of in zip(kept, keys, strict=True) if of == key]
         for column, out in zip(("score", "hit"), columns, strict=True):
             out[key] = np.array([frame[column].cast(pl.Float64).to_numpy() for frame in mine])
-    return _Facts(kept[0]["subject"].to_numpy(), doses, kept[0]["object_dose"].to_numpy(), *columns)
+    return _Facts(most, kept[0]["subject"].to_numpy(), doses, kept[0]["object_dose"].to_numpy(), *columns)
 
 
 def _placed(facts: _Facts, scores: NDArray[Any]) -> Placements:
