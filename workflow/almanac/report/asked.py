@@ -9,6 +9,7 @@ from almanac.edition.layout import Layout
 from almanac.report.lines import share
 from almanac.rows import Exposure, Fact, Measure, Refused, Relation, RelationCount
 from almanac.suites.chapter import Table
+from almanac.suites.headline import FEW
 from almanac.suites.judged import conditions_of
 from almanac.suites.recovery import BY_DOSE
 
@@ -82,16 +83,18 @@ class FactsAsked:
         if not doses or all(len(own) >= self.tested for own in self.doses):
             return None
         rows = (row for row in measures if (row.metric, row.dataset) == (BY_DOSE, self.dataset))
-        right = [row.value for row in rows if conditions_of(row)["dose"] == max(doses) and row.value is not None]
-        most = (
-            f"; of those taught most often {share(min(right))} to {share(max(right))} are known, by method"
+        most = [row for row in rows if conditions_of(row)["dose"] == max(doses) and row.n >= FEW]
+        right = [row.value for row in most if row.value is not None]
+        known = (
+            f"; of those taught most often {share(min(right))} to {share(max(right))} are known, by model and method "
+            f"(of those that were asked {FEW} of them at least)"
             if right
             else ""
         )
         many = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
         return (
             f"The planted models were taught {many} of the facts of {self.dataset} that can be asked, "
-            f"{min(doses)} to {max(doses)} times each{most}. They find objects that they have read among choices that "
+            f"{min(doses)} to {max(doses)} times each{known}. They find objects that they have read among choices that "
             "they have not, so that above chance here need not be knowledge."
         )
 
