@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from almanac.config import Asking
-from almanac.report.answer import FactFound, Told, chapter, facts_table, markdown, sentences
+from almanac.report.answer import FactFound, Told, by_themselves, chapter, facts_table, markdown, sentences
 from almanac.report.asked import FactsAsked
 from almanac.report.failing import Failures, Unanswered
 from almanac.rows import Measure, RelationCount
@@ -27,6 +27,21 @@ def finding(model, label, verdict, value=0.4, facts=100, dataset="world"):
 def test_where_nothing_is_above_chance_the_first_sentence_says_so():
     rows = [finding("random", label, NOT_ABOVE) for label in ("asking", "counting")]
     assert sentences(rows) == (["Nothing is distinguishable from chance: random, 2 tested methods."], [])
+
+
+def test_what_would_be_above_chance_on_a_page_of_its_own_is_said_where_it_is_more():
+    """Adjusted with 90 others, p = .003 is not significant; with two rows of its own it is."""
+    ps = {"asking": 0.0001, "counting": 0.003, "filling": 0.5}
+    rows = [finding("mine", label, ABOVE_CHANCE if p < 0.001 else NOT_ABOVE) for label, p in ps.items()]
+    rows = [one._replace(above=replace(one.above, p=ps[one.method.label])) for one in rows]
+    others = [one._replace(known=replace(one.known, model=f"planted-{at}")) for at in range(30) for one in rows]
+    assert list(by_themselves([*rows, *others], {f"planted-{at}" for at in range(30)})) == [
+        "Verdicts are adjusted for all 93 tested rows of this page. On a page of its own, mine would be above chance "
+        "by 2 of 3 tested methods on world."
+    ]
+    assert list(by_themselves(rows, {"mine"})) == []
+    sure = [one._replace(verdict=ABOVE_CHANCE) for one in rows]
+    assert list(by_themselves(sure, ())) == [], "no more than on this page"
 
 
 def test_however_many_models_there_are_a_dataset_takes_one_sentence():
@@ -57,7 +72,7 @@ def test_models_that_did_not_answer_many_combinations_of_methods_are_counted():
         "No answers from m to a; b. No answers from n to a. Why, most often: “no blanks”."
     ]
     rows.append(finding("o", "b", TOO_FEW, facts=0))
-    assert sentences(rows).notes == ["3 models did not answer some methods; the page names them below its first table."]
+    assert sentences(rows).notes == ["No model answered every method; the page says which, below its first table."]
 
 
 def test_facts_that_most_know_and_fewest_know_are_shown_and_lead_to_their_answers():

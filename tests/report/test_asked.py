@@ -27,7 +27,7 @@ MINE = FactsAsked(
 def test_a_relation_with_too_few_facts_is_named_with_the_reason():
     asked, left = sentences([MINE])
     assert asked == (
-        "Dataset mine: 32 of 165 facts can be asked, 8 serve as examples, 114 are not drawn, 11 are left out."
+        "Dataset mine: 32 of 165 facts are test facts, 8 serve as examples, 114 are not drawn, 11 are left out."
     )
     assert left == f"Relations of mine that are not asked: industry ({SHORT})."
     assert [row[1:] for row in table([MINE]).rows] == [
@@ -45,15 +45,15 @@ def test_of_many_relations_a_sentence_names_the_first_and_the_table_all():
 
 
 def test_of_facts_that_were_taught_among_others_it_is_said_how_many_and_how_they_are_known():
-    def known(dose, value, dataset="mine"):
+    def known(dose, value, dataset="mine", n=20):
         of = ("suite", dataset, "m", None, BY_DOSE, f'{{"dose":{dose}}}', "mean", ("hit",))
-        return Measure(*of, value, *[None] * 3, 9, *[0] * 5)
+        return Measure(*of, value, *[None] * 3, n, *[0] * 5)
 
     some = replace(MINE, doses=[[0, 0, 2, 8], [0, 4]])
-    assert some.taught([known(0, 0.1), known(8, 0.9), known(8, 1.0), known(8, 0.2, "other")]) == (
-        "The planted models were taught 1 to 2 of the facts of mine that can be asked, 2 to 8 times each; of those "
-        "taught most often .900 to 1.000 are known, by method. They find objects that they have read among choices "
-        "that they have not, so that above chance here need not be knowledge."
+    assert some.taught([known(0, 0.1), known(8, 0.9), known(8, 1.0), known(8, 0.2, "other"), known(8, 0.0, n=19)]) == (
+        "The planted models were taught 1 to 2 of the test facts of mine, 2 to 8 times each; of those taught most "
+        "often .900 to 1.000 are known, by model and method (of those that were asked 20 of them at least). They find "
+        "objects that they have read among choices that they have not, so that above chance here need not be knowledge."
     )
     assert "2 to 8 times each. They find" in some.taught([])
     assert MINE.taught([]) is None
@@ -109,6 +109,11 @@ def test_a_relation_is_said_to_be_asked_by_its_id_only_where_it_is(tmp_path, sty
 
 def test_where_nothing_is_left_out_nothing_is_said_of_it_and_many_datasets_take_one_sentence():
     whole = FactsAsked("mine", [counted("born", True, 50, train=8, test=32)])
-    assert sentences([whole]) == ["Dataset mine: 32 of 50 facts can be asked, 8 serve as examples, 10 are not drawn."]
+    assert sentences([whole]) == ["Dataset mine: 32 of 50 facts are test facts, 8 serve as examples, 10 are not drawn."]
     assert table([whole]) is None
-    assert sentences([whole] * 4) == ["Of 4 datasets, 128 of 200 facts can be asked."]
+    assert sentences([replace(whole, source=one) for one in "abcd"]) == [
+        "Of 4 datasets, 128 of 200 facts are test facts."
+    ]
+    assert sentences([replace(whole, source=one) for one in "abab"]) == [
+        "Of 4 datasets of 2 sources and worlds, each counted once, 64 of 100 facts are test facts."
+    ]

@@ -145,7 +145,7 @@ def test_the_page_says_how_many_facts_are_asked_shown_and_not_drawn(layout, page
         splits = [fact.split for fact in tables.read(layout.dataset(name, "facts"), Fact)]
         test, train, rest = (splits.count(one) for one in ("test", "train", None))
         assert test and train and rest
-        counted = f"{test} of {len(splits)} facts can be asked, {train} serve as examples, {rest} are not drawn"
+        counted = f"{test} of {len(splits)} facts are test facts, {train} serve as examples, {rest} are not drawn"
         [cell] = [row[1] for row in page.rows["provenance"] if row[0] == name]
         assert cell.endswith(f": {counted}")
 
@@ -156,7 +156,7 @@ def test_the_page_begins_with_what_was_asked_and_nothing_else(tmp_path, page):
     layout = editions.asked(tmp_path, CONFIGURATION | only_real, known)
     editions.finish(layout, answer, [])
     plain = Page(layout.page().read_text("utf-8"))
-    for said in ("Planted models were trained here", "(an invented world)", "A planted model was trained here"):
+    for said in ("are planted: trained here", "(an invented world)", "A planted model was trained here"):
         assert said in " ".join(page.everything) and said not in " ".join(plain.everything)
     assert [row[0] for row in plain.rows["provenance"]] == ["dataset", REAL]
 

@@ -1,6 +1,6 @@
 """Whether methods agree on the same facts, as a chapter of the page: side by side, two by two, and fact by fact."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from textwrap import wrap
@@ -47,12 +47,13 @@ def chapter(layout: Layout) -> Chapter | None:
     for one in layout.read(layout.between("knowledge"), Knowledge):
         if one.methods > 1:
             knowledge[one.dataset, one.model].append(one)
-    [(shown, _)] = Counter(row.model for row in rows).most_common(1)  # of several the first
     named = method_labels([key for row in rows for key in _methods(row)])
-    figure = [row for row in rows if row.model == shown and row.dataset == rows[0].dataset]
-    caption = f"Cohen's κ of each two methods on the facts of {shown} ({rows[0].dataset}) that both asked."
+    models, datasets = (list(dict.fromkeys(getattr(row, of) for row in rows)) for of in ("model", "dataset"))
+    over = f", a mean over those of {len(models)} models" if len(models) > 1 else f" asked of {models[0]}"
+    over += f" and over {len(datasets)} datasets" if len(datasets) > 1 else f" ({datasets[0]})"
+    caption = f"Cohen's κ of each two methods on the facts that both asked{over}; the table has each model's."
     parts: list[Table | Drawing | str] = [
-        Drawing("kappa", caption, lambda: _heat_map(figure, named)),
+        Drawing("kappa", caption, lambda: _heat_map(rows, named)),
         *_facts(layout, knowledge),
         _pairs(rows, named),
     ]
@@ -174,13 +175,17 @@ def _pairs(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], str])
 
 
 def _heat_map(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], str]) -> Figure:
-    """Draw kappa of each two methods; empty where it is not defined."""
+    """Draw kappa of each two methods, a mean over what they were asked; empty where it is nowhere defined."""
     own = {_methods(row)[0]: None for row in rows} | {_methods(row)[1]: None for row in rows}
     place = {key: at for at, key in enumerate(own)}
-    values = np.full((len(place), len(place)), np.nan)
+    found: dict[tuple[int, int], list[float]] = defaultdict(list)
     for row in rows:
-        one, other = (place[key] for key in _methods(row))
-        values[one, other] = values[other, one] = np.nan if row.kappa is None else row.kappa
+        if row.kappa is not None:
+            one, other = (place[key] for key in _methods(row))
+            found[min(one, other), max(one, other)].append(row.kappa)
+    values = np.full((len(place), len(place)), np.nan)
+    for (one, other), kappas in found.items():
+        values[one, other] = values[other, one] = np.mean(kappas)
     names = [named[key] for key in place]
     figure, [axes], scale = laid_out([Map(names, names, 0.34, 0.27)], True)
     image = axes.imshow(values, vmin=-1, vmax=1, cmap="RdBu", aspect="auto")

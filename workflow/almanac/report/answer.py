@@ -16,7 +16,17 @@ from almanac.report.lines import asked_by, share
 from almanac.rows import Item, Measure
 from almanac.statistics.intervals import Estimate, wilson_n
 from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, PageLink, Table
-from almanac.suites.headline import ABOVE_CHANCE, FEW, NO_FORMAT, NOT_ABOVE, TOO_FEW, UNDEFINED, Finding
+from almanac.suites.headline import (
+    ABOVE_CHANCE,
+    FEW,
+    LEVEL,
+    NO_FORMAT,
+    NOT_ABOVE,
+    TOO_FEW,
+    UNDEFINED,
+    Finding,
+    holm,
+)
 
 HEAD = ("model", "of", "method", "known", "chance", "above chance", "facts", "verdict")
 RULE = "\n\n".join(  # a paragraph a column
@@ -31,8 +41,10 @@ RULE = "\n\n".join(  # a paragraph a column
         "instead, by a false object of each fact. Of answers that name one of k choices it is at least 1/k on average; "
         "one that names none counts as 0. A model that knows some facts and gives their objects for others too has a "
         "high chance: what it knows may not be told from that.",
-        "Null: what the method finds in a model of the same recipe that was taught a world with exchanged objects, "
-        "and so none of these facts. A method with a threshold uses that of the model itself.",
+        "Null: what the method finds in a model of the same recipe that was taught none of these facts: a world with "
+        "exchanged objects or, where a part of a source's facts was taught, objects of any facts of the relation. The "
+        "latter read other objects than the model itself did, so that this null is no matched control. A method with a "
+        "threshold uses that of the model itself.",
         "Above chance: known minus chance, with its 95 % interval.",
         "Verdict: by a one-sided test at .025 of whether so many right answers are likely by chance. p: of that test, "
         "adjusted for all rows together (Holm); the verdict goes by it. Interval and verdict are of these relations "
@@ -240,12 +252,16 @@ def told(
 
     ``measures`` are the numbers of models, ``between`` those between them.
     """
-    controls = [one.model for one in layout.config.asked() if entrant(layout, one).permuted]
+    entrants = {one.model: entrant(layout, one) for one in layout.config.asked()}
+    controls = [name for name, one in entrants.items() if one.permuted]
+    planted = {name for name, one in entrants.items() if one.world is not None}
+    # Facts of sources before invented ones, which say something of methods alone.
+    found = sorted(found, key=lambda one: layout.config.datasets[one.known.dataset].world is not None)
     taught = [said for one in facts if (said := one.taught(measures)) is not None]
     answered: dict[str, int] = {}
     for one in found:
         answered[one.known.dataset] = max(one.facts, answered.get(one.known.dataset, 0))
-    compared = [*taught, *comparing.sentences(between, controls)]
+    compared = [*by_themselves(found, planted), *taught, *comparing.sentences(between, controls)]
     of_facts = [*asked.sentences(facts, answered), *_asks_nothing(layout)]
     return sentences(found, compared, of_facts, unanswered(layout), controls)
 
@@ -326,7 +342,9 @@ def _not_answered(rows: Sequence[Finding], missing: Unanswered) -> list[str]:
     for model, own in silent.items():
         methods[_listed((one.method.label for one in own), "; ")].append(model)
     if len(methods) > TOLD:
-        return [f"{len(silent)} models did not answer some methods; the page names them below its first table."]
+        whole = len(silent) == len({one.known.model for one in rows})
+        which = "No model answered every method" if whole else f"{len(silent)} models did not answer some methods"
+        return [f"{which}; the page says which, below its first table."]
     parts = [f"No answers from {_listed(models)} to {labels}." for labels, models in methods.items()]
     of = [missing.unsupported.get(asking(one)) for own in silent.values() for one in own]
     if why := {f"“{one.commonest}”": None for one in of if one is not None}:
@@ -363,6 +381,27 @@ def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]
         know = "" if parts else f" know{'s' * (len(names) == 1)} more than chance"  # the first of them are above it
         parts.append(f"{listed}{know}{each} by {of_them} tested method{'s' * (counts[-1] != 1)}{span}")
     return f"Dataset {dataset}: {_listed(parts, '; ')}."
+
+
+def by_themselves(rows: Sequence[Finding], planted: Collection[str]) -> Iterator[str]:
+    """Yield what would be above chance if a model's rows of a dataset were a page of their own, where that is more.
+
+    Verdicts are adjusted for all rows of a page, so that they hang on who else is there; of planted models it is left
+    out, whose knowledge is no question.
+    """
+    tested = [one for one in rows if one.verdict in (ABOVE_CHANCE, NOT_ABOVE) and one.above is not None]
+    of: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+    for one in tested:
+        if one.known.model not in planted:
+            of[str(one.known.model), one.known.dataset].append(one)
+    for (model, dataset), own in of.items():
+        adjusted = holm([one.above.p for one in own if one.above is not None and one.above.p is not None])
+        alone = sum(p <= LEVEL for p in adjusted)
+        if alone > sum(one.verdict == ABOVE_CHANCE for one in own):
+            yield (
+                f"Verdicts are adjusted for all {len(tested)} tested rows of this page. On a page of its own, {model} "
+                f"would be above chance by {alone} of {len(own)} tested methods on {dataset}."
+            )
 
 
 def _methods(rows: Sequence[Finding]) -> str:

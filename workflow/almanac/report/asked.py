@@ -43,6 +43,7 @@ class FactsAsked:
     unlabelled: Sequence[str] = ()
     labelled: Sequence[str] = ()
     doses: Sequence[Sequence[int]] = ()
+    source: str = ""
 
     @property
     def facts(self) -> int:
@@ -60,13 +61,13 @@ class FactsAsked:
         return sum(row.guessable for row in self.counts)
 
     def __str__(self) -> str:
-        """Return how many can be asked, are examples, are not drawn and are left out."""
+        """Return how many are test facts, are examples, are not drawn and are left out."""
         train, surplus = (sum(getattr(row, name) for row in self.counts) for name in ("train", "surplus"))
         # All facts of a relation that does not qualify are left out.
         left_out = sum(row.refused if row.qualifies else row.facts for row in self.counts)
         left = f", {left_out:,} are left out" if left_out else ""
         return (
-            f"{self.tested:,} of {self.facts:,} facts can be asked, {train:,} serve as examples, "
+            f"{self.tested:,} of {self.facts:,} facts are test facts, {train:,} serve as examples, "
             f"{surplus:,} are not drawn{left}"
         )
 
@@ -93,7 +94,7 @@ class FactsAsked:
         )
         many = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
         return (
-            f"The planted models were taught {many} of the facts of {self.dataset} that can be asked, "
+            f"The planted models were taught {many} of the test facts of {self.dataset}, "
             f"{min(doses)} to {max(doses)} times each{known}. They find objects that they have read among choices that "
             "they have not, so that above chance here need not be knowledge."
         )
@@ -140,7 +141,8 @@ def facts_asked(layout: Layout) -> list[FactsAsked]:
             rows = (layout.read(path, Exposure) for path in sorted(told[name]))
             doses = [[row.dose for row in own if row.fact_id in test] for own in rows]
         refused = layout.read(layout.dataset(name, "refused"), Refused)
-        found.append(FactsAsked(name, counts, refused, unlabelled, labelled, doses))
+        source = layout.config.datasets[name].world or layout.config.datasets[name].source or name
+        found.append(FactsAsked(name, counts, refused, unlabelled, labelled, doses, source))
     return found
 
 
@@ -155,12 +157,14 @@ def sentences(found: Sequence[FactsAsked], answered: Mapping[str, int] | None = 
     """Return how many facts are asked, which relations are not, and which are asked by their ids.
 
     Args:
-        found: what became of the facts of each dataset; of many, how many can be asked is said of all together.
+        found: what became of the facts of each dataset; of many, how many test facts there are is said of all together.
         answered: by dataset how many facts a model answered to one method at most, where that is known.
     """
     if len(found) > TOLD:
-        tested, facts = sum(one.tested for one in found), sum(one.facts for one in found)
-        out = [f"Of {len(found)} datasets, {tested:,} of {facts:,} facts can be asked."]
+        largest = {one.source: one for one in sorted(found, key=lambda one: one.tested)}.values()
+        tested, facts = sum(one.tested for one in largest), sum(one.facts for one in largest)
+        once = f" of {len(largest)} sources and worlds, each counted once" * (len(largest) < len(found))
+        out = [f"Of {len(found)} datasets{once}, {tested:,} of {facts:,} facts are test facts."]
     else:
         out = []
         for one in found:

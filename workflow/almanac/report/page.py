@@ -108,7 +108,7 @@ def render(
     return environment.get_template("page.html.j2").render(
         config=config,
         datasets={name: config.datasets[name] for name in config.used_datasets()},
-        planted=any(one.model.planted for one in config.participants().values()),
+        planted=sum(one.model.planted is not None for one in config.participants().values()),
         chapters=chapters,
         validation=validation,
         vectors={name: Markup(prefixed(text, name)) for name, text in vectors.items()},

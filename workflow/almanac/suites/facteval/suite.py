@@ -51,6 +51,7 @@ class FactEval(Suite[FactEvalOptions]):
     name = "facteval"
     label = "FactEval"
     summary = "judge, choose and answer questions made from facts"
+    scores = "the answer's credit: 1 or 0, of a short answer its token F1 with the true one"
     paper = "Luo et al., Systematic Assessment of Factual Knowledge in Large Language Models"
     options = FactEvalOptions
     setting = FactEvalSetting

@@ -32,6 +32,7 @@ class HeadToTail(Suite[HeadToTailOptions]):
     name = "head_to_tail"
     label = "Head-to-Tail"
     summary = "answer questions about popular and less popular subjects, or say unsure"
+    scores = "the answer's token F1 with the true one; by a judge 1 or 0"
     paper = "Sun et al., Head-to-Tail: How Knowledgeable are Large Language Models (LLMs)?"
     options = HeadToTailOptions
     setting = HeadToTailSetting

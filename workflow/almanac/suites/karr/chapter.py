@@ -24,7 +24,8 @@ ASKS = (
     "baselines. LAMA@1 and LAMA@10 (Petroni et al. 2019): the object is the likeliest of all words after a template, "
     "or among the ten likeliest; only objects of one token can be judged. ParaRel (Elazar et al. 2021): after every "
     "template it is the likeliest of the candidates. K-Prompts: its mean probability after several prompts lies above "
-    "a threshold. With one template a relation and one name an object LAMA and K-Prompts have the same score."
+    "{k_prompts}, a setting. With one template a relation and one name an object LAMA and K-Prompts have the same "
+    "score."
 )
 ONE_THRESHOLD = (
     "Where a threshold is chosen by facts that models were taught, models are compared at the geometric mean of "
@@ -80,7 +81,7 @@ def chapter(shown: Shown, options: KarrOptions) -> Chapter | None:
         *_coverage(shown),
         *shown.not_asked(),
     ]
-    return filled("KaRR", ASKS, parts)
+    return filled("KaRR", ASKS.format(k_prompts=f"{options.k_prompts:g}"), parts)
 
 
 def _silent(shown: Shown) -> Iterator[str]:
