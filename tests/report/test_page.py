@@ -325,7 +325,7 @@ def test_a_figure_that_is_none_or_cannot_be_drawn_is_said_whose_it_is():
     def shown(draw):
         parts = (Drawing("curve", "A curve.", draw),)
         chapter = page_module.Page("toy-world", "toy", "world", Chapter("Toy", "", parts))
-        return list(page_module.figures([chapter], ["m"]))
+        return list(page_module.figures([chapter], {}))
 
     with pytest.raises(AlmanacError, match="suite toy: figure curve of world: its function must return a matplotlib"):
         shown(lambda: None)

@@ -10,7 +10,7 @@ from almanac.statistics.intervals import wilson
 from almanac.suites.agreement import Called, agreements, called, of_facts, on_same_facts
 from almanac.suites.ic_lke.figures import by_shots
 from almanac.suites.judged import OUTCOMES, Judged, as_text, conditions_of
-from almanac.suites.looks import COLOURS, coloured, lines_along
+from almanac.suites.looks import COLOURS, coloured, lines_along, look
 from almanac.suites.suite import Method
 
 
@@ -138,7 +138,7 @@ def test_a_model_has_one_colour_in_the_figures_of_all_methods():
         return Measure(*own)
 
     rows = [row("second", dose=dose, shots=dose) for dose in (0, 4)]
-    with coloured(["first", "second"]):
+    with coloured({"first": look(0), "second": look(1)}):
         drawn = [lines_along(rows, "dose", "accuracy"), by_shots(rows, {}, 0.1)]
     colours = {to_hex(figure.axes[0].lines[0].get_color()) for figure in drawn}
     assert colours == {COLOURS[1].lower()}

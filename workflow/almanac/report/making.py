@@ -52,7 +52,7 @@ def report_page(layout: Layout) -> None:
     usual = gc.get_threshold()
     gc.freeze()  # a drawing makes many objects, and what has been read so far need not be looked through each time
     gc.set_threshold(MADE)
-    vectors = {name: drawing.svg(figure) for name, figure in page.figures(found, list(layout.config.participants()))}
+    vectors = {name: drawing.svg(figure) for name, figure in page.figures(found, page.looks(layout.config))}
     gc.set_threshold(*usual)
     folder = layout.shown("figures")
     for name, vector in vectors.items():

@@ -20,7 +20,7 @@ from almanac.report.written import LATEX
 from almanac.rows import Measure, Validation
 from almanac.suites.chapter import Chapter, Drawing, PageLink, Table
 from almanac.suites.listing import SUITES, guessing, method_label
-from almanac.suites.looks import coloured
+from almanac.suites.looks import COLOURS, GREYS, MARKERS, coloured, look
 from almanac.versions import MAKER
 
 
@@ -34,19 +34,42 @@ class Page:
     chapter: Chapter
 
 
-def figures(chapters: Sequence[Page], models: Sequence[str]) -> Iterator[tuple[str, Figure]]:
-    """Yield every figure by the name of its file, drawn when its turn comes; a model has one colour in all of them."""
+def looks(config: EditionConfig) -> dict[str, dict[str, Any]]:
+    """Return colour and marker of every model, which it has in all figures.
+
+    A planted model has the colour of its recipe; of several worlds, the marker tells which one it was taught, or that
+    it was taught none. Models that were taught nothing true are grey.
+    """
+    controls = [one.name for one in config.models if one.planted is not None and one.planted.permuted]
+    others = [one.name for one in config.models if one.name not in controls]
+    everybody, found = config.participants(), {}
+    worlds = list(dict.fromkeys(one.world for one in everybody.values() if one.world is not None))
+    for name, one in everybody.items():
+        grey = one.model.name in controls
+        place = (controls if grey else others).index(one.model.name)
+        found[name] = look(place)
+        if grey:
+            found[name]["color"] = GREYS[place % len(GREYS)]
+        if len(worlds) > 1:
+            world = len(worlds) if one.world is None else worlds.index(one.world)
+            again = 0 if grey else place // len(COLOURS) * (len(worlds) + 1)  # another marker for the same colour
+            found[name]["marker"] = MARKERS[(world + again) % len(MARKERS)]
+    return found
+
+
+def figures(chapters: Sequence[Page], looks: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Figure]]:
+    """Yield every figure by the name of its file, drawn when its turn comes; of models that look so in all."""
     for one in chapters:
         for part in one.chapter.parts:
             if isinstance(part, Drawing):
-                yield f"{one.anchor}-{part.name}", _drawn(one, part, models)
+                yield f"{one.anchor}-{part.name}", _drawn(one, part, looks)
 
 
-def _drawn(page: Page, part: Drawing, models: Sequence[str]) -> Figure:
+def _drawn(page: Page, part: Drawing, looks: Mapping[str, Mapping[str, Any]]) -> Figure:
     """Return a figure; where it cannot be drawn, say whose it is."""
     where = f"suite {page.suite}: figure {part.name} of {page.dataset}"
     try:
-        with style(), coloured(models):
+        with style(), coloured(looks):
             figure = part.draw()
     except Exception as error:
         error.add_note(where)

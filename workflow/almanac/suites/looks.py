@@ -1,7 +1,7 @@
 """The look of all figures: colours that colour-blind readers tell apart, markers that tell lines apart in grey."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -15,11 +15,12 @@ from matplotlib.image import AxesImage
 from almanac.rows import Measure
 from almanac.suites.judged import conditions_of
 
-# Okabe and Ito's palette: told apart by colour-blind readers, and in this order also in grey.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Okabe and Ito's palette: told apart by colour-blind readers, and in this order also in grey; with wine, Tol's.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255")
 MARKERS = "osD^vPX"
 STROKES = ("-", "--", ":", "-.")  # of a model's lines, or of families
 GREY = "#777777"
+GREYS = ("#555555", "#999999")  # of models that were taught nothing true
 APART, SPAN = 0.05, 0.4  # of the way from place to place: how far neighbouring lines stand apart at most, and all
 MANY = 6  # lines above which the bars of their intervals are fine
 NAMED = {"dose": "times taught"}  # what a condition is called below the panels
@@ -29,27 +30,25 @@ LINE = 0.17  # and the figure grows by so much for each line of them, inches.
 LIGHT = 0.179  # relative luminance above which black contrasts more than white does (WCAG 2.2, 1.4.3)
 
 
-# The models of the edition that is drawn, in its order, which gives each its colour in all figures.
-_models: ContextVar[Sequence[str]] = ContextVar("models", default=())
+# Colour and marker of each model of the edition that is drawn.
+_looks: ContextVar[Mapping[str, Mapping[str, Any]]] = ContextVar("looks")
 
 
 @contextmanager
-def coloured(models: Sequence[str]) -> Iterator[None]:
-    """Give each of these models one colour and marker in every figure that is drawn inside of this."""
-    token = _models.set(models)
+def coloured(looks: Mapping[str, Mapping[str, Any]]) -> Iterator[None]:
+    """Give each of these models its colour and marker in every figure that is drawn inside of this."""
+    token = _looks.set(looks)
     try:
         yield
     finally:
-        _models.reset(token)
+        _looks.reset(token)
 
 
 def look(index: int, model: str | None = None) -> dict[str, Any]:
     """Return colour and marker of a model's line, the same in all figures of an edition; else of the line's number."""
-    names = _models.get()
-    place = names.index(model) if model in names else index
-    # The seven after the first seven have another marker for each colour, and so on.
-    marker = MARKERS[(place + place // len(COLOURS)) % len(MARKERS)]
-    return {"color": COLOURS[place % len(COLOURS)], "marker": marker}
+    # After each len(COLOURS) lines every colour has another marker.
+    marker = MARKERS[(index + index // len(COLOURS)) % len(MARKERS)]
+    return {"color": COLOURS[index % len(COLOURS)], "marker": marker, **_looks.get({}).get(model or "", {})}
 
 
 def values(rows: Sequence[Measure]) -> tuple[npt.NDArray[np.float64], ...]:

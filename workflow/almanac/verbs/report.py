@@ -100,6 +100,6 @@ def report_print(layout: Layout) -> None:
     from almanac.report.chapters import chapters
 
     for path in drawing.write_print(
-        page.figures(chapters(layout)[0], list(layout.config.participants())), layout.shown("print")
+        page.figures(chapters(layout)[0], page.looks(layout.config)), layout.shown("print")
     ):
         print(path)
