@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
 from almanac.report.lines import asked_by
 from almanac.rows import Agreement, Knowledge, Measure
@@ -23,6 +25,16 @@ from almanac.suites.listing import method_labels
 from almanac.suites.looks import GREY, hundredths, look, write_cells
 
 WIDTH = 4.2  # inches of the figure of all methods: on a phone's screen nearly its own size
+TALL = 6  # inches of height from which it has its scale below, too
+PALE = 0.4  # how much of its colour a point has that has no verdict; the rest is white
+FOREST = (
+    "The share that each method calls known of the {facts} facts that all of these methods asked of a model (dataset "
+    f"{{dataset}}), with 95 % intervals (of these relations). A method that shares fewer than {FEW} facts with those "
+    "above it is left out. Filled: above chance. Empty: not distinguishable from chance. Grey tick: the method's "
+    "chance. Pale, without a tick: the method asked the model other facts, too, or has no chance. Verdict and chance "
+    "of all facts that a method asked stand in the table below."
+)
+OF_RECIPES = " Models of one recipe have one colour, and those of one world one marker; controls are grey."
 PAIRS = (
     f"Each two methods on the facts that both asked, {FEW} or more. Some give a fact the same score and differ in when "
     "they call it known, K-Prompts by a threshold of probability and LAMA@1 and LAMA@10 by the object's place among "
@@ -60,8 +72,8 @@ def chapter(layout: Layout) -> Chapter | None:
     return Chapter("Can it be trusted, and do the methods agree?", ASKS, parts)
 
 
-def forests(between: Sequence[Measure], findings: Sequence[Finding]) -> Iterator[Drawing]:
-    """Yield, a dataset, what every method calls known of the facts that all methods asked."""
+def forests(config: EditionConfig, between: Sequence[Measure], findings: Sequence[Finding]) -> Iterator[Drawing]:
+    """Yield, a dataset, what every method calls known of the facts that all methods asked; invented worlds are last."""
     verdicts = {(one.known.suite, one.known.dataset, one.known.model, one.known.where): one for one in findings}
     of: dict[str, list[tuple[Measure, Finding]]] = defaultdict(list)
     for row in between:
@@ -70,17 +82,18 @@ def forests(between: Sequence[Measure], findings: Sequence[Finding]) -> Iterator
             found = verdicts.get((row.suite, row.dataset, row.model, where))
             if found is not None:
                 of[row.dataset].append((row, found))
-    for dataset, own in of.items():
-        counts = [len(conditions_of(row)[FACT]) for row, _ in own]  # type: ignore[arg-type]
+    several = len({one.world for one in config.participants().values()} - {None}) > 1
+    for dataset in sorted(of, key=lambda name: config.datasets[name].world is not None):
+        own = of[dataset]
+        counts = [_shared(row) for row, _ in own]
         ends = " to ".join(f"{one:,}" for one in sorted({min(counts), max(counts)}))
-        caption = (
-            f"The share known by each method, of the {ends} "
-            f"facts that all of these methods asked of a model (dataset {dataset}), with 95 % intervals (of these "
-            f"relations). A method that shares fewer than {FEW} facts with those above it is left out. Filled: above "
-            "chance by all facts that the method asked; empty: not distinguishable from chance; faint: too few facts, "
-            "or no chance defined. Grey ticks: the method's chance on all facts that it asked."
-        )
-        yield Drawing(f"same-facts-{dataset}", caption, partial(_forest, own))
+        caption = FOREST.format(facts=ends, dataset=dataset) + OF_RECIPES * several
+        yield Drawing(f"same-facts-{dataset}", caption, partial(_forest, own), dataset)
+
+
+def _shared(row: Measure) -> int:
+    """Return how many facts a number is of that all methods asked."""
+    return len(conditions_of(row)[FACT])  # type: ignore[arg-type]
 
 
 def _forest(rows: Sequence[tuple[Measure, Finding]]) -> Figure:
@@ -109,6 +122,8 @@ def _forest(rows: Sequence[tuple[Measure, Finding]]) -> Figure:
     axes.set_xlabel("known")
     axes.xaxis.set_label_position("top")
     axes.xaxis.tick_top()
+    if figure.get_figheight() > TALL:
+        axes.tick_params(axis="x", bottom=True, labelbottom=True)
     axes.spines[["right", "bottom", "left"]].set_visible(False)
     handles = [Line2D([], [], linestyle="none", label=name, **look(at, name)) for at, name in enumerate(models)]
     figure.legend(handles=handles, loc="outside upper center", ncols=3, frameon=False, fontsize=8)
@@ -116,14 +131,18 @@ def _forest(rows: Sequence[tuple[Measure, Finding]]) -> Figure:
 
 
 def _point(axes: Axes, at: float, row: Measure, found: Finding, style: Mapping[str, Any]) -> None:
-    """Draw a number with its interval and the chance of its method; its verdict by how it is filled."""
+    """Draw a number with its interval, its verdict by how it is filled, and the chance of its method.
+
+    Verdict and chance are of all facts that the method asked: where these are more than the number's, it has neither.
+    """
     if row.value is None or row.low is None or row.high is None:
         return
-    filled = style["color"] if found.verdict == ABOVE_CHANCE else "white"
-    clear = 1.0 if found.verdict in (ABOVE_CHANCE, NOT_ABOVE) else 0.55
-    axes.plot([row.low, row.high], [at, at], color=style["color"], linewidth=1, alpha=clear)
-    axes.plot([row.value], [at], **style, markersize=4.5, markerfacecolor=filled, alpha=clear)
-    if found.chance is not None and found.chance.value is not None:
+    same = _shared(row) == found.facts
+    pale = 1 - PALE * (1 - np.array(to_rgb(style["color"])))
+    filled = {ABOVE_CHANCE: style["color"], NOT_ABOVE: "white"}.get(found.verdict, pale) if same else pale
+    axes.plot([row.low, row.high], [at, at], color=style["color"], linewidth=1)
+    axes.plot([row.value], [at], **style, markersize=4.5, markerfacecolor=filled)
+    if same and found.chance is not None and found.chance.value is not None:
         axes.plot([found.chance.value] * 2, [at - 0.5, at + 0.5], color=GREY, linewidth=1.2)
 
 

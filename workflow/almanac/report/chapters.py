@@ -49,7 +49,7 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
         "trust": trust.chapter(layout, first),
     }
     methods = [Page(name, "", "", one) for name, one in together.items() if one is not None]
-    nulls, figures = _nulls(layout, first, between), agreeing.forests(between, first)
+    nulls, figures = _nulls(layout, first, between), agreeing.forests(layout.config, between, first)
     facts = asked.facts_asked(layout)
     answered = answer.chapter(answer.told(layout, first, every, between, facts), first, nulls, facts, figures)
     pages = [Page("answer", "", "", answered), *methods, *found, *compared]

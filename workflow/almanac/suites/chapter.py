@@ -68,11 +68,15 @@ class Table:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure, drawn when it is wanted; ``name`` is unique in the chapter."""
+    """A figure, drawn when it is wanted; ``name`` is unique in the chapter.
+
+    ``dataset``: whose it is, of several that show the same of one each.
+    """
 
     name: str
     caption: str
     draw: "Callable[[], Figure]"
+    dataset: str = ""
 
 
 @dataclass(frozen=True)
