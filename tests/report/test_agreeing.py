@@ -6,8 +6,10 @@ from matplotlib.figure import Figure
 
 from almanac.config import EditionConfig
 from almanac.report import agreeing, page
+from almanac.report.evidence import EvidenceFiles
 from almanac.rows import Measure
 from almanac.suites.agreement import SAME
+from almanac.suites.chapter import Chapter, Drawing
 from almanac.suites.headline import ABOVE_CHANCE, NOT_ABOVE, UNDEFINED, Finding
 from almanac.suites.judged import as_text
 from almanac.suites.looks import COLOURS, GREYS, MARKERS, look
@@ -105,3 +107,19 @@ def test_a_tall_figure_has_its_scale_below_too(methods, below):
     [axes] = figure.draw().axes
     shown = axes.xaxis.get_tick_params()
     assert (shown["labeltop"], shown["labelbottom"]) == (True, below)
+
+
+def test_the_first_figure_of_the_page_is_shown_and_those_of_other_datasets_are_folded(tmp_path):
+    def rendered(*datasets):
+        parts = [Drawing(f"same-{name}", f"Of {name}.", Figure, name) for name in datasets]
+        first = page.Page("answer", "", "", Chapter("What was found", "", parts))
+        vectors = {f"answer-{part.name}": "<svg></svg>" for part in parts}
+        given = ([first], [], vectors, {"root": "results/e"}, EvidenceFiles(tmp_path / "items"), [], [])
+        return page.render(edition(), *given)
+
+    text = rendered("real", "one", "two")
+    shown, folded = text.split("<summary>The same figure of other datasets: one, two</summary>")
+    assert [f"answer.same-{name}" in shown for name in ("real", "one", "two")] == [True, False, False]
+    inside = folded[: folded.index("</details>")]
+    assert [f'id="answer.same-{name}"' in inside for name in ("real", "one", "two")] == [False, True, True]
+    assert "The same figure of" not in rendered("real")
