@@ -1,4 +1,4 @@
-"""The figures at the head of the page: a model looks the same in all of them, and a verdict is of what is drawn."""
+"""The figures at the head of the page: a model looks the same in all of them, and a chance is of what is drawn."""
 
 import pytest
 from matplotlib.colors import to_hex
@@ -73,11 +73,11 @@ def row_and_finding(verdict=ABOVE_CHANCE, shared=40, asked=40, method="m", datas
         (ABOVE_CHANCE, 40, "#0072b2", 1),
         (NOT_ABOVE, 40, "#ffffff", 1),
         (UNDEFINED, 40, "#99c7e0", 0),
-        (ABOVE_CHANCE, 41, "#99c7e0", 0),
-        (NOT_ABOVE, 41, "#99c7e0", 0),
+        (ABOVE_CHANCE, 41, "#0072b2", 0),
+        (NOT_ABOVE, 41, "#ffffff", 0),
     ],
 )
-def test_a_point_shows_a_verdict_and_a_chance_only_where_they_are_of_the_facts_that_it_is_of(
+def test_a_point_shows_its_verdict_and_a_chance_only_where_this_is_of_the_facts_that_it_is_of(
     verdict, asked, fill, ticks
 ):
     axes = Figure().subplots()

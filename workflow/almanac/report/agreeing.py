@@ -30,9 +30,8 @@ PALE = 0.4  # how much of its colour a point has that has no verdict; the rest i
 FOREST = (
     "The share that each method calls known of the {facts} facts that all of these methods asked of a model (dataset "
     f"{{dataset}}), with 95 % intervals (of these relations). A method that shares fewer than {FEW} facts with those "
-    "above it is left out. Filled: above chance. Empty: not distinguishable from chance. Grey tick: the method's "
-    "chance. Pale, without a tick: the method asked the model other facts, too, or has no chance. Verdict and chance "
-    "of all facts that a method asked stand in the table below."
+    "above it is left out. Filled, empty and pale are the verdict by all facts that the method asked: above chance, "
+    "not distinguishable from it, none. Grey tick: the method's chance, where it asked the model these facts alone."
 )
 OF_RECIPES = " Models of one recipe have one colour, and those of one world one marker; controls are grey."
 PAIRS = (
@@ -133,16 +132,16 @@ def _forest(rows: Sequence[tuple[Measure, Finding]]) -> Figure:
 def _point(axes: Axes, at: float, row: Measure, found: Finding, style: Mapping[str, Any]) -> None:
     """Draw a number with its interval, its verdict by how it is filled, and the chance of its method.
 
-    Verdict and chance are of all facts that the method asked: where these are more than the number's, it has neither.
+    Verdict and chance are of all facts that the method asked: where these are more than the number's, no chance stands
+    next to it, which is another number's.
     """
     if row.value is None or row.low is None or row.high is None:
         return
-    same = _shared(row) == found.facts
     pale = 1 - PALE * (1 - np.array(to_rgb(style["color"])))
-    filled = {ABOVE_CHANCE: style["color"], NOT_ABOVE: "white"}.get(found.verdict, pale) if same else pale
+    filled = {ABOVE_CHANCE: style["color"], NOT_ABOVE: "white"}.get(found.verdict, pale)
     axes.plot([row.low, row.high], [at, at], color=style["color"], linewidth=1)
     axes.plot([row.value], [at], **style, markersize=4.5, markerfacecolor=filled)
-    if same and found.chance is not None and found.chance.value is not None:
+    if _shared(row) == found.facts and found.chance is not None and found.chance.value is not None:
         axes.plot([found.chance.value] * 2, [at - 0.5, at + 0.5], color=GREY, linewidth=1.2)
 
 
