@@ -255,8 +255,9 @@ def told(
     entrants = {one.model: entrant(layout, one) for one in layout.config.asked()}
     controls = [name for name, one in entrants.items() if one.permuted]
     planted = {name for name, one in entrants.items() if one.world is not None}
-    # Facts of sources before invented ones, which say something of methods alone.
-    found = sorted(found, key=lambda one: layout.config.datasets[one.known.dataset].world is not None)
+    # What models that nobody planted were asked comes first: of planted ones it says something of methods alone.
+    real = {one.known.dataset for one in found if one.known.model not in planted}
+    found = sorted(found, key=lambda one: one.known.dataset not in real)
     taught = [said for one in facts if (said := one.taught(measures)) is not None]
     answered: dict[str, int] = {}
     for one in found:
