@@ -5,12 +5,16 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.report import test_page
 
 from almanac.edition.layout import Layout
+from almanac.report.chapters import chapters
+from almanac.report.written import SHORT, latex
+from almanac.suites.chapter import Table
 
 layout = test_page.layout  # the same tiny edition
 aside = test_page.aside  # and with its items in files next to the page
@@ -211,9 +215,9 @@ def test_a_head_sorts_its_table_both_ways_and_a_table_is_copied(browse):
         head.querySelector("button").click(); const down = read();
         const state = head.getAttribute("aria-sort");
         const small = element("td", {}, "<.001");
-        const tiny = [sortedBy(small), FORMATS.LaTeX([["p"], ["<.001"]])];
+        const tiny = [sortedBy(small), FORMATS.LaTeX([["p"], ["<.001"]], "r")];
         const cells = FORMATS.cells([["p", "above"], ["<.001", "−.013"]]);
-        return { before, up, down, state, tiny, cells, csv: copied(table, "CSV"), latex: copied(table, "LaTeX") };
+        return { before, up, down, state, tiny, cells, csv: copied(table, "CSV") };
         """
     )
     known = [one for one in said["before"] if one != "–"]
@@ -228,7 +232,31 @@ def test_a_head_sorts_its_table_both_ways_and_a_table_is_copied(browse):
         .splitlines()[0]
         .startswith('model,of,method,verdict,"known, of these relations","known, of other relations"')
     )
-    assert said["latex"].startswith("\\begin{tabular}") and "\\toprule" in said["latex"]
+
+
+def test_a_table_is_copied_as_the_latex_of_its_file_be_it_short_or_of_several_pages(browse, layout):
+    pages = chapters(layout)[0]
+    every = {
+        f"{one.anchor}.{part.name}": part for one in pages for part in one.chapter.parts if isinstance(part, Table)
+    }
+    found = {place: replace(one, rows=one.shown, hidden=()) for place, one in every.items()}
+    said, errors = browse(
+        """
+        const of = (place) => document.querySelector(`[id="${place}"] table`);
+        const one = of(PLACES[0]), [body] = one.tBodies;
+        const shown = Object.fromEntries(PLACES.map((place) => [place, copied(of(place), "LaTeX")]));
+        const row = body.rows[0];
+        body.replaceChildren(...Array.from({ length: SHORT + 1 }, () => row.cloneNode(true)));
+        const long = copied(one, "LaTeX");
+        body.rows[0].remove();
+        return { shown, long, short: copied(one, "LaTeX") };
+        """,
+        script=f"const PLACES = {json.dumps(list(found))}, SHORT = {SHORT};",
+    )
+    assert (said["shown"], errors) == ({name: latex(one) for name, one in found.items()}, [])
+    own = found["answer.findings"]
+    assert said["long"] == latex(replace(own, rows=own.rows[:1] * (SHORT + 1)))
+    assert said["short"] == latex(replace(own, rows=own.rows[:1] * SHORT))
 
 
 def test_a_fact_is_found_by_its_names_and_by_its_address_and_names_stay_text(browse):

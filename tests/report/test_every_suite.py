@@ -18,7 +18,9 @@ from almanac.edition.archive import freeze
 from almanac.report.chapters import chapters
 from almanac.report.evidence import EvidenceFiles
 from almanac.report.items import ItemBlocks, Items
+from almanac.report.written import SHORT, write_table
 from almanac.rows import Entity, Popularity, Relation, Response, Template
+from almanac.suites.chapter import Table
 from almanac.suites.listing import OURS
 
 OWN = yaml.safe_load((Path(__file__).parents[2] / "config" / "own.yaml").read_text("utf-8"))
@@ -126,9 +128,17 @@ def test_every_table_is_read_by_latex_as_it_comes(layout, tmp_path):
     assert {one for file in files for one in file.read_text("utf-8") if not one.isascii()} == set()
     if shutil.which("pdflatex") is None:
         pytest.skip("pdflatex is not installed; the characters of the tables alone were looked at")
-    whole = "".join(rf"\begin{{lrbox}}{{\one}}\input{{{file}}}\end{{lrbox}}" + "\n" for file in files)
-    head = r"\documentclass{article}\usepackage{booktabs}\newsavebox\one\begin{document}" + "\n"
-    (tmp_path / "all.tex").write_text(head + whole + r"read\end{document}", "utf-8")
+    for rows in (SHORT, 9 * SHORT):  # the longest of one page, and one of several
+        write_table(Table("t", "", ("model", "facts"), [("m", 1)] * rows), tmp_path, f"of-{rows}")
+    fits = r"\ifdim\dimexpr\ht\one+\dp\one>\textheight\errmessage{higher than a page}\fi"
+    whole = "\n".join(
+        rf"\input{{{file}}}"
+        if r"\begin{longtable}" in file.read_text("utf-8")
+        else rf"\begin{{lrbox}}{{\one}}\input{{{file}}}\end{{lrbox}}{fits}"
+        for file in (*files, *sorted(tmp_path.glob("*.tex")))
+    )
+    head = r"\documentclass{article}\usepackage{booktabs,longtable}\newsavebox\one\begin{document}" + "\n"
+    (tmp_path / "all.tex").write_text(head + whole + r"\end{document}", "utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
     read = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", check=False)
     assert read.returncode == 0, read.stdout[-2000:]

@@ -61,9 +61,17 @@ def test_markdown_keeps_its_columns_whatever_the_labels_hold():
 
 def test_latex_has_the_rules_of_booktabs_and_escapes_what_it_would_read():
     lines = latex(TABLE).splitlines()
-    assert lines[0] == r"\begin{tabular}{lll}"
+    assert lines[0] == r"\begin{tabular}{lrr}", "numbers and their heads are aligned to the right"
     assert lines[4] == r"a\textbar{}b\_1 \& 5 \% & .333 [.100, .600] & 1,200 \\"
     assert [line for line in lines if "rule" in line] == [r"\toprule", r"\midrule", r"\bottomrule"]
+
+
+def test_latex_of_more_lines_than_a_page_has_repeats_its_head_on_each():
+    most = latex(Table("t", "", ("model", "facts"), [("m", 1)] * SHORT))
+    assert most.startswith(r"\begin{tabular}{lr}") and "endhead" not in most
+    begin, _, head, _, *lines = latex(Table("t", "", ("model", "facts"), [("m", 1)] * (SHORT + 1))).splitlines()
+    assert (begin, head) == (r"\begin{longtable}{lr}", r"model & facts \\")
+    assert lines == [r"\endhead", r"\bottomrule", r"\endfoot", *[r"m & 1 \\"] * (SHORT + 1), r"\end{longtable}"]
 
 
 def test_the_summary_has_what_was_found_with_its_notes_and_no_long_or_folded_table():

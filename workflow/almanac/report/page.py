@@ -16,7 +16,7 @@ from almanac.report.asked import FactsAsked
 from almanac.report.drawing import prefixed, style
 from almanac.report.evidence import EvidenceFiles
 from almanac.report.lines import alone, share, shown
-from almanac.report.written import LATEX
+from almanac.report.written import LATEX, SHORT
 from almanac.rows import Measure, Validation
 from almanac.suites.chapter import Chapter, Drawing, PageLink, Table
 from almanac.suites.listing import SUITES, guessing, method_label
@@ -123,7 +123,7 @@ def render(
         "link": lambda cell: isinstance(cell, PageLink),
         "number": lambda cell: isinstance(cell, Measure),
         "table": lambda part: isinstance(part, Table),
-        "numeric": lambda table, at: all(not isinstance(row[at], str | PageLink) for row in table.rows),
+        "numeric": Table.numeric,
         "drawing": lambda part: isinstance(part, Drawing),
     }
     numbers = numbered(chapters)
@@ -143,6 +143,7 @@ def render(
         version=__version__,
         maker=MAKER,
         latex=dict(LATEX),
+        short=SHORT,
     )
 
 

@@ -1,4 +1,4 @@
-"""The page's tables as files: CSV and Parquet with every digit, Markdown and LaTeX (booktabs) as it writes them."""
+"""The page's tables as files: CSV and Parquet with every digit; Markdown and LaTeX, for booktabs, as it writes them."""
 
 import csv
 import inspect
@@ -16,14 +16,15 @@ from almanac.suites.chapter import Cell, Chapter, PageLink, Table
 from almanac.suites.joining import EVERY
 
 KIND_NAMES: Mapping[pl.DataType, str] = {pl.String(): "text", pl.Int64(): "whole number", pl.Float64(): "number"}
-SHORT = 40  # rows of a table that is read as a whole
+SHORT = 40  # rows of a table that is read as a whole, on one page
 HEAD = "| column | type | made of |\n| --- | --- | --- |\n"
 REFERENCE = """# The columns of these tables
 
 Every table of the page lies here as CSV and Parquet with all digits (a number's interval in two columns after it), and
-as Markdown and LaTeX (booktabs) as the page writes it. *Made of*: a number's metric, and the formula that makes it of
-which columns of the items; `measures.csv` has all numbers with the condition on their items. These columns are of every
-suite's items; the page *Tables and their columns* of the documentation (`docs/tables.md`) has each suite's own.
+as Markdown and LaTeX (booktabs, longtable) as the page writes it. *Made of*: a number's metric, and the formula that
+makes it of which columns of the items; `measures.csv` has all numbers with the condition on their items. These columns
+are of every suite's items; the page *Tables and their columns* of the documentation (`docs/tables.md`) has each suite's
+own.
 
 | column | meaning |
 | --- | --- |
@@ -144,15 +145,22 @@ def summary(chapters: Iterable[Chapter]) -> str:
 
 
 def latex(table: Table) -> str:
-    """Return a table in LaTeX, with the rules of the package booktabs."""
+    """Return a table in LaTeX, with the rules of the package booktabs; one that no page holds is a longtable.
+
+    The page's script (`tables.js`) writes the same.
+    """
     escapes = str.maketrans(dict(LATEX))
 
     def line(cells: Sequence[str]) -> str:
         return " & ".join(cell.translate(escapes) for cell in cells) + r" \\"
 
-    rows = [line(_words(row)) for row in table.rows]
-    begin = rf"\begin{{tabular}}{{{'l' * len(table.head)}}}"
-    return "\n".join([begin, r"\toprule", line(table.head), r"\midrule", *rows, r"\bottomrule", r"\end{tabular}", ""])
+    sides = "".join("r" if table.numeric(at) else "l" for at in range(len(table.head)))
+    kind, before, after = "tabular", "", "\\bottomrule\n"
+    if len(table.rows) > SHORT:  # what stands above and below the lines is repeated on each page
+        kind, before, after = "longtable", "\\endhead\n\\bottomrule\n\\endfoot\n", ""
+    head = f"\\begin{{{kind}}}{{{sides}}}\n\\toprule\n{line(table.head)}\n\\midrule\n"
+    rows = "".join(f"{line(_words(row))}\n" for row in table.rows)
+    return f"{head}{before}{rows}{after}\\end{{{kind}}}\n"
 
 
 def _words(row: Sequence[Cell]) -> list[str]:

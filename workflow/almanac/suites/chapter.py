@@ -65,6 +65,10 @@ class Table:
         """The rows of the page."""
         return [row for at, row in enumerate(self.rows) if at not in self.hidden]
 
+    def numeric(self, at: int) -> bool:
+        """Return whether a column holds no text, so that it and its head are aligned to the right."""
+        return all(not isinstance(row[at], str | PageLink) for row in self.rows)
+
 
 @dataclass(frozen=True)
 class Drawing:

@@ -33,12 +33,17 @@ const FORMATS = {
   cells: (lines) => lines.map((line) => line.join("\t").replaceAll("−", "-")).join("\n"),
   CSV: (lines) => lines.map((line) => line.map((one) => (/[",\n]/.test(one) ? `"${one.replaceAll('"', '""')}"` : one)).join(",")).join("\n"),
   Markdown: ([head, ...rest]) => [head, head.map(() => "---"), ...rest].map((line) => `| ${line.map((one) => one.replaceAll("|", "\\|")).join(" | ")} |`).join("\n"),
-  LaTeX: ([head, ...rest]) => {
-    const written = (line) => `${line.map(latex).join(" & ")} \\\\`;
-    return [`\\begin{tabular}{${"l".repeat(head.length)}}`, "\\toprule", written(head), "\\midrule", ...rest.map(written), "\\bottomrule", "\\end{tabular}"].join("\n");
+  LaTeX: ([head, ...rest], sides) => {
+    const written = (line) => `${line.map(latex).join(" & ")} \\\\\n`, long = rest.length > {{ short }};
+    const kind = long ? "longtable" : "tabular", before = long ? "\\endhead\n\\bottomrule\n\\endfoot\n" : "";
+    const lines = `\\toprule\n${written(head)}\\midrule\n${before}${rest.map(written).join("")}`;
+    return `\\begin{${kind}}{${sides}}\n${lines}${long ? "" : "\\bottomrule\n"}\\end{${kind}}`;
   },
 };
-const copied = (table, format) => `${FORMATS[format]([cells(table.tHead.rows[0]), ...body(table).map(cells)])}\n`;
+function copied(table, format) {
+  const [head] = table.tHead.rows, sides = [...head.cells].map((cell) => (cell.classList.contains("n") ? "r" : "l"));
+  return `${FORMATS[format]([cells(head), ...body(table).map(cells)], sides.join(""))}\n`;
+}
 
 // Copy a text; where a browser gives a page from disk no clipboard, by a selection.
 async function copy(text) {
