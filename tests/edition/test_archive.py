@@ -20,7 +20,7 @@ from almanac.edition.manifest import digest
 from almanac.edition.measuring import entrant
 from almanac.edition.unpacking import manifest_of, unpack
 from almanac.errors import AlmanacError
-from almanac.report import making
+from almanac.report import drawing, making
 from almanac.rows import Item, Measure, Outcome, Setting
 from almanac.versions import MAKER, maker_of
 
@@ -149,17 +149,41 @@ def test_it_verifies(archive, capsys):
     assert "measures and the validation, measured again, agree" in capsys.readouterr().out
 
 
-def test_every_part_of_the_page_counts_the_parameters_of_the_weights_also_where_these_are_not_there(own, tmp_path):
+def with_weights(layout):
+    """Give each model weights, which no archive holds; return how many parameters they have."""
+    counts = {}
     for width, name in enumerate(("base", "large"), 3):
         header = json.dumps({"w": {"dtype": "F32", "shape": [width, 10**6], "data_offsets": [0, 0]}}).encode()
-        own.model(name).mkdir(parents=True, exist_ok=True)
-        (own.model(name) / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
-    main(["measure", "across", "--edition", str(own.root)])
+        layout.model(name).mkdir(parents=True, exist_ok=True)
+        (layout.model(name) / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
+        counts[name] = width * 10**6
+    main(["measure", "across", "--edition", str(layout.root)])
+    return counts
+
+
+def test_the_figures_of_an_archive_are_printed_as_those_of_its_folder(own, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(drawing, "PRINT", {"pdf": drawing.PRINT["pdf"]})
+    with_weights(own)
     making.report_page(own)
-    assert {one.name: one.parameters for one in map(partial(entrant, own), own.config.asked())} == {
-        "base": 3 * 10**6,
-        "large": 4 * 10**6,
-    }
+    freeze(own, tmp_path / "own-0.1.zip")
+    for edition in (own.root, tmp_path / "own-0.1.zip"):
+        assert main(["report", "print", "--edition", str(edition)]) == 0
+    one, other = (
+        {path.name: path.read_bytes() for path in folder.iterdir()}
+        for folder in (own.root / "print", tmp_path / "own-0.1-print")
+    )
+    assert one == other and {path.with_suffix(".pdf").name for path in own.shown("figures").glob("[!.]*")} == set(one)
+    with zipfile.ZipFile(tmp_path / "own-0.1.zip") as archive:
+        archive.extractall(tmp_path / "by-hand")
+    capsys.readouterr()
+    assert main(["report", "print", "--edition", str(tmp_path / "by-hand")]) == 1
+    assert "by-hand: is an archive that was unpacked; name the archive itself" in capsys.readouterr().err
+
+
+def test_every_part_of_the_page_counts_the_parameters_of_the_weights_also_where_these_are_not_there(own, tmp_path):
+    counts = with_weights(own)
+    making.report_page(own)
+    assert {one.name: one.parameters for one in map(partial(entrant, own), own.config.asked())} == counts
     assert [row["parameters"] for row in making.model_rows(own)] == ["3.00 M", "4.00 M"]
     assert ">3 M<" in (own.shown("figures") / "karr-invented-size.svg").read_text()
     freeze(own, tmp_path / "own.zip")

@@ -11,9 +11,8 @@ from almanac import unfinished
 from almanac.columns import columns
 from almanac.config import Asking
 from almanac.edition.layout import DATASET_TABLES, Layout
-from almanac.edition.manifest import MANIFEST
 from almanac.edition.measuring import entrant, findings_of, joined, judge, judged_of
-from almanac.edition.unpacking import unpack
+from almanac.edition.unpacking import opened
 from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import read_frame
 from almanac.rows import Agreement, Knowledge, Measure, Outcome, Standing, Validation
@@ -52,14 +51,7 @@ def read_edition(path: Path | str) -> "Edition":
     Raises:
         AlmanacError: there is none, or the archive is damaged.
     """
-    path = Path(path)
-    if (path / MANIFEST).is_file():
-        raise AlmanacError(f"{path}: is an archive that was unpacked; name the archive itself, FILE.zip")
-    if not path.is_file():
-        return Edition(Layout.open(path))
-    unpacked = unfinished.Folder()
-    unpack(path, Path(unpacked.name))
-    return Edition(Layout.open(Path(unpacked.name), unpacked=True), unpacked)
+    return Edition(*opened(Path(path)))
 
 
 class Edition:

@@ -4,13 +4,15 @@ import shutil
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from almanac import unfinished
 from almanac.edition.archive import FILES, LICENCE, LOCK, WITHHELD, add, contents
 from almanac.edition.citation import CITATION, CROISSANT
 from almanac.edition.layout import RECORD, SHOWN, Layout
-from almanac.edition.manifest import MOST, check_values, judged, reading, refuse
+from almanac.edition.manifest import MANIFEST, MOST, check_values, judged, reading, refuse
 from almanac.edition.packing import blocks, member, unpack_table
 from almanac.errors import AlmanacError, no_such
 from almanac.options import places
@@ -50,13 +52,31 @@ def unpack(archive_path: Path, folder: Path, dense: bool = False) -> dict[str, A
         known = [name for name in here if name == RECORD or name.startswith(f"{FILES}/")]
         for name in known:
             _write(archive, archive_path, entries[name], folder)
-        layout = _opened(folder, entries)
+        layout = _layout(folder, entries)
         rows = rows_of(layout, manifest)
         refuse(archive_path, _incomplete(layout, manifest, set(entries), set(rows)))
         for name in here:
             if name not in known:
                 _write(archive, archive_path, entries[name], folder, rows.get(name))
     return manifest
+
+
+def opened(path: Path) -> tuple[Layout, unfinished.Folder | None]:
+    """Open an edition by its folder or its archive; an archive is checked and unpacked first.
+
+    Returns:
+        The edition, and the folder that an archive is unpacked into, which is removed with that object.
+
+    Raises:
+        AlmanacError: there is none, or the archive is damaged.
+    """
+    if (path / MANIFEST).is_file():
+        raise AlmanacError(f"{path}: is an archive that was unpacked; name the archive itself, FILE.zip")
+    if not path.is_file():
+        return Layout.open(path), None
+    folder = unfinished.Folder()
+    manifest = unpack(path, Path(folder.name))
+    return replace(Layout.open(Path(folder.name), unpacked=True), recorded=manifest["parameters"]), folder
 
 
 @contextmanager
@@ -73,7 +93,7 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
         raise AlmanacError(f"{path}: is no readable archive ({error}); get the archive again") from error
 
 
-def _opened(folder: Path, entries: Mapping[str, Mapping[str, Any]]) -> Layout:
+def _layout(folder: Path, entries: Mapping[str, Mapping[str, Any]]) -> Layout:
     """Return the layout of an edition whose configuration is unpacked."""
     if entries.get(RECORD, {"bytes": 0})["bytes"] > MOST:
         raise AlmanacError(f"{RECORD}: has {entries[RECORD]['bytes']} bytes, at most {MOST} are read")

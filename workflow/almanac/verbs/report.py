@@ -11,6 +11,7 @@ from almanac import tables
 from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import findings_of, measures_of
+from almanac.edition.unpacking import opened
 from almanac.options import FILE, FOLDER
 from almanac.report import answer
 from almanac.report.asked import facts_asked
@@ -21,6 +22,7 @@ from almanac.rows import Measure, Validation
 EXAMPLES = """\
   python -m almanac report page --edition results/demo      # results/demo/report.html
   python -m almanac report print --edition results/demo     # results/demo/print/*.png and *.pdf
+  python -m almanac report print --edition demo-0123456789ab.zip      # demo-0123456789ab-print/
   python -m almanac report spent --edition results/demo"""
 
 
@@ -29,14 +31,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     things = parser.add_subparsers(dest="thing", required=True, metavar="WHAT")
     for name, summary in (
         ("page", "tables/, figures/ and report.html"),
-        ("print", "print/: the page's figures as PNG and PDF"),
+        ("print", "print/: the page's figures as PNG and PDF; of an archive, in a folder next to it"),
         ("spent", "wall and CPU seconds of every rule, from its logs"),
         ("failed", "the last lines of the logs of jobs that failed in the last run"),
         ("found", "what was found, and where the page is; nothing where there is no page yet"),
         ("after", "what is printed after a run: the validation, what was spent, what was found, and where the page is"),
     ):
         part = things.add_parser(name, help=summary)
-        part.add_argument("--edition", **FOLDER, required=True, help="results/EDITION")
+        edition = "results/EDITION, or its archive" if name == "print" else "results/EDITION"
+        part.add_argument("--edition", **FOLDER, required=True, help=edition)
         if name in ("found", "after"):
             help_text = "instead of what was found: a file that a model has written, and how many of its texts are kept"
             part.add_argument("--written", **FILE, action="append", help=help_text)
@@ -51,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
 
         report_page(Layout.open(arguments.edition))
     elif arguments.thing == "print":
-        report_print(Layout.open(arguments.edition))
+        report_print(arguments.edition)
     elif arguments.thing == "failed":
         if text := failed(layout.logs(), run_began(Path())):
             print(text)
@@ -94,12 +97,13 @@ def print_found(layout: Layout) -> None:
             print(frozen.read_text(encoding="utf-8").rstrip())
 
 
-def report_print(layout: Layout) -> None:
-    """Write the page's figures as PNG and PDF."""
+def report_print(edition: Path) -> None:
+    """Write the figures of an edition's page as PNG and PDF: of an archive, into a folder next to it."""
     from almanac.report import drawing, page
     from almanac.report.chapters import chapters
 
-    for path in drawing.write_print(
-        page.figures(chapters(layout)[0], page.looks(layout.config)), layout.shown("print")
-    ):
+    layout, unpacked = opened(edition)
+    folder = layout.shown("print") if unpacked is None else edition.with_name(f"{edition.stem}-print")
+    drawn = page.figures(chapters(layout)[0], page.looks(layout.config))
+    for path in drawing.write_print(drawn, folder):
         print(path)
