@@ -77,6 +77,20 @@ def test_an_archive_of_every_suite_is_read_in_a_notebook_as_its_folder_is(layout
         pandas.testing.assert_frame_equal(one, other, check_dtype=False)
 
 
+def test_a_notebook_gives_the_text_of_each_item_that_the_page_shows_and_not_unless_it_is_wanted(layout):
+    edition = read_edition(layout.root)
+    shown = {}
+    for one in Page(layout.page().read_text("utf-8")).data["judged"]:
+        codes = one["columns"]["*asked"]["codes"]
+        own = zip(one["columns"]["item"]["values"], codes, strict=True)
+        texts = shown.setdefault((one["model"], one["suite"], one["dataset"]), {})
+        texts |= {item: one["texts"][code] for item, code in own}
+    for asking in layout.config.asked():
+        told = edition.outcomes(*asking, text=True)
+        assert dict(zip(told["item"], told["text"], strict=True)) == shown[asking]
+        pandas.testing.assert_frame_equal(told.drop(columns="text"), edition.outcomes(*asking))
+
+
 def test_an_item_carries_the_method_that_counts_it_by_its_name_in_the_first_table(layout):
     carried = Page(layout.page().read_text("utf-8")).data["judged"]
     [karr] = [one["columns"] for one in carried if one["suite"] == "karr"]

@@ -17,6 +17,7 @@ from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import read_frame
 from almanac.rows import Agreement, Knowledge, Measure, Outcome, Standing, Validation
 from almanac.suites.agreement import called
+from almanac.suites.asked_texts import asked_texts
 from almanac.suites.chapter import NOT_TAUGHT
 from almanac.suites.data import Data
 from almanac.suites.headline import Finding
@@ -158,11 +159,17 @@ class Edition:
                 parts.append(facts.with_columns(pl.lit(text).alias(name) for name, text in of.items()).select(*KNOWN))
         return pl.concat(parts).to_pandas()
 
-    def outcomes(self, model: str, suite: str, dataset: str) -> "pandas.DataFrame":
+    def outcomes(self, model: str, suite: str, dataset: str, *, text: bool = False) -> "pandas.DataFrame":
         """Return what became of a model's items: a row an item and reading, with all that numbers are counted by.
 
         Choose an ``experiment`` and a ``reading`` before counting, and leave out rows without ``hit``, which no number
         counts. ``prediction`` is the answer, without space around it; where the whole answer is judged, all of it.
+
+        Args:
+            model: whose.
+            suite: what asked it.
+            dataset: of which facts.
+            text: whether a column ``text`` holds what was asked, with its context, as the page's window shows it.
         """
         asked = list(self._layout.config.asked())
         for column, name in Asking(model, suite, dataset)._asdict().items():
@@ -175,7 +182,11 @@ class Edition:
             raise AlmanacError(f"edition {self.name}: {suite} of {dataset} is not asked of {model}; asked are {there}")
         frame = self._judged(found[0]).frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
         said = read_frame(self._layout.judged(found[0], "outcomes"), Outcome, ["prediction"])
-        return frame.with_columns(said["prediction"].str.strip_chars()).to_pandas()
+        frame = frame.with_columns(said["prediction"].str.strip_chars())
+        if text:
+            texts = asked_texts(self._layout.answers(found[0]))
+            frame = frame.with_columns(pl.Series("text", map(texts.get, frame["item"]), pl.String))
+        return frame.to_pandas()
 
     def _judged(self, asking: Asking) -> Judged:
         """Return what became of a model's items, judged first where an archive carries the responses alone."""

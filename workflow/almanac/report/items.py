@@ -15,8 +15,9 @@ from almanac.edition.measuring import judged_of
 from almanac.frames import read_frame
 from almanac.report.answer import FactFound
 from almanac.report.evidence import Block, EvidenceFiles, pooled
-from almanac.rows import Context, Measure, Outcome
+from almanac.rows import Measure, Outcome
 from almanac.suites.answers import Answers
+from almanac.suites.asked_texts import asked_texts
 from almanac.suites.headline import ABOVE_CHANCE, Finding
 from almanac.suites.judged import Condition, chosen, conditions_of
 from almanac.suites.listing import SUITES
@@ -66,7 +67,7 @@ class Items:
             judged, answers = judged_of(self._layout, asking), self._layout.answers(asking)
             folders = tuple(one.folder for one in answers.rounds)
             if folders not in asked:  # what all models were asked alike is read once
-                asked[folders] = self._asked(answers)
+                asked[folders] = asked_texts(answers)
             said = read_frame(self._layout.judged(asking, "outcomes"), Outcome, ["prediction"])["prediction"]
             methods = SUITES[suite].counted(self._layout.options(asking))
             frame = _with_methods(_with_ways(judged.frame, answers), methods).with_columns(said)
@@ -111,20 +112,6 @@ class Items:
                 said = " — ".join((label(subject), relations[relation], label(truth)))
                 found.append(FactFound(dataset, fact, said, dose, known, asked_by))
         return found
-
-    def _asked(self, answers: Answers) -> Mapping[int, str]:
-        """Return the text that each item shows: of several requests the first, and how many more there are."""
-        contexts = {
-            row.context_id: row.text
-            for one in answers.rounds
-            for row in self._layout.read(one.folder / "contexts.parquet", Context)
-        }
-        texts: dict[int, str] = {}
-        for part in answers.parts(("kind", "context_id", "instruction", "text", "options", "pieces", "choices")):
-            first = part.links.with_columns(pl.len().over("item").alias("texts"))
-            for row in first.unique("item", keep="first", maintain_order=True).iter_rows(named=True):
-                texts[row["item"]] = contexts.get(row["context_id"], "") + _shown(row)
-        return texts
 
 
 class ItemBlocks:
@@ -223,19 +210,6 @@ def _meets(conditions: Mapping[str, Condition], but: str = "") -> pl.Expr:
 def written(value: Any) -> str:
     """Return a value as JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _shown(row: Mapping[str, Any]) -> str:
-    """Return what is asked, as a reader sees it; a model's wrapper arranges instructed requests."""
-    parts = (row["instruction"], row["text"], *(row["options"] or ()))
-    notes = []
-    if row["kind"] == "choices" and row["choices"]:
-        notes.append(f"[choices, each scored alone: {'; '.join(map(str.strip, row['choices']))}]")
-    if row["kind"] == "fill":
-        notes.append("[a causal model reads this up to the blank]")
-    if row["texts"] > 1:
-        notes.append(f"[and {row['texts'] - 1} more texts, which are scored with it]")
-    return "\n".join(["\n".join(part for part in parts if part) or "".join(row["pieces"] or ()), *notes])
 
 
 def items(
