@@ -48,6 +48,13 @@ def test_tables_are_frames_whose_numbers_are_those_of_the_edition(root):
     assert set(found.dataset(row.dataset)["fact_id"]) >= set(items["fact"].dropna())
 
 
+def test_the_published_table_of_findings_has_the_p_of_each_test_as_the_frame_does(root):
+    found, published = almanac.read_edition(root).findings, pandas.read_csv(root / "tables" / "findings.csv")
+    assert found["p_unadjusted"].notna().any()
+    columns = ["model", "method", "p", "p_unadjusted"]
+    pandas.testing.assert_frame_equal(found[columns], published[columns])
+
+
 def test_the_facts_that_a_method_calls_known_are_those_of_its_finding(root):
     found = almanac.read_edition(root)
     known = found.known

@@ -138,6 +138,14 @@ def test_a_column_that_is_gone_is_told(held):
     assert "column 'luck': only in the published edition" in printed.out
 
 
+def test_a_column_that_an_edition_published_before_does_not_have_is_told_and_is_no_difference(held):
+    def change(folder):
+        pl.read_csv(folder / "findings.csv", infer_schema=False).drop("p_unadjusted").write_csv(folder / "findings.csv")
+
+    status, printed = held(change)
+    assert (status, "findings: column 'p_unadjusted': only in the rebuild\n" in printed.out) == (0, True)
+
+
 def test_a_row_that_is_gone_is_told(held):
     def change(folder):
         path = folder / "findings.csv"

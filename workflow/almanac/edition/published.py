@@ -48,7 +48,8 @@ class Rebuild:
         others: those of them that differ: other weights have answered.
         values: those that were compared: all where the answers are equal, else the numbers with an interval.
         apart: those that differ where the answers are equal, else those outside the published interval, in words.
-        missing: tables, columns and rows on one side only, in words.
+        missing: tables and rows on one side only, and columns that the rebuild lacks, in words.
+        added: columns that the published edition lacks, in words: those of a later Almanac.
     """
 
     fixed: int
@@ -58,6 +59,7 @@ class Rebuild:
     values: int
     apart: Sequence[str]
     missing: Sequence[str]
+    added: Sequence[str] = ()
 
     @property
     def agrees(self) -> bool:
@@ -115,22 +117,22 @@ def rebuilt(layout: Layout, manifest: Mapping[str, Any], folder: Path) -> Rebuil
 
     fixed, changed = unlike(FIXED)
     answers, others = unlike(ANSWERS)
-    values, apart, missing = 0, list[str](), list[str]()
+    values, apart, missing, added = 0, list[str](), list[str](), list[str]()
     for name, (key, _) in CARRIED.items():
         paths = folder / f"{name}.csv", layout.shown("tables") / f"{name}.csv"
         if not (paths[0].is_file() and paths[1].is_file()):
             missing += [f"{name}: only {where}" for path, where in zip(paths, SIDES, strict=True) if path.is_file()]
             continue
         first, second = (_read(path, key) for path in paths)
-        for one, other, where in ((first, second, SIDES[0]), (second, first, SIDES[1])):
+        for one, other, where, columns in ((first, second, SIDES[0], missing), (second, first, SIDES[1], added)):
             alone = one.join(other, on=[*key, NTH], how="anti").select(key).rows()
             missing += [f"{name}: {_named(row)}: only {where}" for row in alone]
-            missing += [f"{name}: column {column!r}: only {where}" for column in one.columns if column not in other]
+            columns += [f"{name}: column {column!r}: only {where}" for column in one.columns if column not in other]
         for column, compared, far in _compared(first, second, key, loosely=bool(others)):
             values += compared
             for *row, before, after in far.rows():
                 apart.append(f"{name}: {_named(row)}: {column}: {before} was published, rebuilt it is {after}")
-    return Rebuild(fixed, changed, answers, others, values, apart, missing)
+    return Rebuild(fixed, changed, answers, others, values, apart, missing, added)
 
 
 def _read(path: Path, key: Sequence[str]) -> pl.DataFrame:

@@ -5,6 +5,7 @@ import gc
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from almanac.report.evidence import MOST, EvidenceFiles
 from almanac.report.items import items
 from almanac.report.written import reference, summary, write_table
 from almanac.rows import Measure, Response, Standing, Validation
+from almanac.suites.chapter import Table
 
 SUMMARY = "answer", "course", "compared", "recovered"  # the chapters that stand in summary.md
 MADE = 50_000  # objects of drawings after which those that are done are looked for: a sixth less time, 12 MiB more
@@ -41,12 +43,13 @@ def report_page(layout: Layout) -> None:
     found = with_facts(found, facts)
     write_csv(layout.shown("tables") / "measures.csv", Measure, every)
     shown = {"findings" if name == "answer-findings" else name: table for name, table in page.tables_of(found)}
+    whole = shown | {"findings": with_unadjusted(shown["findings"])}
     for name, table in shown.items():
-        write_table(table, layout.shown("tables"), name)
+        write_table(table, layout.shown("tables"), name, whole[name])
     summed = [one.chapter for one in found if one.anchor in SUMMARY]
     tables.write_text(layout.shown("tables") / "summary.md", summary(summed))
     rows = {"measures": Measure, "validation": Validation, "standings": Standing}
-    tables.write_text(layout.shown("tables") / "columns.md", reference(shown, rows))
+    tables.write_text(layout.shown("tables") / "columns.md", reference(whole, rows))
     write_csv(layout.shown("tables") / "validation.csv", Validation, validation)
     write_csv(layout.shown("tables") / "standings.csv", Standing, tables.read(layout.between("standings"), Standing))
     usual = gc.get_threshold()
@@ -73,6 +76,15 @@ def _empty(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for path in filter(Path.is_file, folder.glob("[!.]*")):  # Snakemake keeps a file of its own there
         path.unlink()
+
+
+def with_unadjusted(findings: Table) -> Table:
+    """Return the first table with the p of each row's one test, next to the page's, which is adjusted for all."""
+    rows = [
+        (*row, next((cell.p for cell in row if isinstance(cell, Measure) and cell.p is not None), None))
+        for row in findings.rows
+    ]
+    return replace(findings, head=(*findings.head, "p_unadjusted"), rows=rows)
 
 
 def write_csv(path: Path, row_type: type, rows: Sequence[Any]) -> None:

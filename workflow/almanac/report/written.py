@@ -46,12 +46,16 @@ LATEX: Mapping[str, str] = {
 }
 
 
-def write_table(table: Table, folder: Path, name: str) -> None:
-    """Write a table as ``NAME.csv``, ``NAME.parquet``, ``NAME.md`` and ``NAME.tex``."""
+def write_table(table: Table, folder: Path, name: str, whole: Table | None = None) -> None:
+    """Write a table as ``NAME.csv``, ``NAME.parquet``, ``NAME.md`` and ``NAME.tex``.
+
+    ``whole``: the same with columns that the page has no room for, which the first two have.
+    """
+    whole = whole or table
     with tables.atomic(folder / f"{name}.csv") as temporary, temporary.open("w", encoding="utf-8", newline="") as out:
-        csv.writer(out, lineterminator="\n").writerows(exact(table))
+        csv.writer(out, lineterminator="\n").writerows(exact(whole))
     with tables.atomic(folder / f"{name}.parquet") as temporary:
-        as_frame(table).write_parquet(temporary)
+        as_frame(whole).write_parquet(temporary)
     for kind, text in (("md", markdown(table)), ("tex", latex(table))):
         tables.write_text(folder / f"{name}.{kind}", text)
 

@@ -209,7 +209,7 @@ def verify_rebuild(place: Path, against: Path | None, dense: bool = False) -> in
         print(f"{found.values} published intervals, {len(found.apart)} of which the rebuilt numbers are not in")
     else:
         print(f"{found.values} values of the published tables, {len(found.apart)} of them differ")
-    for line in (*found.changed, *found.missing, *found.apart):
+    for line in (*found.changed, *found.missing, *found.added, *found.apart):
         print(f"  {line}")
     print("the rebuild agrees" if found.agrees else "the rebuild differs")
     return 0 if found.agrees else 1
