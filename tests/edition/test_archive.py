@@ -144,9 +144,13 @@ def test_the_record_in_it_has_its_keys_in_the_configurations_order(small, archiv
     assert list(record["suites"]) == list(small.config.suites.model_dump()) != sorted(record["suites"])
 
 
-def test_it_verifies(archive, capsys):
+def test_it_verifies_and_says_meanwhile_what_it_does(small, archive, capsys):
     assert main(["verify", "edition", str(archive)]) == 0
-    assert "measures and the validation, measured again, agree" in capsys.readouterr().out
+    said, asked = capsys.readouterr(), len(list(small.config.asked()))
+    assert "measures and the validation, measured again, agree" in said.out
+    assert said.err.count(" …\n") == 4, "each step that may take minutes is named when it begins"
+    at = (" unpacked …", " made again …", f"measured again: {asked} of {asked} ", "between methods is", "the page ")
+    assert sorted(at, key=said.err.index) == list(at)
 
 
 def with_weights(layout):

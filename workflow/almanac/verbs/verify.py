@@ -3,6 +3,7 @@
 import argparse
 import re
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from almanac.edition.measuring import judge, measure, measure_across
 from almanac.edition.unpacking import manifest_of, unpack, withheld_of
 from almanac.errors import AlmanacError
 from almanac.options import FILE, FOLDER
+from almanac.progress import progress
 from almanac.rows import Measure, Outcome
 from almanac.sealed import check_table
 from almanac.sources.files import read_folder
@@ -85,11 +87,14 @@ def verify_edition(archive: Path, dense: bool = False, digest: str | None = None
     with unfinished.folder() as work, _in_words(archive):
         folder, again = work / "edition", work / "again"
         folder.mkdir()
-        _check_digest(archive, manifest_of(archive, folder, dense), digest)
+        manifest = manifest_of(archive, folder, dense)
+        _check_digest(archive, manifest, digest)
+        _begins(f"{len(manifest['files'])} files are held against the manifest, and unpacked")
         manifest = unpack(archive, folder, dense)
         print(f"{len(manifest['files'])} files agree with the manifest; digest {manifest['digest']}")
         layout = replace(Layout.open(folder, unpacked=True), recorded=manifest["parameters"])
         withheld = withheld_of(layout, manifest)
+        _begins("the ids of requests and the datasets are made again")
         check_terms(layout, manifest)
         ids = check_ids(layout)
         built = check_datasets(layout, manifest, work / "datasets")
@@ -98,14 +103,18 @@ def verify_edition(archive: Path, dense: bool = False, digest: str | None = None
         for line in check_makers(layout, manifest):
             print(line)
         numbers = 0
-        for asking in layout.config.asked():
-            judged_again = withheld.isdisjoint(layout.responses(asking))
-            if not judged_again:
-                print(
-                    f"{asking.model}, {asking.suite} of {asking.dataset}: the edition has digests of its responses "
-                    "alone; measured again from its outcomes"
-                )
-            numbers += _measure_again(layout, asking, again, judged_again)
+        asked = list(layout.config.asked())
+        with progress(len(asked), "measured again") as done:
+            for asking in asked:
+                judged_again = withheld.isdisjoint(layout.responses(asking))
+                if not judged_again:
+                    print(
+                        f"{asking.model}, {asking.suite} of {asking.dataset}: the edition has digests of its responses "
+                        "alone; measured again from its outcomes"
+                    )
+                numbers += _measure_again(layout, asking, again, judged_again)
+                done(note=", ".join(asking))
+        _begins("what lies between models and between methods is measured again")
         for table, rows in measure_across(layout).items():
             numbers += _agree_rows(layout, layout.between(table), BETWEEN[table], rows, again)
         print(f"{numbers} rows of measures and the validation, measured again, agree")
@@ -114,9 +123,15 @@ def verify_edition(archive: Path, dense: bool = False, digest: str | None = None
         else:
             from almanac.report.making import report_page  # drawing is not loaded to check facts
 
+            _begins("the page with its tables and figures is made again")
             shown = check_shown(layout, manifest, lambda: report_page(layout))
             print(f"the page with its tables and figures ({shown} files), made again, agrees")
     return 0
+
+
+def _begins(step: str) -> None:
+    """Say what is being done: some steps take minutes."""
+    print(f"{step} …", file=sys.stderr, flush=True)
 
 
 @contextmanager
