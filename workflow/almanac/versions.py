@@ -17,8 +17,8 @@ VERSIONS = {
     "plant": 7,
     "ask": 16,
     "answer": 9,
-    "measure": 45,
-    "report": 64,
+    "measure": 46,
+    "report": 65,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page
