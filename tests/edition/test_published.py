@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 
 import polars as pl
 import pytest
@@ -9,6 +10,7 @@ import yaml
 
 from almanac.cli import main
 from almanac.edition import published
+from almanac.edition.layout import Layout
 from almanac.edition.manifest import digest, written
 from almanac.report.trust import EDITION
 
@@ -36,6 +38,18 @@ def held(archive, tmp_path, capsys):
         return status, capsys.readouterr()
 
     return run
+
+
+def test_what_is_published_shows_the_figures_that_its_page_of_markdown_names(small, tmp_path):
+    shutil.copytree(small.root, tmp_path / "e")
+    layout, folder = Layout.open(tmp_path / "e"), tmp_path / "was"
+    (layout.shown("tables") / "summary.md").write_text("## Found\n\n![Found](../figures/own-curve.svg)\n")
+    (layout.shown("figures") / "own-curve.svg").write_text("<svg/>")
+    folder.mkdir()
+    (folder / "of-an-earlier-state.svg").write_text("<svg/>")
+    published.publish(layout, {"almanac": "0", "digest": "1"}, folder)
+    assert (folder / "README.md").read_text().endswith("## Found\n\n![Found](own-curve.svg)\n")
+    assert [(one.name, one.read_text()) for one in folder.glob("*.svg")] == [("own-curve.svg", "<svg/>")]
 
 
 def altered(folder, start):

@@ -3,11 +3,12 @@
 import csv
 
 import polars as pl
+from matplotlib.figure import Figure
 
 from almanac.columns import columns
 from almanac.report.written import SHORT, as_frame, latex, markdown, reference, summary, write_table
 from almanac.rows import Measure
-from almanac.suites.chapter import Chapter, PageLink, Table
+from almanac.suites.chapter import Chapter, Drawing, PageLink, Table
 
 NUMBER = Measure("s", "d", "m", None, "accuracy", "{}", "share", ("hit",), 1 / 3, 0.1, 0.6, None, 9, 3, 6, 0, 0, 0)
 TABLE = Table(
@@ -77,6 +78,8 @@ def test_latex_of_more_lines_than_a_page_has_repeats_its_head_on_each():
 def test_the_summary_has_what_was_found_with_its_notes_and_no_long_or_folded_table():
     long = Table("long", "too long", ("model",), [("m",)] * (SHORT + 1))
     folded = Table("more", "folded", ("model",), [("m",)], folded=True)
-    found = summary([Chapter("What was found", "Nothing.", [TABLE, long, folded, "a note"])])
-    assert found.startswith("## What was found\n\nNothing.\n\na caption\n\n| model | known | facts |\n| --- |")
+    drawings = [Drawing(name, f"Of {name}.", Figure) for name in ("curve", "other")]
+    found = summary({"answer": Chapter("What was found", "Nothing.", [*drawings, TABLE, long, folded, "a note"])})
+    first = "## What was found\n\nNothing.\n\n![What was found](../figures/answer-curve.svg)\n\nOf curve.\n\n"
+    assert found.startswith(f"{first}a caption\n\n| model | known | facts |\n| --- |"), "of figures the first alone"
     assert found.endswith("| x — y | .250 | – |\n\na note\n") and found.count("| model") == 1

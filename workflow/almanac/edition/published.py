@@ -4,6 +4,7 @@ Its folder, ``resources/editions/NAME``, has the manifest of the archive, with t
 readers cite: what was found, what is recovered of planted knowledge, how methods agree.
 """
 
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ OF_MANIFEST = "the digest to cite, and the sha256 of every file of the archive"
 # What does not depend on any model's answers: the facts, the worlds, what is asked and what planted models read.
 FIXED = ("sources/", "planting/", "dataset/", "requests/")
 ANSWERS = "responses/"
+FIGURE = re.compile(r"\]\(\.\./figures/([^)]+\.svg)\)")  # in the summary, which lies next to the folder of figures
 ENDS = (", low", ", high"), ("_low", "_high")  # how the columns of an interval are named after that of its number
 AGAIN, NTH = "\0", "\0nth"  # what ends the name of a rebuilt column; the number of a row among those of its key
 SIDES = "in the published edition", "in the rebuild"
@@ -69,7 +71,7 @@ class Rebuild:
 
 
 def publish(layout: Layout, manifest: Mapping[str, Any], folder: Path) -> None:
-    """Write what the project carries of an edition: manifest, tables, and a page of Markdown with its summary.
+    """Write what the project carries of an edition: manifest, tables, a page of Markdown with its summary, its figures.
 
     The edition's page has been drawn. What lies in the folder of an earlier state is replaced.
     """
@@ -84,6 +86,11 @@ def publish(layout: Layout, manifest: Mapping[str, Any], folder: Path) -> None:
             shutil.copyfile(source, target)
             listed.append(f"- [`{target.name}`]({target.name}): {what}")
     summary = (layout.shown("tables") / "summary.md").read_text(encoding="utf-8")
+    for path in folder.glob("*.svg"):
+        path.unlink()
+    for name in FIGURE.findall(summary):
+        shutil.copyfile(layout.shown("figures") / name, folder / name)
+    summary = FIGURE.sub(r"](\1)", summary)
     made = f"Made with Almanac {manifest['almanac']}. Digest `{manifest['digest']}`."
     said = "\n\n".join([f"# {layout.config.title}", made, "\n".join(listed), summary])
     tables.write_text(folder / "README.md", said)

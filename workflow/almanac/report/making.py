@@ -46,7 +46,7 @@ def report_page(layout: Layout) -> None:
     whole = shown | {"findings": with_unadjusted(shown["findings"])}
     for name, table in shown.items():
         write_table(table, layout.shown("tables"), name, whole[name])
-    summed = [one.chapter for one in found if one.anchor in SUMMARY]
+    summed = {one.anchor: one.chapter for one in found if one.anchor in SUMMARY}
     tables.write_text(layout.shown("tables") / "summary.md", summary(summed))
     rows = {"measures": Measure, "validation": Validation, "standings": Standing}
     tables.write_text(layout.shown("tables") / "columns.md", reference(whole, rows))

@@ -2,7 +2,7 @@
 
 import csv
 import inspect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from almanac import tables
 from almanac.columns import kinds, schema
 from almanac.report.lines import alone, with_interval
 from almanac.rows import Measure
-from almanac.suites.chapter import Cell, Chapter, PageLink, Table
+from almanac.suites.chapter import Cell, Chapter, Drawing, PageLink, Table
 from almanac.suites.joining import EVERY
 
 KIND_NAMES: Mapping[pl.DataType, str] = {pl.String(): "text", pl.Int64(): "whole number", pl.Float64(): "number"}
@@ -135,14 +135,17 @@ def markdown(table: Table) -> str:
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
 
 
-def summary(chapters: Iterable[Chapter]) -> str:
-    """Return chapters in Markdown: what each asks or found, its notes, and its short tables with their captions."""
+def summary(chapters: Mapping[str, Chapter]) -> str:
+    """Return chapters, by their anchors, in Markdown: what each found, its notes, first figure and short tables."""
     parts = []
-    for one in chapters:
+    for anchor, one in chapters.items():
         parts += [f"## {one.title}", one.asks]
+        drawn = next((part for part in one.parts if isinstance(part, Drawing)), None)
         for part in one.parts:
             if isinstance(part, str):
                 parts.append(part)
+            elif part is drawn:
+                parts += [f"![{one.title}](../figures/{anchor}-{part.name}.svg)", part.caption]
             elif isinstance(part, Table) and not part.folded and len(part.rows) <= SHORT:
                 parts += [part.caption, markdown(part).strip()]
     return "\n\n".join(parts) + "\n"
