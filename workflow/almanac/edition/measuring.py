@@ -273,7 +273,7 @@ def measures_of(layout: Layout) -> list[Measure]:
 
 
 def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> list[Finding]:
-    """Return what every method says of every model, in the order of the configuration.
+    """Return what every method says of every model, in the order of the configuration; planted models come last.
 
     The numbers of the edition are given where they have been read already (``measures``).
     """
@@ -288,7 +288,8 @@ def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> li
         for dataset in layout.config.used_datasets()
     }
     found = [one._replace(method=replace(one.method, label=labels[one.known.dataset][_key(one)])) for one in found]
-    models, datasets, suites = list(layout.config.participants()), list(layout.config.datasets), list(SUITES)
+    everybody, datasets, suites = layout.config.participants(), list(layout.config.datasets), list(SUITES)
+    models = sorted(everybody, key=lambda name: everybody[name].model.planted is not None)
 
     def place(one: Finding) -> tuple[int, int, int]:
         return models.index(str(one.known.model)), datasets.index(one.known.dataset), suites.index(one.known.suite)
