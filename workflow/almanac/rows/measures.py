@@ -98,7 +98,7 @@ class Standing:
 
     ``axis`` and ``level`` say of what: ``all`` of what is compared, or a part or variant of it (``world``,
     ``model``, ``templates``, ``choices``, ``format``; ``dose``: facts taught so often stand for those taught most
-    often; ``criterion``: what is called known stands for scores). ``where`` says which items the method counts, as
+    often; ``criterion``: ``auc`` is ``balanced``). ``where`` says which items the method counts, as
     in `Measure`. ``facts`` were taught most often or never; AUC and average precision are of these two groups,
     ``known_most`` and ``known_never`` the shares of either that the method calls known, and ``balanced`` the mean
     of the first and of one less the second. ``spearman`` correlates how often facts were taught, all of them, with

@@ -187,19 +187,18 @@ def _level(
     for (world, _), own in places.items():
         worlds[world].append([one for one in own if one.key in keys])
     facts = [one for own in worlds.values() if (one := _shared(own, dose)) is not None]
-    if axis == CRITERION:  # The AUC of verdicts is their balanced accuracy.
-        facts = [one._replace(scores=one.hits) for one in facts]
     if len(keys) < 2 or len(facts) < len(worlds) or sum(one.at_ends for one in facts) < FEW:
         return []
-    placed = {key: [_placed(one, one.scores[key]) for one in facts] for key in keys}
+    by_verdict = {key: [_placed_by_verdicts(one, one.hits[key]) for one in facts] for key in keys}
+    by_score = {key: [_placed(one, one.scores[key]) for one in facts] for key in keys}
+    placed = by_verdict if axis == CRITERION else by_score
     areas = {key: round(float(np.mean([one.positive.mean() for one in own])), DIGITS) for key, own in placed.items()}
     best = sorted(keys, key=lambda key: (-areas[key], key))
     known = [key for key in best if key in order]
     again = kendall([areas[key] for key in known], [order[key] for key in known]) if len(known) > 1 else None
     rows = []
     for key in best:
-        called_known = [_placed_by_verdicts(one, one.hits[key]) for one in facts]
-        balanced = round(float(np.mean([one.positive.mean() for one in called_known])), DIGITS)
+        balanced = round(float(np.mean([one.positive.mean() for one in by_verdict[key]])), DIGITS)
         rows.append(
             Standing(
                 axis=axis,
@@ -214,7 +213,7 @@ def _level(
                 **_within(areas[key], _spread(placed[key], facts), facts).named("auc"),
                 **_gap(placed[best[0]], placed[key], facts, len(keys)).named("gap"),
                 graded=any(len(np.unique(scores)) > 2 for one in facts for scores in one.scores[key]),
-                **_within(balanced, _spread(called_known, facts), facts).named("balanced"),
+                **_within(balanced, _spread(by_verdict[key], facts), facts).named("balanced"),
                 average_precision=_mean(facts, key, lambda one, scores, _: average_precision(*one.parted(scores))),
                 spearman=_rho(facts, key),
                 known_most=_mean(facts, key, lambda one, _, hits: float(np.mean(one.parted(hits)[0]))),
