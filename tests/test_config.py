@@ -675,16 +675,17 @@ def test_small_models_answer_all_that_they_are_asked_in_one_job():
     suites = {"ic_lke": {"real": {"shots": 4}, "one": {"shots": 4}}, "karr": {"real": {}}}
     tiny = {"name": "tiny", "path": "/models/tiny", "parameters": 1000, "suites": ["ic_lke"]}
     card = {"name": "card", "path": "/models/card", "parameters": 1000, "device": "cuda"}
-    far = {"name": "far", "api": "http://localhost:1/v1", "api_model": "x"}
+    far = {"name": "far", "api": "http://localhost:1/v1", "api_model": "x", "suites": ["karr"]}
     values = GOOD | {"suites": suites, "models": [GOOD["models"][0], GOOD["models"][1], tiny, card, far]}
     config = check(values, "mine.yaml", REPOSITORY)
-    assert config.answering_together() == ["small-one", "small-two", "tiny", "card"]
+    assert config.answering_together() == ["small-one", "small-two", "tiny", "card", "far"]
     real = [("ic_lke", "real", "asked"), ("karr", "real", "asked")]
     assert Jobs(config, Layout(Path(), config)).together == {
         "small-one": [("ic_lke", "real", "asked"), ("ic_lke", "one", "asked"), ("karr", "real", "asked")],
         "small-two": real,
         "tiny": [("ic_lke", "real", "asked")],
         "card": real,
+        "far": [("karr", "real", "asked")],
     }
     assert check(values | {"answer_together": 0}, "mine.yaml", REPOSITORY).answering_together() == []
 

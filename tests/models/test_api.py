@@ -1,6 +1,7 @@
 """Models behind a server: the numbers of the plain forward pass come back, and nothing is lost."""
 
 import math
+import re
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -212,6 +213,39 @@ def test_one_request_that_fails_for_good_fails_alone(target, ready):
         found = asked(ready, url, choices(1, "The", " tape"), choices(2, "poison", " tape"), REQUESTS[3])
     assert [response.status for response in found] == ["ok", "failed", "ok"]
     assert found[1].reason == "HTTP 400: bad word"
+
+
+def test_what_a_server_that_was_away_has_cost_is_asked_once_more_at_the_end(target):
+    away = 0
+
+    def restarting(call):
+        nonlocal away
+        away -= 1
+        return Reply.of({"error": {"message": "loading"}}, 503) if 0 <= away < 3 else call.pass_on(target)
+
+    wire = Wire(restarting)
+    with wire.running() as url:
+        answerer = ApiAnswerer(options(url, api_retries=0, api_concurrency=1))
+        before, away, kept = len(wire.calls), 4, []
+        asking = [choices(number, f"The {number}", " tape") for number in range(6)]
+        found = answerer.answer(asking, {}, keep=kept.append)
+    assert [(one.request_id, one.status) for one in found] == [(one.request_id, "ok") for one in asking]
+    assert [one.request_id[-1] for one in kept] == list("045123"), "each is kept once"
+    assert len(wire.calls) - before == 6 + 3
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (401, "HTTP 401: the key in OPENAI_API_KEY is not set; see whether the server is up and the key right"),
+        (503, "HTTP 503: busy; see whether the server is up and the key right"),
+        (400, "the model 'm' does not generate: HTTP 400: busy; see api_model"),
+    ],
+)
+def test_why_a_server_cannot_be_opened_is_told_from_what_its_model_cannot_do(status, said):
+    wire = Wire(lambda call: Reply.of({"error": {"message": "busy"}}, status))
+    with wire.running() as url, pytest.raises(AlmanacError, match=re.escape(said)):
+        ApiAnswerer(AnswerOptions(api=url, api_model="m", api_retries=0, kinds=("generate",)))
 
 
 def test_a_content_filter_refuses(target, ready):

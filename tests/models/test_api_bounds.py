@@ -8,6 +8,7 @@ import time
 import tracemalloc
 
 import pytest
+from tests.models.servers import Reply, Wire
 
 from almanac.models.api import bounds
 from almanac.models.api.client import CallError, Server
@@ -121,3 +122,27 @@ def test_nothing_is_sent_to_where_a_server_sends_on(serving):
     with pytest.raises(CallError, match="HTTP 307"):
         ask(serving("elsewhere", f"http://localhost:{other.server_port}/v1/chat/completions"))
     assert other.calls == 0
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.9.9.9", "::1"])
+def test_a_server_on_this_machine_is_asked_without_a_proxy(host):
+    assert bounds.is_here(host)
+
+
+@pytest.mark.parametrize("host", ["api.example.com", "10.0.0.1", "localhost.example.com", ""])
+def test_other_servers_are_not_taken_for_this_machine(host):
+    assert not bounds.is_here(host)
+
+
+def test_a_proxy_of_the_environment_gets_no_call_to_this_machine(monkeypatch):
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # nobody is there
+    with Wire(lambda call: Reply.of({"data": [{"id": "near"}]})).running() as url:
+        server = Server(ServerOptions(api=url, api_retries=0))
+
+        async def names():
+            async with server.calls() as calls:
+                return await calls.models()
+
+        assert asyncio.run(names()) == ["near"]

@@ -16,7 +16,7 @@ from almanac.models.scoring import generation
 from almanac.models.scoring.boundaries import full_text
 from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.samples import Prompt
-from almanac.models.stopping import BLOCKS, after_thinking
+from almanac.models.stopping import BLOCKS, after_thinking, thinks
 from almanac.models.tokens import Tokens
 from almanac.models.wrappers import find
 from almanac.rows import Context, Request, Response
@@ -105,6 +105,23 @@ def test_an_answer_begins_outside_of_thinking_unless_the_model_is_let_think(temp
 )
 def test_an_answer_is_what_follows_the_thinking(text, ends, answer):
     assert after_thinking(text, ends) == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "does"),
+    [
+        ("Italy", False),
+        ("<think>\n\n</think>\n\nItaly", False),
+        ("<|channel>thought\n<channel|>Italy", False),
+        ("<|channel|>final<|message|>Italy", False),
+        ("<think>Hm.</think>Italy", True),
+        ("<|channel>thought\nHm.<channel|>Italy", True),
+        ("<|channel|>analysis<|message|>Hm.<|channel|>final<|message|>Italy", True),
+        ("[THINK]Hm", True),
+    ],
+)
+def test_an_empty_block_is_no_thinking(text, does):
+    assert thinks(text) == does
 
 
 @pytest.mark.parametrize("special", [False, pytest.param(True, marks=pytest.mark.whole)], ids=["plain", "special"])
@@ -215,11 +232,9 @@ def served(folder, field, **more):
 @pytest.mark.parametrize("template", ["bare", "r1"])
 def test_a_servers_thinking_needs_room_and_is_no_answer(thinker, template, field):
     folder = thinker(template)
-    if (template, field) != ("r1", None):  # This one is refused.
-        cut, sent = served(folder, field)
-        assert (cut.status, cut.texts) == ("failed", None)
-        assert cut.reason.startswith("the model thinks before it answers, and its text ends before the answer does (4 ")
-        assert (sent["max_tokens"], sent["stop"]) == (4, ["Peru"])
+    if (template, field) != ("r1", None):  # This one is refused for another reason.
+        with pytest.raises(AlmanacError, match="leave no room for that; set thinking_tokens: 4096, or switch"):
+            served(folder, field)
     short, _ = served(folder, field, thinking_tokens=4)
     assert short.status == "failed"
     whole, sent = served(folder, field, thinking_tokens=ROOM)

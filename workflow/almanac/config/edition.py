@@ -329,9 +329,11 @@ class EditionConfig(AuthorsConfig):
                         yield Asking(participant.name, suite, dataset)
 
     def answering_together(self) -> list[str]:
-        """Return the models that answer all that they are asked in one job: the small ones."""
-        everybody = self.participants().items()
-        return [name for name, one in everybody if one.model.api is None and one.model.size < self.answer_together]
+        """Return the models that answer all that they are asked in one job: small ones, and those of servers.
+
+        A server is tested when a job begins, and is asked so many calls at a time of a job.
+        """
+        return [name for name, one in self.participants().items() if one.model.size < self.answer_together]
 
     def null_of(self, asking: "Asking") -> "Asking | None":
         """Return the same asked of a model's null: of the same recipe and world, its objects permuted; if there is one.

@@ -46,6 +46,17 @@ def after_thinking(text: str, ends: str | None = None) -> str | None:
     return after_thinking(answer.lstrip()) if found else None
 
 
+def thinks(text: str) -> bool:
+    """Return whether a text thinks of anything before its answer, if it comes to one; an empty block is no thinking."""
+    answer = after_thinking(text)
+    if answer is None:
+        return True
+    before = text[: len(text) - len(answer)]
+    for tag in (FINAL, *THINKING_TAGS):
+        before = before.replace(tag, "")
+    return bool(before.strip().removeprefix("thought").strip())  # Gemma's name of its channel.
+
+
 def said(text: str, stops: Sequence[str]) -> tuple[str, bool]:
     """Return what is said before the first of the texts that it stops at, and whether one of them was met.
 

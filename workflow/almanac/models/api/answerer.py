@@ -26,7 +26,7 @@ from almanac.models.framing import ChatTemplate, Framing, Turns, framing_of, tur
 from almanac.models.options import AnswerOptions
 from almanac.models.scoring.boundaries import full_text
 from almanac.models.scoring.samples import sample_seed
-from almanac.models.stopping import NO_ROOM, after_thinking, closed, opened, said
+from almanac.models.stopping import NO_ROOM, after_thinking, closed, opened, said, thinks
 from almanac.models.tokens import Tokens
 from almanac.rows import Request, Response
 
@@ -88,9 +88,12 @@ class ApiAnswerer:
                     with contextlib.suppress(ThinkingError):  # One token is no answer.
                         await self._texts(calls, name, PROBES[0], Request("", "generate", None, "", max_new_tokens=1))
                 except CallError as error:
+                    if self._server.lost:  # By the connection, the key or the rate, whatever the model can do.
+                        raise AlmanacError(f"{url}: {error}; see whether the server is up and the key right") from None
                     raise AlmanacError(
-                        f"{url}: the model {name!r} does not generate: {error}; see api_model. Where it has no chat "
-                        "template its entry says so, where it only scores too: models='[{name: served, "
+                        f"{url}: the model {name!r} does not generate: {error}; see api_model. A parameter that it "
+                        "refuses is left out by api_extra: [temperature=null], or named by api_limit_key. Where it has "
+                        "no chat template its entry says so, where it only scores too: models='[{name: served, "
                         f'api: "{url}", api_generate_with: completions}}]\' or kinds: [choices, spans] (docs/api.md)'
                     ) from None
                 await self._check_thinking(calls, name)
@@ -102,7 +105,8 @@ class ApiAnswerer:
             return
         [body] = self._bodies(Request("", "generate", None, "", max_new_tokens=PROBED))
         try:
-            texts = [_said(one) for one in (await self._generate(calls, name, PROBES[0], body)).choices]
+            choices = (await self._generate(calls, name, PROBES[0], body)).choices
+            texts = [_said(one) for one in choices]
         except CallError:  # As of a model that does not read so many tokens.
             return
         if any(map(CHANNELS.match, texts)):
@@ -114,6 +118,11 @@ class ApiAnswerer:
             raise AlmanacError(
                 f"{self._server.url}: the model {name!r} thinks before it answers, and nothing shows where that is cut "
                 "off, since the server's template opens it; set thinking_tokens, or switch thinking off (docs/api.md)"
+            )
+        if not self._framing.thinking and any(map(_thinks, choices)):
+            raise AlmanacError(
+                f"{self._server.url}: the model {name!r} thinks before it answers, and an answer's tokens leave no "
+                "room for that; set thinking_tokens: 4096, or switch thinking off (docs/api.md)"
             )
 
     def record(self) -> dict[str, str]:
@@ -153,17 +162,25 @@ class ApiAnswerer:
     ) -> list[Response]:
         found: dict[int, Response] = {}
         asked: dict[bytes, asyncio.Task[Scores]] = {}
-        waiting = iter(enumerate(requests))
+        again: list[tuple[int, Request]] = []
 
-        async def work(calls: Calls) -> None:
+        async def work(calls: Calls, waiting: Iterator[tuple[int, Request]], last: bool) -> None:
             # All workers draw from one iterator, so that no more requests are open than calls go on at a time.
             for index, request in waiting:
+                lost = self._server.lost
                 found[index] = await self._answer(calls, request, contexts, asked)
+                if found[index].status == "failed" and self._server.lost > lost and not last:
+                    again.append((index, request))
+                    continue
                 keep(found[index])
                 report(1)
 
         async with self._server.calls() as calls:
-            await asyncio.gather(*(work(calls) for _ in range(self._options.api_concurrency)))
+            # What a server that was away for a while has cost is asked once more, after all else.
+            for last, waiting in ((False, enumerate(requests)), (True, again)):
+                asked.clear()
+                ahead = iter(waiting)
+                await asyncio.gather(*(work(calls, ahead, last) for _ in range(self._options.api_concurrency)))
         return [found[index] for index in range(len(requests))]
 
     async def _answer(
@@ -358,6 +375,13 @@ def _tokenizer(folder: Path) -> CausalModel:
             f"api_tokenizer: {folder} holds no tokenizer that can be read ({error}); give the folder of a checkpoint"
         ) from error
     return CausalModel(network=None, tokens=Tokens(tokenizer), digest="", max_length=None)
+
+
+def _thinks(choice: Choice) -> bool:
+    """Return whether a choice has thought of anything, in its text or apart from it."""
+    message = choice.message
+    apart = message is not None and (message.reasoning or message.reasoning_content)
+    return bool(apart) or thinks(_said(choice))
 
 
 def _said(choice: Choice) -> str:

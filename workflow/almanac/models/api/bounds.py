@@ -3,6 +3,7 @@
 The openai package waits so long for each piece of an answer, follows redirects, and unpacks whatever comes.
 """
 
+import ipaddress
 import time
 import urllib.parse
 import urllib.request
@@ -14,14 +15,23 @@ import openai
 LARGEST = 1 << 26  # bytes of an answer: log-probabilities of a text as long as any model reads, several times
 
 
+def is_here(host: str) -> bool:
+    """Return whether a host is this machine itself, by its name or its address."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:  # a name
+        return False
+
+
 class Bounded(httpx2.AsyncHTTPTransport):
     """Sends requests, and breaks off answers that are too large, too slow, packed, or send on to somewhere else."""
 
     def __init__(self, url: str, seconds: float) -> None:
         """Say which server is asked, and how long an answer may take."""
         parts = urllib.parse.urlsplit(url)
-        # Of a transport that is given, its client reads no proxy from the environment.
-        proxies = {} if urllib.request.proxy_bypass(parts.hostname or "") else urllib.request.getproxies()
+        host = parts.hostname or ""
+        # Of a transport that is given, its client reads no proxy from the environment. What runs here needs none.
+        proxies = {} if is_here(host) or urllib.request.proxy_bypass(host) else urllib.request.getproxies()
         super().__init__(limits=openai.DEFAULT_CONNECTION_LIMITS, proxy=proxies.get(parts.scheme))
         self._seconds = seconds
 
