@@ -28,7 +28,7 @@ from almanac.config.inputs import check_inputs, check_pinned, check_writable, kn
 from almanac.edition.costs import expected
 from almanac.edition.jobs import PLANTED, Jobs, by_name
 from almanac.edition.layout import ALL, BETWEEN, DATASET_TABLES, SHOWN, Layout
-from almanac.edition.replacing import check_copied, replaced
+from almanac.edition.replacing import check_copied, check_served, replaced
 from almanac.errors import AlmanacError
 from almanac.locked import EXPECTED, MADE, TARGETS, begin, mistake_in, stop_in_a_thread
 from almanac.options import to_flags
@@ -56,6 +56,7 @@ try:
     LAYOUT = Layout(Path(RESULTS), EDITION)
     if workflow.is_main_process:
         check_copied(LAYOUT, Path(".snakemake/metadata"))
+        check_served(LAYOUT)
         for REMARK in (*REMARKS, *replaced(LAYOUT)):
             print(f"almanac: {REMARK}", file=sys.stderr)
         if not workflow.output_settings.dryrun:

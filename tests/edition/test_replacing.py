@@ -1,14 +1,18 @@
 """What a run replaces in an edition's folder is said before it begins, and what it cannot know of is refused."""
 
 import json
+import re
 from base64 import urlsafe_b64encode
 
 import pytest
+from tests.models.servers import Reply, Wire
 
+from almanac import tables
 from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
-from almanac.edition.replacing import check_copied, replaced
+from almanac.edition.replacing import check_copied, check_served, replaced
 from almanac.errors import AlmanacError
+from almanac.rows import Response
 from almanac.sealed import sealed
 from almanac.versions import MAKER
 
@@ -81,3 +85,35 @@ def test_copied_results_of_other_settings_are_not_taken_for_finished(tmp_path):
         check_copied(changed, remembered)
     (remembered / urlsafe_b64encode(str(root / "edition.json").encode()).decode()).touch()
     check_copied(changed, remembered)  # made here: what has changed is made again
+
+
+@pytest.mark.parametrize(
+    ("served", "more", "message"),
+    [
+        (["a"], {}, None),
+        (["b"], {}, "holds answers of a, and {url} serves b now; keep both with"),
+        (["a", "b"], {}, None),  # which is asked then is a matter of the run
+        (["b"], {"api_model": "a"}, None),
+        ([], {}, None),
+    ],
+)
+def test_a_server_that_serves_another_model_now_is_not_taken_for_the_one_that_answered(tmp_path, served, more, message):
+    def response_files(url):
+        model = {"name": "far", "api": url, "kinds": ["generate"], **more}
+        values = {"edition": "own", "sources": {"ours": {"path": "ours"}}, "datasets": {"real": {"source": "ours"}}}
+        suites = {"facteval": {"real": {}}}
+        layout = Layout(tmp_path, EditionConfig.model_validate({**values, "suites": suites, "models": [model]}))
+        [step] = layout.every_step()
+        return layout, layout.files(step).responses[0]
+
+    with Wire(lambda call: Reply.of({"data": [{"id": one} for one in served]})).running() as url:
+        layout, path = response_files(url)
+        check_served(layout)  # nothing was answered yet
+        path.parent.mkdir(parents=True)
+        tables.write(path, Response, [], metadata={"almanac.weights": f"a, revision undeclared, by the word of {url}"})
+        if message is None:
+            check_served(layout)
+        else:
+            with pytest.raises(AlmanacError, match=re.escape(message.format(url=url))):
+                check_served(layout)
+    check_served(layout)  # nobody is there any more

@@ -12,7 +12,7 @@ from tests.models.servers import Reply, Wire
 
 from almanac.models.api import bounds
 from almanac.models.api.client import CallError, Server
-from almanac.models.options import ServerOptions
+from almanac.models.options import ServerOptions, is_here
 
 WHOLE = b'{"choices": [{"message": {"content": "Paris"}, "finish_reason": "stop", "index": 0}]}'
 
@@ -126,12 +126,12 @@ def test_nothing_is_sent_to_where_a_server_sends_on(serving):
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.9.9.9", "::1"])
 def test_a_server_on_this_machine_is_asked_without_a_proxy(host):
-    assert bounds.is_here(host)
+    assert is_here(host)
 
 
 @pytest.mark.parametrize("host", ["api.example.com", "10.0.0.1", "localhost.example.com", ""])
 def test_other_servers_are_not_taken_for_this_machine(host):
-    assert not bounds.is_here(host)
+    assert not is_here(host)
 
 
 def test_a_proxy_of_the_environment_gets_no_call_to_this_machine(monkeypatch):

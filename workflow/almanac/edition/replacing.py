@@ -6,13 +6,17 @@ from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
+from almanac import tables
 from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
+from almanac.models.options import is_here
 from almanac.options import with_places
 from almanac.versions import MAKER, maker_of
 
+PATIENCE = 3  # seconds in which a server may say what it serves
 ASKED = ("datasets", "planting", "suites", "size")  # the keys of a configuration that say what is asked, and of what
 
 
@@ -39,6 +43,48 @@ def check_copied(layout: Layout, remembered: Path) -> None:
                 f"{layout.root}: was made elsewhere with other settings ({first}), which cannot be seen in its files; "
                 f"go on with its own (--configfile {layout.record()}), give another edition=NAME, or remove it"
             )
+
+
+def check_served(layout: Layout) -> None:
+    """Look at whether a server whose address alone is named still serves the model whose answers are there.
+
+    Where it serves another one, everything would be taken for finished. A server that does not say is left in peace: it
+    may be gone, and all may be there.
+
+    Raises:
+        AlmanacError: it serves another model, naming both.
+    """
+    for name, one in layout.config.participants().items():
+        if one.model.api is None or one.model.api_model is not None:
+            continue
+        steps = (step for step in layout.every_step() if step.answerer == name)
+        answered = next((path for step in steps for path in layout.files(step).responses if path.is_file()), None)
+        served = _served(one.model.api, os.environ.get(one.model.api_key_variable)) if answered is not None else None
+        if answered is None or served is None:
+            continue
+        was = tables.read_metadata(answered).get("almanac.weights", "").rpartition(", revision ")[0]
+        if was and was != served:
+            raise AlmanacError(
+                f"{layout.root}: holds answers of {was}, and {one.model.api} serves {served} now; keep both with "
+                f"{_other_name()}, or remove {answered.relative_to(layout.root).parts[0]}/{name} there"
+            )
+
+
+def _served(url: str, key: str | None) -> str | None:
+    """Return the only model that a server says it has; none where it does not say, or has several."""
+    import requests  # slow to load, and most runs ask no server
+
+    with requests.Session() as session:
+        session.trust_env = not is_here(urlsplit(url).hostname or "")
+        try:
+            headers = {"Authorization": f"Bearer {key}"} if key else {}
+            answer = session.get(
+                urljoin(url.rstrip("/") + "/", "models"), headers=headers, timeout=PATIENCE, allow_redirects=False
+            )
+            [only] = answer.json()["data"]
+            return str(only["id"])
+        except (requests.RequestException, ValueError, KeyError, TypeError):
+            return None
 
 
 def _first_difference(was: Any, now: Any, key: str) -> str | None:

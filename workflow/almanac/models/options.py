@@ -1,5 +1,6 @@
 """Settings of how a model answers: how a checkpoint is run, and where a server is and how it is asked."""
 
+import ipaddress
 import re
 from typing import Annotated, Literal, Self, get_args
 from urllib.parse import urlsplit
@@ -92,6 +93,14 @@ class AnswerOptions(ServerOptions):
         if self.api is not None and "similarity" in (self.kinds or ()):
             raise ValueError("kinds: a server tells no hidden states, which `similarity` is made of; leave it out")
         return self
+
+
+def is_here(host: str) -> bool:
+    """Return whether a host is this machine itself, by its name or its address."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:  # a name
+        return False
 
 
 def checked_url(url: str) -> str:

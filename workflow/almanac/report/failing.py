@@ -17,10 +17,14 @@ NOT_FINITE = "are the weights whole, or is float16 too small a dtype for them?"
 
 @dataclass(frozen=True)
 class Failures:
-    """Why so many of the requests to a model have no answer: ``reasons``, each with its number, ``of`` so many."""
+    """Why so many of the requests to a model have no answer: ``reasons``, each with its number, ``of`` so many.
+
+    ``again``: the rule that asks them again, where they may then be answered.
+    """
 
     reasons: Mapping[str, int]
     of: int
+    again: str = ""
 
     @property
     def count(self) -> int:
@@ -47,6 +51,8 @@ class Failures:
         """Return how many failed, and the commonest reason."""
         most = ", most often" if len(self.reasons) > 1 else ""
         remedy = f"; {NOT_FINITE}" if "finite" in self.commonest else "."
+        if self.again:
+            remedy = f'; a run with --forcerun {self.again} (of make: ARGS="--forcerun {self.again}") asks these again.'
         count = f"All {self.of:,}" if self.every else f"{self.count:,} of {self.of:,}"
         return f"{count} requests of {model} failed{most}: {self.commonest}{remedy}"
 
@@ -90,11 +96,18 @@ def unanswered(layout: Layout) -> Unanswered:
     found = {asking: statuses(dict.fromkeys(own)) for asking, own in files.items()}
     asked = {asking: sum(count.total() for count in own.values()) for asking, own in found.items()}
     failed: dict[str, Counter[str]] = defaultdict(Counter)
+    together, everybody = layout.config.answering_together(), layout.config.participants()
+
+    def again(model: str) -> str:
+        if everybody[model].model.api is None:  # A model that runs here would fail again.
+            return ""
+        return f"answer_together_{model}" if model in together else "answer_requests"
+
     for asking, own in found.items():
         failed[asking.model].update(own.get("failed", {}))
     return Unanswered(
         {
-            model: Failures(own, sum(count for asking, count in asked.items() if asking.model == model))
+            model: Failures(own, sum(count for asking, count in asked.items() if asking.model == model), again(model))
             for model, own in failed.items()
             if own
         },

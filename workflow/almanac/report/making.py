@@ -22,7 +22,7 @@ from almanac.report.chapters import chapters, with_facts
 from almanac.report.evidence import MOST, EvidenceFiles
 from almanac.report.items import items
 from almanac.report.written import reference, summary, write_table
-from almanac.rows import Measure, Response, Standing, Validation
+from almanac.rows import KINDS, Measure, Response, Standing, Validation
 from almanac.suites.chapter import Table
 
 SUMMARY = "answer", "course", "compared", "recovered"  # the chapters that stand in summary.md
@@ -117,6 +117,8 @@ def model_rows(layout: Layout) -> Iterator[Mapping[str, Any]]:
             origin = f"directory {Path(model.path).name}"  # its name alone: where it lies is nobody else's concern
         if model.api is not None:
             origin = f"{model.api_model or 'the model'} at {model.api}"
+            if "generate" in (model.kinds or KINDS):
+                origin += f", which writes by {model.api_generate_with}"
         if model.thinking_tokens:
             origin += f"; may think with at most {model.thinking_tokens:,} tokens"
         own = sorted(digests[participant.name])

@@ -3,7 +3,6 @@
 The openai package waits so long for each piece of an answer, follows redirects, and unpacks whatever comes.
 """
 
-import ipaddress
 import time
 import urllib.parse
 import urllib.request
@@ -12,15 +11,9 @@ from collections.abc import AsyncIterator
 import httpx2
 import openai
 
+from almanac.models.options import is_here
+
 LARGEST = 1 << 26  # bytes of an answer: log-probabilities of a text as long as any model reads, several times
-
-
-def is_here(host: str) -> bool:
-    """Return whether a host is this machine itself, by its name or its address."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:  # a name
-        return False
 
 
 class Bounded(httpx2.AsyncHTTPTransport):
