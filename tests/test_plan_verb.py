@@ -188,6 +188,13 @@ def test_a_size_that_is_assumed_is_said():
     assert "Size of" not in "".join(remarks(edition(), [], Costs(), []))
 
 
+def test_what_a_server_charges_and_what_a_model_thinks_are_said_not_to_be_counted():
+    far = {"name": "far", "api": "http://localhost:1/v1", "thinking_tokens": 9}
+    said = "\n".join(remarks(edition(models=[far]), [], Costs(), []))
+    assert "Not counted: the calls to far," in said and "Not counted: what far thinks before" in said
+    assert "Not counted" not in "".join(remarks(edition(models=VALUES["models"][:1]), [], Costs(), []))
+
+
 def test_keys_are_set_anew_as_in_snakemake(tmp_path, monkeypatch):
     path = tmp_path / "mine.yaml"
     models = [model for model in VALUES["models"] if "path" not in model]

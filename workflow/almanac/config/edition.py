@@ -77,8 +77,8 @@ class EditionConfig(AuthorsConfig):
     answer_together: int = Field(
         default=20_000_000,
         ge=0,
-        description="models of fewer parameters, and those of servers, answer all that they are asked in the first round "
-        "in one job a shard, since loading or testing takes longer than answering; 0: none",
+        description="models of fewer parameters, and those of servers, answer all that they are asked in the first "
+        "round in one job a shard, since loading or testing takes longer than answering; 0: none",
     )
     gpus: int = Field(default=1, ge=0, description="GPUs of this machine; jobs that need one wait for each other")
     freeze_megabytes: int = Field(

@@ -11,7 +11,7 @@ import dataclasses
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -133,12 +133,24 @@ def remarks(config: EditionConfig, rows: Sequence[Cost], rates: Costs, editions:
         out.append(f"Dataset {name}: {size.relations} {relations} of {size.facts} {facts} ({kind}).")
     if not rows:
         out.append("No model is asked anything: `models` or `suites` is empty.")
+    return [*out, *_not_counted(config)]
+
+
+def _not_counted(config: EditionConfig) -> Iterator[str]:
+    """Yield what the plan leaves out."""
+    if served := [one.name for one in config.models if one.api is not None]:
+        yield (
+            f"Not counted: the calls to {', '.join(served)}, and what its server charges. A server reads the whole "
+            "text of each choice, where a model that runs here reads what choices share once; what `kinds` leaves out "
+            "is not asked."
+        )
+    if thinking := [one.name for one in config.models if one.thinking_tokens]:
+        yield f"Not counted: what {', '.join(thinking)} thinks before an answer, at most its thinking_tokens each."
     for name, source in config.sources.items():
         if isinstance(source, DumpOptions) and source.path is None and source.downloads():
             most = sum(one.max_bytes for one in source.downloads() if one.url is not None) / 1e9
             by_hand = ", ".join(one.name for one in source.downloads() if one.url is None)
             if most:
-                out.append(f"Not counted: the download of sources.{name}, at most {most:,.0f} GB.")
+                yield f"Not counted: the download of sources.{name}, at most {most:,.0f} GB."
             if by_hand:
-                out.append(f"To be brought by hand: sources.{name} ({by_hand}); give its `path`.")
-    return out
+                yield f"To be brought by hand: sources.{name} ({by_hand}); give its `path`."
