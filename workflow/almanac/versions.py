@@ -18,7 +18,7 @@ VERSIONS = {
     "ask": 16,
     "answer": 9,
     "measure": 46,
-    "report": 65,
+    "report": 66,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page
