@@ -39,6 +39,11 @@ def test_what_would_be_above_chance_on_a_page_of_its_own_is_said_where_it_is_mor
         "Verdicts are adjusted for all 93 tested rows of this page. On a page of its own, mine would be above chance "
         "by 2 of 3 tested methods on world."
     ]
+    yours = [one._replace(known=replace(one.known, model="yours")) for one in rows]
+    assert list(by_themselves([*rows, *yours], ())) == [
+        "Verdicts are adjusted for all 6 tested rows of this page. On a page of its own, mine would be above chance by "
+        "2 of 3 tested methods on world; yours would be above chance by 2 of 3 tested methods on world."
+    ]
     assert list(by_themselves(rows, {"mine"})) == []
     sure = [one._replace(verdict=ABOVE_CHANCE) for one in rows]
     assert list(by_themselves(sure, ())) == [], "no more than on this page"

@@ -395,14 +395,15 @@ def by_themselves(rows: Sequence[Finding], planted: Collection[str]) -> Iterator
     for one in tested:
         if one.known.model not in planted:
             of[str(one.known.model), one.known.dataset].append(one)
+    more = []
     for (model, dataset), own in of.items():
         adjusted = holm([one.above.p for one in own if one.above is not None and one.above.p is not None])
         alone = sum(p <= LEVEL for p in adjusted)
         if alone > sum(one.verdict == ABOVE_CHANCE for one in own):
-            yield (
-                f"Verdicts are adjusted for all {len(tested)} tested rows of this page. On a page of its own, {model} "
-                f"would be above chance by {alone} of {len(own)} tested methods on {dataset}."
-            )
+            more.append(f"{model} would be above chance by {alone} of {len(own)} tested methods on {dataset}")
+    if more:
+        each = f"On a page of its own, {_listed(more, '; ')}."
+        yield f"Verdicts are adjusted for all {len(tested)} tested rows of this page. {each}"
 
 
 def _methods(rows: Sequence[Finding]) -> str:
