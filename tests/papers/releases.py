@@ -268,6 +268,8 @@ def dbpedia(folder: Path) -> None:
     for at in SUBJECTS:
         country = f"<{resource}Alder_{at}>"
         lines.append(f"{country} <{ontology}capital> <{resource}{word('P36', at)}> .")
+        if at in (0, 3, *SUBJECTS[-3:]):  # a relation of few facts, of subjects of all buckets
+            lines.append(f"{country} <{ontology}currency> <{resource}Coin_{at}> .")
         loops = {60: 15, 30: 7, 10: 2}[score(at)]
         lines += [f"{country} <{ontology}loop{number}> {country} ." for number in range(loops)]
     test_dbpedia.dumped(folder, "".join(f"{line}\n" for line in lines))

@@ -178,7 +178,8 @@ def _answer(model: str, share: float, request: Request, item: Item | None) -> Re
     chance = random.Random(zlib.crc32(f"{model} {item.fact_id if item else request.request_id}".encode()))
     made = {"model_digest": model, "engine": "none"}
     if request.kind != "generate":
-        values = tuple(chance.gauss(-5, 2) for _ in request.choices or request.pieces or request.span_starts or ())
+        scored = request.choices or request.pieces or request.span_starts or ()
+        values = tuple(min(0.0, chance.gauss(-5, 2)) for _ in scored)
         return Response(request.request_id, "ok", None, values, (1,) * len(values), **made)
     if "Prediction:" in request.text:
         truth, said = request.text.split("Ground truth: ")[1].split("\nPrediction: ")

@@ -27,7 +27,7 @@ def test_a_source_is_tried_as_printed(fresh):
     installed(root)
     write(root / "lama", {"place_of_birth": FACTS})
     [configuration] = blocks("yaml")
-    (root / "mine.yaml").write_text(configuration)
+    (root / "trial.yaml").write_text(configuration)
     assert len(blocks("bash")) == 2
     for block in blocks("bash"):
         ran = shell(f"source .venv/bin/activate\n{block}", root, PYTHONPATH=str(root / "workflow"))

@@ -43,7 +43,9 @@ SMALL = {"CONFIG": "tests/data/tiny.yaml"}  # instead of the demo, which trains 
 def test_the_drawing_of_the_rules_is_drawn_of_the_rules_that_there_are(fresh):
     """Its arrows, which `tred` has left where no longer way leads."""
     [command] = re.findall(r"`(snakemake edition --rulegraph dot [^`|]+) \| tred", README)
-    drawn = shell(command, fresh().root)
+    root = fresh().root
+    installed(root)
+    drawn = shell(f"source .venv/bin/activate\n{command}", root, PYTHONPATH=str(root / "workflow"))
     assert drawn.returncode == 0, drawn.stderr
     names = dict(re.findall(r'(\d+)\[label = "(\w+)', drawn.stdout))
     edges = {(names[one], names[other]) for one, other in re.findall(r"(\d+) -> (\d+)", drawn.stdout)}
@@ -200,8 +202,8 @@ def test_the_command_on_a_server_plans_every_suite(clone, planned):
     _, server = ELSEWHERE.splitlines()
     made = shell(server, clone, **planned)
     assert made.returncode == 0, made.stdout + made.stderr
-    answering = set(re.findall(r"^answer_requests +(\d+)$", made.stdout + made.stderr, re.MULTILINE))
-    assert answering == {str(2 * len(SUITES))}, "two jobs a suite"
+    answering = re.findall(r"^answer_\w+-\d+ +(\d+)$|^answer_requests +(\d+)$", made.stdout + made.stderr, re.MULTILINE)
+    assert set(answering) == {("2", "")}, "a job a shard, whatever is asked"
     assert "measure_" in made.stdout + made.stderr
 
 
