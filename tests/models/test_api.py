@@ -234,6 +234,24 @@ def test_what_a_server_that_was_away_has_cost_is_asked_once_more_at_the_end(targ
     assert len(wire.calls) - before == 6 + 3
 
 
+def test_what_one_of_many_calls_at_a_time_has_lost_is_asked_again_whatever_the_others_find(target):
+    begun = set()
+
+    def busy(call):
+        asked = str(call.body)
+        if "poor" in asked and asked not in begun:  # The first time of each; others succeed meanwhile.
+            begun.add(asked)
+            time.sleep(0.05)
+            return Reply.of({"error": {"message": "busy"}}, 503)
+        return call.pass_on(target)
+
+    with Wire(busy).running() as url:
+        answerer = ApiAnswerer(options(url, api_retries=0, api_concurrency=4))
+        asking = [choices(at, f"The {'poor' if at % 3 == 0 else 'good'} {at}", " tape") for at in range(18)]
+        assert {one.status for one in answerer.answer(asking, {})} == {"ok"}
+    assert len(begun) == 6
+
+
 @pytest.mark.parametrize(
     ("status", "said"),
     [

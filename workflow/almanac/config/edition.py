@@ -27,9 +27,6 @@ def _names_too(field: dict[str, Any]) -> None:
     field["items"] = {"anyOf": [field["items"], {"type": "string"}]}
 
 
-_TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
-
-
 class EditionConfig(AuthorsConfig):
     """One edition: the whole of what is built, asked, measured and reported."""
 
@@ -71,7 +68,9 @@ class EditionConfig(AuthorsConfig):
         default=None,
         description="suites, with spaces between or in a list, that are asked alone: `--config only='ONE OTHER'`; "
         "none: all of `suites`",
-        json_schema_extra={"anyOf": [{"type": "string"}, _TEXTS, {"type": "null"}]},
+        json_schema_extra={
+            "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}, {"type": "null"}]
+        },
     )
     shards: int = Field(default=2, ge=1, le=4096, description="shards a model, suite and dataset are divided into")
     answer_together: int = Field(

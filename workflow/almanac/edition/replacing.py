@@ -59,14 +59,14 @@ def check_served(layout: Layout) -> None:
             continue
         steps = (step for step in layout.every_step() if step.answerer == name)
         answered = next((path for step in steps for path in layout.files(step).responses if path.is_file()), None)
-        served = _served(one.model.api, os.environ.get(one.model.api_key_variable)) if answered is not None else None
-        if answered is None or served is None:
+        if answered is None:
             continue
         was = tables.read_metadata(answered).get("almanac.weights", "").rpartition(", revision ")[0]
-        if was and was != served:
+        served = _served(one.model.api, os.environ.get(one.model.api_key_variable))
+        if was and served and was != served:
             raise AlmanacError(
                 f"{layout.root}: holds answers of {was}, and {one.model.api} serves {served} now; keep both with "
-                f"{_other_name()}, or remove {answered.relative_to(layout.root).parts[0]}/{name} there"
+                f"{_other_name()}, or remove responses/{name} there"
             )
 
 

@@ -161,7 +161,7 @@ def sentences(found: Sequence[FactsAsked], answered: Mapping[str, int] | None = 
         answered: by dataset how many facts a model answered to one method at most, where that is known.
     """
     if len(found) > TOLD:
-        largest = {one.source: one for one in sorted(found, key=lambda one: one.tested)}.values()
+        largest = {one.source or one.dataset: one for one in sorted(found, key=lambda one: one.tested)}.values()
         tested, facts = sum(one.tested for one in largest), sum(one.facts for one in largest)
         once = f" of {len(largest)} sources and worlds, each counted once" * (len(largest) < len(found))
         out = [f"Of {len(found)} datasets{once}, {tested:,} of {facts:,} facts are test facts."]

@@ -17,7 +17,7 @@ from transformers import AutoTokenizer
 from almanac import tables
 from almanac.errors import AlmanacError
 from almanac.models import wrappers
-from almanac.models.api.client import SHOWN, CallAnswer, CallError, Calls, Choice, Server
+from almanac.models.api.client import SHOWN, CallAnswer, CallError, Calls, Choice, OutageError, Server
 from almanac.models.api.jobs import Job, echo, jobs_of, values_of
 from almanac.models.api.selftest import PROBES, ServerTested, check_scoring
 from almanac.models.causal import CausalModel
@@ -88,7 +88,7 @@ class ApiAnswerer:
                     with contextlib.suppress(ThinkingError):  # One token is no answer.
                         await self._texts(calls, name, PROBES[0], Request("", "generate", None, "", max_new_tokens=1))
                 except CallError as error:
-                    if self._server.lost:  # By the connection, the key or the rate, whatever the model can do.
+                    if isinstance(error, OutageError):  # Whatever the model can do.
                         raise AlmanacError(f"{url}: {error}; see whether the server is up and the key right") from None
                     raise AlmanacError(
                         f"{url}: the model {name!r} does not generate: {error}; see api_model. A parameter that it "
@@ -167,9 +167,8 @@ class ApiAnswerer:
         async def work(calls: Calls, waiting: Iterator[tuple[int, Request]], last: bool) -> None:
             # All workers draw from one iterator, so that no more requests are open than calls go on at a time.
             for index, request in waiting:
-                lost = self._server.lost
-                found[index] = await self._answer(calls, request, contexts, asked)
-                if found[index].status == "failed" and self._server.lost > lost and not last:
+                found[index], may_pass = await self._answer(calls, request, contexts, asked)
+                if may_pass and not last:
                     again.append((index, request))
                     continue
                 keep(found[index])
@@ -185,9 +184,10 @@ class ApiAnswerer:
 
     async def _answer(
         self, calls: Calls, request: Request, contexts: Mapping[str, str], asked: dict[bytes, asyncio.Task[Scores]]
-    ) -> Response:
+    ) -> tuple[Response, bool]:
+        """Return a request's response, and whether it failed by what may pass."""
         given: dict[str, Any] = {}
-        status, reason = "ok", None
+        status, reason, may_pass = "ok", None, False
         try:
             if request.kind not in self._kinds:
                 raise CallError(f"the server is declared to answer {', '.join(self._kinds)}", "unsupported")
@@ -201,12 +201,13 @@ class ApiAnswerer:
                 else:
                     given = await self._scores(calls, request, contexts, asked)
         except CallError as error:
-            status, reason = error.status, self._server.clean(error)
+            status, reason, may_pass = error.status, self._server.clean(error), isinstance(error, OutageError)
         except AlmanacError:
             raise
         except Exception as error:  # A server's answer can be wrong in any way; that is this request's failure alone.
             status, reason = "failed", self._server.clean(f"{type(error).__name__}: {error}")
-        return Response(request.request_id, status, reason, **given, model_digest=self.digest, engine=ENGINE)
+        response = Response(request.request_id, status, reason, **given, model_digest=self.digest, engine=ENGINE)
+        return response, may_pass
 
     def _arranged(self, request: Request, contexts: Mapping[str, str]) -> tuple[Request, Mapping[str, str]]:
         arranged = self._framing.arrange([request], contexts)

@@ -35,6 +35,10 @@ class CallError(Exception):
         self.status: Status = status
 
 
+class OutageError(CallError):
+    """A call that came to nothing by the server's fault, which may pass."""
+
+
 class Logprobs(BaseModel):
     """Tokens as texts, and the log-probability of each (nats); none for a token that nothing stands before."""
 
@@ -164,7 +168,7 @@ class Server:
         except Exception as error:
             raise AlmanacError(f"{self.url}: {self.clean(f'{type(error).__name__}: {error}')}") from None
 
-    def outage(self, reason: str) -> CallError:
+    def outage(self, reason: str) -> OutageError:
         """Return the error of a call that failed by the server's fault.
 
         Raises:
@@ -176,7 +180,7 @@ class Server:
                 f"{self.url}: {self.lost} calls on end came to nothing; the last: {reason}; see whether the server is "
                 "up and bears api_concurrency, then run again"
             ) from None
-        return CallError(reason)
+        return OutageError(reason)
 
     def explained(self, error: openai.APIError) -> CallError:
         """Say in one line what became of a call.
