@@ -85,7 +85,10 @@ benchmark: .venv-benchmark/installed
 # Every package by its hash, and then torch, whose builds (CPU, CUDA) are other files with other needs on every index.
 .venv/installed: envs/lock.txt envs/hashes.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Almanac needs Python 3.11 or newer; set PYTHON=")'
+	@$(PYTHON) -c 'import sys; sys.version_info < (3, 14) or print("For Python 3.14 a package that Snakemake needs is compiled:" \
+		" a C compiler and the headers of Python (python3-dev) are needed; or set PYTHON=python3.13")'
 	@echo "Installing into .venv, once: a few minutes, of which most goes to fetching torch, with nothing shown meanwhile."
+	@[ "$$($(BIN)/python -V 2>&1)" = "$$($(PYTHON) -V 2>&1)" ] || rm -rf .venv  # venv would keep another Python's
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip==26.3
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r envs/hashes.txt

@@ -67,6 +67,11 @@ def test_what_a_document_names_in_the_project_is_there(path):
         assert named in made_up or any(place.exists() for place in places), named
 
 
+def test_the_configurations_that_their_readme_names_are_those_that_there_are():
+    named = re.findall(r"`(\w+\.yaml)`", (REPOSITORY / "config" / "README.md").read_text(encoding="utf-8"))
+    assert set(named) == {path.name for path in (REPOSITORY / "config").glob("*.yaml")}
+
+
 def test_the_drawing_of_the_rules_shows_rules_that_there_are():
     """Rules of one suite or model are named by it: `ask_SUITE`, `answer_together_MODEL`, `measure_MODEL`."""
     shown = re.findall(r"<text[^>]*>([^<]+)</text>", (REPOSITORY / "docs" / "rules.svg").read_text())
