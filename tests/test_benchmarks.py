@@ -2,14 +2,21 @@
 
 import json
 import math
+import re
 
+import polars as pl
 import pytest
 import torch
-from benchmarks import comparing, karr, measuring, ours, scoring, workloads
+from benchmarks import comparing, forms, karr, measuring, ours, scoring, workloads
 from benchmarks.bench import Bench
 from benchmarks.checkpoints import TINY
 
+from almanac import tables
 from almanac.models.scoring.boundaries import tokenise
+from almanac.rows import LedgerEntry
+from almanac.suites.agreement import Called
+from almanac.suites.standings import CalledFacts
+from almanac.suites.suite import Method
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +106,38 @@ def test_karr_one_string_a_pass_gives_our_values_in_the_released_codes_number_of
     assert fewest < official[karr.PLAIN].passes < fewest + 2 * 4
     assert official[karr.PACKED].tokens <= official[karr.APART].tokens < official[karr.PLAIN].tokens
     assert karr.told(lines).count("one string a pass") == len(karr.ASKED)
+
+
+def test_what_was_read_once_is_parted_by_the_form_in_which_it_was(tmp_path):
+    entries = [("a", 0, "prose", 1), ("b", 1, "list", 1), ("b", 2, "question", 1), ("c", 3, "list", 2)]
+    entries += [("d", 4, "question", 1), ("d", 5, "abstain", 1)]
+    rows = [LedgerEntry(fact, document, "t", form, count) for fact, document, form, count in entries]
+    tables.write(tmp_path / "ledger.parquet", LedgerEntry, rows)
+    assert forms.read_once(tmp_path / "ledger.parquet") == {"a": "prose", "d": "question"}
+
+
+def test_a_method_that_finds_one_form_alone_is_at_a_half_for_the_others():
+    found = []
+    for level, told in (*((form, [form]) for form in forms.FORMS), (forms.ALL, list(forms.FORMS))):
+        once = [form for form in told for _ in range(30)]
+        for method, wanted in {"paper": forms.FORMS, "official": ["list"]}.items():
+            scores = [1.0 if form in wanted else 0.0 for form in once] + [0.0] * 30
+            names = [f"f{at}" for at in range(len(scores))]
+            facts = {
+                "fact": names,
+                "subject": names,
+                "dose": [1] * len(once) + [0] * 30,
+                "object_dose": [1] * len(names),
+            }
+            frame = pl.DataFrame({**facts, "score": scores, "hit": scores})
+            found.append(
+                CalledFacts("one", "base", forms.ALL, level, Called("karr", Method(method, method, {}), {}, frame))
+            )
+    head, _, whole, alone = forms.table(found)
+    assert head.startswith(
+        "| method | in any form (120 facts) | in a sentence (60 facts) | in a list (60 facts) | as a"
+    )
+    assert [re.findall(r"(?<= )(?:\.\d+|1\.000)(?= )", line) for line in (whole, alone)] == [
+        ["1.000"] * 4,
+        [".667", ".500", "1.000", ".500"],
+    ]
