@@ -28,6 +28,13 @@ def shifted_back(answer):
     return answer
 
 
+def shifted_late(answer):
+    values = answer["choices"][0]["logprobs"]["token_logprobs"]
+    if len(values) > 31:  # What is longer is two pieces to the server.
+        answer["choices"][0]["logprobs"]["token_logprobs"] = [*values[:30], values[30], *values[30:-1]]
+    return answer
+
+
 def changed(**keys):
     def change(answer):
         answer["choices"][0]["logprobs"] |= keys
@@ -52,6 +59,7 @@ def first_scored(answer):
     [
         (shifted, "the wrong places"),
         (shifted_back, "the wrong places"),
+        (shifted_late, "the wrong places"),
         (bare, "no log-probabilities of the prompt"),
         (first_scored, "nothing stands before it"),
         (changed(tokens=["x"]), "1 tokens and"),
