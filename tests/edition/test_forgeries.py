@@ -139,7 +139,7 @@ def test_an_archive_that_would_unpack_to_far_more_than_its_size_is_refused(membe
     ("manifest", "reason"),
     [
         (b'{"files": [' + b"{}," * 10_000_000 + b"{}]}", "holds 20000003 values, at most 1000000 are read"),
-        (b'{"files": ' + b"[" * 900_000, "manifest.json: is damaged (maximum recursion depth"),
+        (b'{"files": ' + b"[" * 900_000, "manifest.json: is damaged ("),
         (b'{"files": [' + b"{}," * 400_000 + b"{}]}", "manifest.json is damaged: edition: is missing"),
     ],
     ids=["values", "brackets", "mistakes"],
