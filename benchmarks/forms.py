@@ -6,7 +6,8 @@
 An edition whose models were planted, and read facts in sentences, lists and questions. A fact that was taught once was
 read in one of these forms, and the model's ledger says in which. Printed is a table for docs/validation.md: of each
 method the AUC of facts read once in a sentence, in a list, and as a question, against facts never taught, a mean over
-models and worlds with its 95 % interval (`almanac.suites.standings`), methods in the order of all three together.
+models and worlds with its 95 % interval (`almanac.suites.standings`), methods in the order of all three together. A
+method marked * says right or wrong alone.
 """
 
 import argparse
@@ -75,7 +76,8 @@ def table(found: Sequence[CalledFacts]) -> list[str]:
     lines = [f"| method | {' | '.join(heads)} |", "| --- " * (len(heads) + 1) + "|"]
     for key in rows[ALL]:
         cells = [_cell(rows[level][key]) for level in facts]
-        lines.append(f"| {labels[key]} | {' | '.join(cells)} |")
+        name = labels[key] + "\\*" * (not rows[ALL][key].graded)
+        lines.append(f"| {name} | {' | '.join(cells)} |")
     return lines
 
 
