@@ -64,26 +64,28 @@ def found_in(folder: Path) -> list[CalledFacts]:
 
 
 def table(found: Sequence[CalledFacts]) -> list[str]:
-    """Return the lines of a table in Markdown."""
+    """Return the lines of a table in Markdown, or one that says that no two methods were asked such facts."""
     rows = {
         level: {(row.suite, row.method, row.where): row for row in standings(own) if row.axis == ALL}
         for level in (ALL, *FORMS)
         if (own := [one for one in found if one.level == level])
     }
+    if not rows.get(ALL):
+        return ["No two methods were asked facts that planted models had read once."]
     labels = method_labels(rows[ALL])
     facts = {level: next(iter(own.values())).facts for level, own in rows.items() if own}
     heads = [f"{FORMS.get(level, 'in any form')} ({number} facts)" for level, number in facts.items()]
     lines = [f"| method | {' | '.join(heads)} |", "| --- " * (len(heads) + 1) + "|"]
     for key in rows[ALL]:
-        cells = [_cell(rows[level][key]) for level in facts]
+        cells = [_cell(rows[level].get(key)) for level in facts]
         name = labels[key] + "\\*" * (not rows[ALL][key].graded)
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return lines
 
 
-def _cell(row: Standing) -> str:
-    if row.auc_low is None or row.auc_high is None:
-        return share(row.auc)
+def _cell(row: Standing | None) -> str:
+    if row is None or row.auc_low is None or row.auc_high is None:
+        return share(row and row.auc)
     return f"{share(row.auc)} [{share(row.auc_low)}, {share(row.auc_high)}]"
 
 
