@@ -2,7 +2,9 @@
 
 import os
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,10 +12,10 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 
-def make(*words):
+def make(*words, folder=REPOSITORY):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     return subprocess.run(
-        ["make", *words], cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False, timeout=600
+        ["make", *words], cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=600
     )
 
 
@@ -61,3 +63,20 @@ def test_the_targets_offered_are_those_that_there_are():
     offered = make("dmo").stderr.partition("there are ")[2].partition(".")[0].split()
     rules = re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)
     assert sorted(offered) == sorted(rules)
+
+
+@pytest.mark.parametrize(("version", "kept"), [("Python 3.12.1", True), ("Python 3.13.0", False)])
+def test_an_environment_of_another_python_is_made_anew(tmp_path, version, kept):
+    """`venv` would leave the old interpreter's links where they are."""
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(REPOSITORY / name, tmp_path)
+    shutil.copytree(REPOSITORY / "envs", tmp_path / "envs")
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    for python, says in ((tmp_path / ".venv" / "bin" / "python", "Python 3.12.1"), (tmp_path / "other", version)):
+        python.write_text(
+            f'#!/bin/sh\ncase "$1" in -V) echo "{says}";; -c) exec {sys.executable} "$@";; *) exit 3; esac\n'
+        )
+        python.chmod(0o755)
+    made = make(".venv/installed", "PYTHON=./other", folder=tmp_path)
+    assert made.returncode == 2 and "./other -m venv .venv" in made.stdout
+    assert (tmp_path / ".venv").exists() == kept
