@@ -95,8 +95,11 @@ def main() -> None:
     parser.add_argument(
         "editions", type=Path, nargs="+", metavar="EDITION", help="the folder of an edition, results/forms"
     )
-    for folder in parser.parse_args().editions:
-        print("\n".join([f"{folder}:", "", *table(found_in(folder)), ""]))
+    parser.add_argument("--model", action="append", metavar="NAME", help="of these models alone, such as base [all]")
+    arguments = parser.parse_args()
+    for folder in arguments.editions:
+        found = [one for one in found_in(folder) if one.model in (arguments.model or [one.model])]
+        print("\n".join([f"{folder}:", "", *table(found), ""]))
 
 
 if __name__ == "__main__":
