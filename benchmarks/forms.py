@@ -52,14 +52,11 @@ def found_in(folder: Path) -> list[CalledFacts]:
         ]
         for one in called(judged_of(layout, asking), methods):
             form = pl.col("fact").cast(pl.String).replace_strict(forms, default=None)
-            facts = one.facts.with_columns(form.alias("form"))
-            for level in FORMS:
-                own = facts.filter((pl.col("dose") == 0) | ((pl.col("dose") == 1) & (pl.col("form") == level)))
-                out.append(
-                    CalledFacts(world, participants[asking.model].model.name, ALL, level, one._replace(facts=own))
-                )
-            once = facts.filter(pl.col("dose") <= 1)
-            out.append(CalledFacts(world, participants[asking.model].model.name, ALL, ALL, one._replace(facts=once)))
+            for level in (ALL, *FORMS):
+                once = (pl.col("dose") == 1) & ((form == level) if level in FORMS else True)
+                facts = one.facts.filter((pl.col("dose") == 0) | once)
+                name = participants[asking.model].model.name
+                out.append(CalledFacts(world, name, ALL, level, one._replace(facts=facts)))
     return out
 
 
