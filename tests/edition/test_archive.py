@@ -288,9 +288,7 @@ CHANGES = {
     "manifest.json is damaged: files: is missing; add this key": lambda members: members.update(
         {"manifest.json": b"{}"}
     ),
-    "manifest.json: is damaged (": lambda members: members.update(
-        {"manifest.json": b"[" * 10**6}
-    ),
+    "manifest.json: is damaged (": lambda members: members.update({"manifest.json": b"[" * 10**6}),
     "manifest.json: has 33554433 bytes, at most 33554432 are read": lambda members: members.update(
         {"manifest.json": b" " * (2**25 + 1)}
     ),
