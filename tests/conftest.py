@@ -13,8 +13,9 @@ settings.register_profile(
     "almanac", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("almanac")
-# Programs that tests start end by this signal, also where `nohup` has the tests ignore it.
+# Programs that tests start end by these signals, also where `nohup`, or a script's `&`, has the tests ignore them.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 # Compiled modules are kept, also where a container says otherwise: else each of hundreds of processes compiles all.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
