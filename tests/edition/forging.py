@@ -2,10 +2,14 @@
 
 import hashlib
 import json
+import sys
 import zipfile
 
 from almanac.edition.archive import about, contents
 from almanac.edition.manifest import MANIFEST, digest, written
+
+# What Python says of brackets in JSON that go too deep.
+TOO_DEEP = "maximum recursion depth" if sys.version_info < (3, 14) else "Stack overflow"
 
 
 def members_of(archive):

@@ -11,6 +11,7 @@ from functools import partial
 
 import pytest
 import yaml
+from tests.edition.forging import TOO_DEEP
 
 from almanac import tables, versions
 from almanac.cli import main
@@ -288,7 +289,7 @@ CHANGES = {
     "manifest.json is damaged: files: is missing; add this key": lambda members: members.update(
         {"manifest.json": b"{}"}
     ),
-    "manifest.json: is damaged (": lambda members: members.update({"manifest.json": b"[" * 10**6}),
+    f"manifest.json: is damaged ({TOO_DEEP}": lambda members: members.update({"manifest.json": b"[" * 10**6}),
     "manifest.json: has 33554433 bytes, at most 33554432 are read": lambda members: members.update(
         {"manifest.json": b" " * (2**25 + 1)}
     ),

@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from tests.edition.forging import TOO_DEEP
 from tests.models.servers import Reply, Wire, reference_wire
 
 from almanac import tables
@@ -31,7 +32,7 @@ TEXTS = {
     "enormous": (chat(b'"%s"' % (b"x" * (LONG + 1))), "failed", f"has {LONG + 1} characters, and at most {LONG} are"),
     "number": (chat(b"5"), "failed", "damaged: choices.0.message.content: Input should be a valid string"),
     "list": (chat(b'["a"]'), "failed", "damaged: choices.0.message.content: Input should be a valid string"),
-    "deep": (chat(b"[" * 100_000), "failed", "damaged: (maximum recursion depth|Stack overflow)"),
+    "deep": (chat(b"[" * 100_000), "failed", f"damaged: {TOO_DEEP}"),
     "digits": (b'{"choices": [], "usage": %s}' % (b"9" * 5000), "failed", "damaged: Exceeds the limit"),
     "bytes": (chat(b'"\xff\xfe"'), "failed", "damaged: 'utf-8' codec can't decode byte 0xff"),
     "nothing": (b"", "failed", "damaged: Expecting value"),
