@@ -14,7 +14,7 @@ from almanac.edition.layout import Layout
 from almanac.suites.listing import ASKING, AUTHORS, SUITES
 
 PACKAGE = Path(almanac.__file__).parent
-BASE = {"errors", "rows", "columns", "sealed", "tables", "frames", "options", "unfinished", "yaml_file"}
+BASE = {"errors", "rows", "columns", "sealed", "tables", "frames", "options", "punctuation", "unfinished", "yaml_file"}
 
 
 def modules() -> dict[str, Path]:

@@ -36,6 +36,7 @@ def test_what_a_model_adds_around_a_text_is_taken_off(text, found):
         ("[X] lies in the south.", "statement", "holds [X] 1 times and [Y] 0; needed are 1 and 1"),
         ("[Y] is [X] or [Y].", "statement", "holds [X] 1 times and [Y] 2; needed are 1 and 1"),
         ("Where does [X] lie?", "question", None),
+        ("[X]在哪里？", "question", None),
         ("Does [X] lie in [Y]?", "question", "holds [X] 1 times and [Y] 1; needed are 1 and 0"),
         ("Where does it lie?", "question", "holds [X] 0 times and [Y] 0; needed are 1 and 0"),
         ("Where [X] lies", "question", "is no question"),
@@ -55,6 +56,7 @@ def test_a_leak_is_a_name_as_a_word_of_its_own():
     assert leak("What may [X] be? Parisians know.", names) is None
     assert leak("Was [X] written in C++?", names) == "C++"
     assert leak("[X] [Y]", {"X", "[X]"}) is None
+    assert leak("[X]在中国吗？", {"中国"}) == "中国"
 
 
 @given(NAMES, NAMES)

@@ -69,7 +69,8 @@ def test_relations_without_a_label_are_named_with_how_they_are_asked():
     assert "“The industry of …”" in told
     own = FactsAsked("mine", [], labelled=["Hauptstadt", "Autor"]).asked_by_label()
     assert own.startswith(
-        "Relations of mine without a statement or a question of their own: Hauptstadt, Autor. Methods"
+        "Relations of mine without a question or a statement of their own that every method can use: "
+        "Hauptstadt, Autor. What"
     )
     assert "“What is the Hauptstadt of …?”" in own
     for identity, label, found in (

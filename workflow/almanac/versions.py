@@ -15,10 +15,10 @@ VERSIONS = {
     "pull": 8,
     "build": 9,
     "plant": 7,
-    "ask": 16,
+    "ask": 17,
     "answer": 9,
-    "measure": 46,
-    "report": 66,
+    "measure": 47,
+    "report": 67,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

@@ -75,6 +75,7 @@ def test_any_accepted_name_counts_and_for_begins_it_must_come_first():
     assert not present(" Boden Sam003 Smith Akkra", ("Akkra", "Old Akkra"), "begins")
     assert present(" Boden Sam003 Smith Akkra", ("Akkra", "Old Akkra"), "names")
     assert not present(" Akkrania", ("Akkra",), "begins")
+    assert present("北京市。", ("北京",), "begins")
 
 
 def test_shares_statuses_and_recovery(ask):

@@ -11,7 +11,7 @@ from almanac.rows import Choices, Entity, Evidence, Fact, Template
 from almanac.suites.data import Data
 from almanac.suites.ic_lke import published
 from almanac.suites.ic_lke.options import IcLkeOptions, PromptsOptions
-from almanac.suites.ic_lke.prompts import Prompts, ends_in_object
+from almanac.suites.ic_lke.prompts import Prompts, clean
 from almanac.suites.ic_lke.suite import IcLke
 from almanac.suites.judged import Not
 
@@ -102,7 +102,7 @@ def test_mined_prompts_come_from_the_texts_of_facts_that_are_not_asked(asked):
 
 
 def test_prompts_of_which_nothing_is_lost_are_not_asked_twice(asked):
-    ends = [row for row in ROWS["templates"] if row.style == "statement" and ends_in_object(row)]
+    ends = [row for row in ROWS["templates"] if row.style == "statement" and clean(row)]
     found = asked({"templates": ends}, kinds=["written"])
     assert {one.experiment for one in found.items()} == {"written_clean"}
     assert ("Written prompts, mangled", "its prompts are the clean ones, of which nothing is lost") in found.refused()

@@ -221,6 +221,7 @@ def test_a_relation_without_a_template_gets_one_of_its_label_and_without_both_is
     ("text", "good"),
     [
         ("[X] was born in [Y].", True), ("[X] was born in [Y] .", True), ("[X], [Y]", True),
+        ("[X]生于[Y]。", True), ("[X]は[Y]で生まれた。", False),
         ("[X] was born in [Y] once.", False), ("[Y] bore [X].", False), ("born in [Y].", False),
         ("[X] and [X] in [Y]", False),
     ],

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from almanac.dataset.text import normalise
 from almanac.errors import AlmanacError
+from almanac.punctuation import is_question, space_after, words_of
 from almanac.rows import Draft, Template
 from almanac.tables import identity
 
@@ -60,7 +61,8 @@ def filled(text: str, subject: str, found: str) -> str:
 
 def in_full(template: Template) -> str:
     """Return a template's text, a prefix with its object behind it."""
-    return f"{template.text.rstrip()} [Y]." if template.style == "prefix" else template.text
+    text = template.text.rstrip()
+    return f"{text}{space_after(text)}[Y]." if template.style == "prefix" else template.text
 
 
 def from_label(label: str) -> str:
@@ -91,7 +93,7 @@ def fault(text: str, style: str) -> str | None:
         return f"holds [X] {text.count('[X]')} times and [Y] {text.count('[Y]')}; needed are {subject} and {found}"
     if not folded(SLOT.sub(" ", text)):
         return "has no words"
-    if style == "question" and not text.endswith("?"):
+    if style == "question" and not is_question(text):
         return "is no question"
     return None
 
@@ -100,7 +102,7 @@ def leak(text: str, names: Iterable[str]) -> str | None:
     """Return a name that stands in a template as a word of its own, or none. Case counts: `may` is not May."""
     bare = SLOT.sub(" ", text)
     for name in sorted(names, key=lambda one: (-len(one), one)):  # the same of a set, whatever its order
-        if len(name) > 1 and name in bare and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", bare):
+        if len(name) > 1 and name in bare and re.search(words_of(re.escape(name)), bare):
             return name
     return None
 

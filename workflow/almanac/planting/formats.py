@@ -10,6 +10,7 @@ from pydantic import Field
 from almanac.errors import AlmanacError
 from almanac.options import Options
 from almanac.planting.world import RESOURCES, read_yaml
+from almanac.punctuation import ends_in_object
 from almanac.rows import Entity, Exposure, Fact, Template
 
 HELD_OUT_OF_MANY = 2
@@ -90,7 +91,7 @@ def held_out(templates: Iterable[Template]) -> frozenset[str]:
     for (_, style), rows in groups.items():
         if style == "statement":
             count = HELD_OUT_OF_MANY if len(rows) >= MANY else int(len(rows) >= FEW)
-            final = [row for row in rows if row.text.rstrip(".").endswith("[Y]")]
+            final = [row for row in rows if ends_in_object(row.text)]
             source = final if len(final) > count else rows
         elif style == "question":
             count, source = int(len(rows) > 1), rows

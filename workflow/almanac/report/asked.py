@@ -110,9 +110,10 @@ class FactsAsked:
     def asked_by_label(self) -> str:
         """Return which relations are asked by their label, and what to do."""
         return (
-            f"Relations of {self.dataset} without a statement or a question of their own: {_listed(self.labelled)}. "
-            "Methods without templates of their own ask them in English, as in "
-            f"“What is the {self.labelled[0]} of …?”. A table of templates changes that (docs/facts.md)."
+            f"Relations of {self.dataset} without a question or a statement of their own that every method can use: "
+            f"{_listed(self.labelled)}. What lacks one is asked by the label, in English, as in “What is the "
+            f"{self.labelled[0]} of …?”. A table of templates changes that; some statements must end in [Y] "
+            "(docs/facts.md)."
         )
 
 

@@ -13,6 +13,7 @@ import polars as pl
 
 from almanac.errors import AlmanacError
 from almanac.frames import frame_of
+from almanac.punctuation import is_question
 from almanac.rows import ALIAS, Exposure, Relation, Template
 from almanac.sources import triples, values
 from almanac.sources.records import LIST_SEPARATOR, TABLES, TRIPLES, passed_over
@@ -309,7 +310,7 @@ def templates(
             found.refuse(number, f"style {record['style']!r} is unknown; allowed are {', '.join(styles)}")
         elif text.count("[X]") != 1 or (needs_object and text.count("[Y]") != 1):
             found.refuse(number, f"{text!r} must hold [X] once and, unless a question or prefix, [Y] once")
-        elif record["style"] == "question" and "[Y]" in text and text.endswith("?"):
+        elif record["style"] == "question" and "[Y]" in text and is_question(text):
             found.refuse(number, f"{text!r} names its own answer; a question asks for [Y], and does not hold it")
         elif identity in rows:
             found.refuse(number, f"template {identity!r} stands twice; keep one row")

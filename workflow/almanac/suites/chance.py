@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from almanac.dataset.templates import folded
+from almanac.punctuation import words_of
 from almanac.rows import Measure
 from almanac.statistics import grouped
 from almanac.statistics.intervals import LEVEL, Estimate, normal_quantile
@@ -297,7 +298,7 @@ class _RelationFacts:
 
 def _stands_in(name: str, text: str) -> bool:
     """Whether a name stands in a text as whole words."""
-    return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+    return name in text and re.search(words_of(re.escape(name)), text) is not None
 
 
 def _macro(facts: pl.DataFrame, column: str) -> float:

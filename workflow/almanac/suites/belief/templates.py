@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple
 
 from almanac import tables
 from almanac.errors import refuse
+from almanac.punctuation import is_question
 from almanac.rows import ALIAS, Template
 from almanac.sources.checking import template_file
 from almanac.suites.belief.options import BeliefOptions
@@ -133,11 +134,11 @@ def of_rows(rows: Iterable[Template]) -> dict[str, list[AskedTemplate]]:
     known = {row.template_id for row in listed}
     found: dict[str, list[AskedTemplate]] = {}
     for row in listed:
-        asks = row.style == "question" and row.text.endswith("?") and "[Y]" not in row.text
-        if asks or "[Y]" in row.text:
-            text = f"{row.text} [Y]." if asks else row.text
+        question = row.style == "question" and is_question(row.text) and "[Y]" not in row.text
+        if question or "[Y]" in row.text:
+            text = f"{row.text} [Y]." if question else row.text
             group = row.parent_id if row.parent_id in known else row.template_id
-            form = QUESTION if asks else row.style
+            form = QUESTION if question else row.style
             found.setdefault(row.relation_id, []).append(AskedTemplate(row.template_id, text, group or "", form))
     for own in found.values():  # sentences before questions, as in the files that ship
         own.sort(key=lambda one: one.question is not None)
@@ -182,8 +183,8 @@ def _mistakes(rows: Sequence[Template]) -> Iterable[str]:
     for row in rows:
         name = f"template {row.template_id!r}"
         slots = row.text.count("[X]"), row.text.count("[Y]")
-        asks = row.style == "prefix" or (row.style == "question" and row.text.endswith("?"))
-        if slots != (1, 1) and not (asks and slots == (1, 0)):
+        open_ended = row.style == "prefix" or (row.style == "question" and is_question(row.text))
+        if slots != (1, 1) and not (open_ended and slots == (1, 0)):
             yield f"{name}: {row.text!r} must hold [X] and [Y] once each (a question [X] alone, and end in ?)"
         if row.parent_id is not None and row.parent_id not in ids:
             yield f"{name}: its parent_id {row.parent_id!r} is no template of the file; add it or write null"

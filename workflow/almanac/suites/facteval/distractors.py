@@ -22,6 +22,7 @@ from random import Random
 
 from almanac.dataset.templates import filled
 from almanac.dataset.text import normalise
+from almanac.punctuation import words_of
 from almanac.rows import Fact
 from almanac.suites.data import Data
 from almanac.suites.facteval.options import FactEvalOptions
@@ -279,7 +280,7 @@ def _pattern(name: str) -> str:
 
 def _words(names: Iterable[str]) -> "re.Pattern[str]":
     longest_first = sorted({name for name in names if name.strip()}, key=lambda name: (-len(name), name))
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(_pattern, longest_first))})(?!\w)")
+    return re.compile(words_of("|".join(map(_pattern, longest_first))))
 
 
 def names_in(text: str, names: Sequence[str], kept: Sequence[str] = ()) -> bool:

@@ -22,6 +22,7 @@ import polars as pl
 from almanac import tables
 from almanac.dataset.templates import DROP, KEEP, VERDICTS, cleaned, folded
 from almanac.errors import AlmanacError
+from almanac.punctuation import is_question
 from almanac.rows import Fact, NotAsked, Request
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Asked, Batch, greedy
@@ -139,7 +140,7 @@ def fault(text: str, style: str, fact: Fact, data: Data) -> str | None:
         return "does not name the object"
     if style != STATEMENT and names_in(text, objects, subject):
         return "names the object"
-    if (style == WH) != text.endswith("?"):
+    if (style == WH) != is_question(text):
         return "is no question" if style == WH else "is a question"
     return None
 

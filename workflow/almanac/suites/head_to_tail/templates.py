@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from almanac.dataset.templates import in_full
+from almanac.punctuation import ends_in_object
 from almanac.rows import Relation, Template
 from almanac.suites.head_to_tail.options import OPEN_CAP
 
@@ -108,8 +110,8 @@ def wordings(
     own = sorted(templates, key=lambda row: row.template_id)
     questions = [row for row in own if row.style == "question" and row.text.count("[X]") == 1]
     if questions:
-        ends = [row.text for row in own if row.style == "statement" and row.text.rstrip(" .").endswith("[Y]")]
-        prefixes = [f"{row.text.rstrip()} [Y]." for row in own if row.style == "prefix"]
+        ends = [row.text for row in own if row.style == "statement" and ends_in_object(row.text)]
+        prefixes = [in_full(row) for row in own if row.style == "prefix"]
         cloze = next((text for text in (*ends, *prefixes) if text.count("[X]") == 1), None)
         domain, kind = relation.domain or OPEN, _answer_kind(relation.object_type)
         return [QuestionWording(questions[0].template_id, domain, questions[0].text, cloze, kind)], None

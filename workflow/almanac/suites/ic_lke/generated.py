@@ -13,6 +13,7 @@ from typing import NamedTuple
 import polars as pl
 
 from almanac.dataset.text import normalise
+from almanac.punctuation import words_of
 from almanac.rows import Fact, Measure, Request
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
@@ -146,8 +147,8 @@ def present(text: str, accepted: Sequence[str], experiment: str) -> bool:
     """
     if experiment == OFFICIAL:
         return any(name.lower().strip(STRIPPED) in text.lower() for name in accepted)
-    place = r"\A\W*" if experiment == BEGINS else r"(?<!\w)"
-    return any(re.search(f"{place}{re.escape(normalise(name))}(?!\\w)", normalise(text)) for name in accepted)
+    place = r"\A\W*" if experiment == BEGINS else ""
+    return any(re.search(place + words_of(re.escape(normalise(name))), normalise(text)) for name in accepted)
 
 
 def _accepted(questioner: Questioner, fact: Fact) -> dict[str, tuple[str, ...]]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import polars as pl
 
 from almanac.dataset.mining import mine
+from almanac.punctuation import ends_in_object, space_after, unstopped
 from almanac.rows import Measure, Request, Template
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
@@ -66,7 +67,8 @@ class Prompts(ChoiceSuite[PromptsOptions]):
                     for fact in tested:
                         text = prompt(template).replace("[X]", questioner.subject(fact))
                         request = Request("", "choices", None, text, best_only=options.best_only or None)
-                        questioner.add(fact, experiment, PromptSetting(number), request, template.template_id)
+                        setting, parting = PromptSetting(number), space_after(template.text)
+                        questioner.add(fact, experiment, setting, request, template.template_id, parting)
             yield questioner.asked.take()
         for relation_id in sorted({relation for sets in found.values() for relation in sets} - set(data.drawn)):
             reason = f"the file of published prompts speaks of {relation_id}, which is not in the dataset"
@@ -126,18 +128,18 @@ def _usable(variant: str, templates: Sequence[Template]) -> list[Template]:
     its deletion takes something come first, since the others are clean too.
     """
     if variant == "clean":
-        kept = [row for row in templates if ends_in_object(row)]
+        kept = [row for row in templates if clean(row)]
     else:
-        kept = sorted((row for row in templates if row.style == "statement"), key=ends_in_object)
+        kept = sorted((row for row in templates if row.style == "statement"), key=clean)
     first: dict[str, Template] = {}
     for row in kept:
         first.setdefault(prompt(row), row)
     return list(first.values())
 
 
-def ends_in_object(template: Template) -> bool:
+def clean(template: Template) -> bool:
     """Return whether what follows a template's text is its object: nothing is lost where the object is deleted."""
-    return "[Y]" not in template.text or template.text.rstrip(" .").endswith("[Y]")
+    return "[Y]" not in template.text or ends_in_object(template.text)
 
 
 def drawn(
@@ -152,5 +154,5 @@ def drawn(
 
 
 def prompt(template: Template) -> str:
-    """Return a template without its object and the full stop, ``[X]`` in place; the choice follows with its space."""
-    return " ".join(template.text.replace("[Y]", "").split()).rstrip(" .")
+    """Return a template without its object and the full stop, ``[X]`` in place; a choice follows it (`space_after`)."""
+    return unstopped(" ".join(template.text.replace("[Y]", "").split()))

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import polars as pl
 
 from almanac.dataset.templates import filled
+from almanac.punctuation import ends_in_object
 from almanac.rows import ALIAS, Measure, Request
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
@@ -53,7 +54,7 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
         """
         questioner = Questioner(self, data, options)
         templates = [row for row in reversed(data.templates) if row.style != ALIAS]
-        sentences = {row.relation_id: row for row in templates if row.text.rstrip(" .").endswith("[Y]")}
+        sentences = {row.relation_id: row for row in templates if ends_in_object(row.text)}
         for relation_id, own, tested in questioner.relations():
             for draw in range(options.draws):
                 examples = draw_examples(own, options.shots, options.seed, draw)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from almanac.dataset.text import normalise
 from almanac.errors import AlmanacError
+from almanac.punctuation import space_after
 from almanac.rows import Choices, Fact, NotAsked, Request
 from almanac.suites.asked import Asked, Batch
 from almanac.suites.data import Data
@@ -217,5 +218,5 @@ def _blank(
     template: str, subject: str, choices: Iterable[str], top_k: int | None = None, exclude: tuple[str, ...] = ()
 ) -> Request:
     """Return the question for the object as the blank after a template."""
-    text = f"{beta_of(template, subject)} [MASK]"
+    text = f"{beta_of(template, subject)}{space_after(template)}[MASK]"
     return Request("", "fill", None, text, choices=tuple(choices), top_k=top_k, exclude=exclude)

@@ -9,6 +9,7 @@ import polars as pl
 
 from almanac.dataset.names import ObjectNames
 from almanac.dataset.templates import from_label, in_full
+from almanac.punctuation import ends_in_object
 from almanac.rows import Fact, NotAsked, Relation, Template
 from almanac.suites.data import Data
 from almanac.suites.karr.estimator import Variant
@@ -76,7 +77,7 @@ class FactDraw:
 
 def final(text: str) -> bool:
     """Whether a template holds its subject and, last of all but a full stop, its object, each once."""
-    return text.count("[Y]") == 1 and text.count("[X]") == 1 and text.rstrip(" .").endswith("[Y]")
+    return text.count("[Y]") == 1 and text.count("[X]") == 1 and ends_in_object(text)
 
 
 def admissible(text: str) -> bool:

@@ -19,10 +19,9 @@ from dataclasses import dataclass, field
 
 from almanac.dataset.names import STOP_WORDS
 from almanac.dataset.text import Span, normalise, runs
+from almanac.punctuation import UNSPACED
 from almanac.suites.facteval.reading.values import Dated, Number, dates, numbers, read_date, read_number
 
-# Scripts written without spaces: kana, Han, Thai, Lao, Myanmar, Khmer. Each character counts as a word.
-UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
 NEGATED = re.compile(
     r"(?:\b(?:not|never|neither|nor|cannot be)|n['’]t(?: be)?)\s+(?:(?:in|at|on|by|from|to|of|an?|the)\s+){0,2}$"

@@ -1,0 +1,32 @@
+"""How sentences end, and where words begin and end, in the scripts of the world."""
+
+STOPS = ".。．｡।॥۔։።។။"  # Latin, Chinese and Japanese, Indic, Urdu, Armenian, Ethiopic, Khmer, Burmese
+QUESTION_MARKS = ("?", "？", "؟", "՞", "፧", ";")  # Latin, Chinese and Japanese, Arabic, Armenian, Ethiopic, Greek
+# Scripts written without spaces: kana, Han, Thai, Lao, Myanmar, Khmer. Each character counts as a word.
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_IN_WORD = rf"[^\W{UNSPACED}]"
+
+
+def unstopped(text: str) -> str:
+    """Return a text without full stops and spaces at its end."""
+    return text.rstrip(f" {STOPS}")
+
+
+def ends_in_object(template: str) -> bool:
+    """Return whether nothing but a full stop follows a template's object, ``[Y]``."""
+    return unstopped(template).endswith("[Y]")
+
+
+def is_question(text: str) -> bool:
+    """Return whether a text ends in a question mark."""
+    return text.endswith(QUESTION_MARKS)
+
+
+def space_after(template: str) -> str:
+    """Return what parts a template from an object that follows it: a space; nothing where it has no space itself."""
+    return " " if any(map(str.isspace, template.strip())) else ""
+
+
+def words_of(pattern: str) -> str:
+    """Return a pattern that finds what another finds, where no word goes on before or after it."""
+    return rf"(?<!{_IN_WORD})(?:{pattern})(?!{_IN_WORD})"
