@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from almanac.config import EditionConfig
 from almanac.report import agreeing, page
 from almanac.report.evidence import EvidenceFiles
-from almanac.rows import Measure
+from almanac.rows import Knowledge, Measure
 from almanac.suites.agreement import SAME
 from almanac.suites.chapter import Chapter, Drawing
 from almanac.suites.headline import ABOVE_CHANCE, NOT_ABOVE, UNDEFINED, Finding
@@ -123,3 +123,15 @@ def test_the_first_figure_of_the_page_is_shown_and_those_of_other_datasets_are_f
     inside = folded[: folded.index("</details>")]
     assert [f'id="answer.same-{name}"' in inside for name in ("real", "one", "two")] == [False, True, True]
     assert "The same figure of" not in rendered("real")
+
+
+def test_only_what_a_method_knows_is_known_most_widely_and_only_what_one_does_not_least(monkeypatch):
+    monkeypatch.setattr(agreeing, "_said", lambda layout, dataset: {name: name for name in "abcd"})
+
+    def told(**known):
+        rows = [Knowledge("facts", "mine", name, 2, count) for name, count in known.items()]
+        return next(agreeing._facts(None, {("facts", "mine"): rows}))
+
+    assert told(a=0, b=1, c=0, d=0).endswith("Known most widely: b. Known least: a; c; d.")
+    assert told(a=2, b=2).endswith("Known most widely: a; b.")
+    assert told(a=0, b=0).endswith("Known least: a; b.")

@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 EDITIONS = (REPOSITORY / "docs" / "editions.md").read_text(encoding="utf-8")
 TUTORIAL = (REPOSITORY / "docs" / "tutorial.md").read_text(encoding="utf-8")
+EDITS = (REPOSITORY / "docs" / "edits.md").read_text(encoding="utf-8")
 CLUSTERS = re.findall(
     r"```bash\n(.*?)```", (REPOSITORY / "docs" / "clusters.md").read_text(encoding="utf-8"), re.DOTALL
 )
@@ -245,6 +247,34 @@ def test_the_command_on_two_checkpoints_compares_them_by_every_method(clone, min
         rows = list(csv.DictReader(handle))
     assert {(row["model"], row["minus"]) for row in rows} == {("step-2000", "step-1000")}
     assert "IC-LKE" in {row["method"] for row in rows} and {float(row["difference"]) for row in rows} == {0.0}
+
+
+@pytest.mark.whole
+def test_an_edited_model_is_compared_as_is_written(clone, mine, tmp_path):
+    """The configuration and the notebook of docs/edits.md, of two models that are one."""
+    for name in ("new", "old", "rest"):
+        folder = clone / "edits" / name
+        folder.mkdir(parents=True)
+        rows = [f"{relation},s{n},o{(n + (name == 'new')) % 10}" for relation in ("r0", "r1") for n in range(24)]
+        rows = [f"{row},{'train' if n % 24 < 8 else 'test'}" for n, row in enumerate(rows)]
+        (folder / "facts.csv").write_text("\n".join(["relation_id,subject_id,object_id,split", *rows]))
+        named = [f"s{n},Subject {n}" for n in range(24)] + [f"o{n},Object {n}" for n in range(10)]
+        (folder / "entities.csv").write_text("\n".join(["entity_id,label", *named]))
+        worded = [
+            f"{relation},statement,[X] is {word} of [Y]." for relation in ("r0", "r1") for word in ("one", "part")
+        ]
+        (folder / "templates.csv").write_text("\n".join(["relation_id,style,text", *worded]))
+    for name in ("base", "edited"):
+        shutil.copytree(mine, tmp_path / name)
+    (block,) = re.findall(r"```bash\n(.*?)```", EDITS, re.DOTALL)
+    made = shell(block.replace("/models/", f"{tmp_path}/"), clone)
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert "On rest, edited and base do not differ by more than chance, by " in made.stdout
+    (code,) = re.findall(r"```python\n(.*?)```", EDITS, re.DOTALL)
+    asked = "print(sorted(set(tested.metric)), len(known) > 0, len(gained), len(lost), len(by_wording))"
+    (clone / "edits.py").write_text(f"{code}\n{asked}\n")
+    said = shell(f"{sys.executable} edits.py", clone, PYTHONPATH=str(clone / "workflow"))
+    assert said.stdout.split("\n")[0] == "['tuned_difference'] True 0 0 4", said.stdout + said.stderr
 
 
 @pytest.mark.whole

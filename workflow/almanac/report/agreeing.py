@@ -160,10 +160,13 @@ def _facts(layout: Layout, knowledge: Mapping[tuple[str, str], Sequence[Knowledg
             f"by all of them, {len(rows) - len(every) - len(none):,} by some, {len(none):,} by none "
             f"({asked_by([row.methods for row in rows])} methods)."
         )
-        best = sorted(rows, key=lambda row: (-row.known / row.methods, -row.methods, row.fact_id))[:EXAMPLES]
-        least = sorted(rows, key=lambda row: (row.known / row.methods, -row.methods, row.fact_id))[:EXAMPLES]
-        for what, some in (("Known most widely", best), ("Known least", least)):
-            text += f" {what}: {'; '.join(said[dataset][row.fact_id] for row in some)}."
+        best = sorted(rows, key=lambda row: (-row.known / row.methods, -row.methods, row.fact_id))
+        least = sorted(rows, key=lambda row: (row.known / row.methods, -row.methods, row.fact_id))
+        # What no method calls known is not known most widely, what all call known not least.
+        widely, little = [row for row in best if row.known], [row for row in least if row.known < row.methods]
+        for what, some in (("Known most widely", widely), ("Known least", little)):
+            if some:
+                text += f" {what}: {'; '.join(said[dataset][row.fact_id] for row in some[:EXAMPLES])}."
         yield text
 
 

@@ -160,6 +160,12 @@ def build_dataset(arguments: argparse.Namespace) -> None:
             "counts are printed above; lower `min_facts` and `min_objects`, with `make own` by "
             "ARGS=\"datasets='{facts: {min_facts: 10, min_objects: 3}}'\", or bring more facts"
         )
+    if not any(count.test for count in counts):
+        raise AlmanacError(
+            f"{arguments.facts}: no relation has a test fact, so that nothing would be asked: all facts are examples "
+            f"(`train: {options.train}`), or the column `split` makes none of them `test`; the counts are printed "
+            "above; lower `train` and the suites' `shots`, bring more facts, or mend the column"
+        )
 
 
 def print_counts(counts: Sequence[RelationCount], refused: Iterable[Refused]) -> None:
@@ -176,7 +182,8 @@ def print_counts(counts: Sequence[RelationCount], refused: Iterable[Refused]) ->
     print(
         f"{len(kept)} of {len(counts)} relations qualify. {facts} facts in: {outside} in relations that do "
         f"not, {lacking} refused (listed with the reason), {sum(count.train for count in kept)} train, "
-        f"{sum(count.test for count in kept)} test, {sum(count.surplus for count in kept)} beyond the counts asked for."
+        f"{sum(count.test for count in kept)} test, {sum(count.surplus for count in kept)} "
+        "beyond the counts asked for or without a `split` where others of the relation have one."
     )
     for row in refused:
         print(f"refused {row.fact_id or row.relation_id}: {row.reason}", file=sys.stderr)

@@ -182,8 +182,8 @@ def draw_examples(facts: Sequence[Fact], shots: int, seed: int, draw: int, key: 
     train = {fact.fact_id: fact for fact in facts if fact.split == "train"}
     if len(train) < shots:
         raise AlmanacError(
-            f"relation {facts[0].relation_id!r} has {len(train)} train facts and {shots} examples are asked "
-            f"for; lower `{key}` or raise the dataset's `train`"
+            f"relation {facts[0].relation_id!r} has {len(train)} train facts and {shots} examples are asked for; "
+            f"lower `{key}`, raise the dataset's `train`, or, where facts have a `split`, make more of them `train`"
         )
     order = hash_order(train, seed, "examples", facts[0].relation_id, draw)
     return [train[fact_id] for fact_id in order[:shots]]
