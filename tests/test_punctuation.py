@@ -36,6 +36,8 @@ def test_an_object_follows_a_template_as_its_script_parts_words():
     assert space_after("The capital of [X] is") == " "
     assert space_after("عاصمة [X] هي") == " "
     assert space_after("[X]の首都は ") == ""
+    assert space_after("[X] 的首都是") == " "
+    assert space_after("[X]:") == " "
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,12 @@
 """How sentences end, and where words begin and end, in the scripts of the world."""
 
+import re
+
 STOPS = ".。．｡।॥۔։።។။"  # Latin, Chinese and Japanese, Indic, Urdu, Armenian, Ethiopic, Khmer, Burmese
 QUESTION_MARKS = ("?", "？", "؟", "՞", "፧", ";")  # Latin, Chinese and Japanese, Arabic, Armenian, Ethiopic, Greek
 # Scripts written without spaces: kana, Han, Thai, Lao, Myanmar, Khmer. Each character counts as a word.
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 _IN_WORD = rf"[^\W{UNSPACED}]"
 
 
@@ -23,8 +26,11 @@ def is_question(text: str) -> bool:
 
 
 def space_after(template: str) -> str:
-    """Return what parts a template from an object that follows it: a space; nothing where it has no space itself."""
-    return " " if any(map(str.isspace, template.strip())) else ""
+    """Return what parts a template from an object that follows it: a space, in a script without spaces nothing.
+
+    Who writes spaces in such a script, around the slots perhaps, gets one here too.
+    """
+    return "" if _UNSPACED.search(template) and len(template.split()) == 1 else " "
 
 
 def words_of(pattern: str) -> str:
