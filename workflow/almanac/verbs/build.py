@@ -163,7 +163,7 @@ def build_dataset(arguments: argparse.Namespace) -> None:
     if not any(count.test for count in counts):
         raise AlmanacError(
             f"{arguments.facts}: no relation has a test fact, so that nothing would be asked: all facts are examples "
-            f"(`train: {options.train}`), or the column `split` makes none of them `test`; the counts are printed "
+            f"(`train: {options.train}`), refused, or by the column `split` not `test`; counts and reasons are printed "
             "above; lower `train` and the suites' `shots`, bring more facts, or mend the column"
         )
 
