@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
 from almanac import tables
 from almanac.cli import main
@@ -132,19 +131,6 @@ def test_without_a_relation_that_qualifies_the_counts_are_printed_and_nothing_is
     assert "0 of 2 relations qualify. 12 facts in: 12 in relations that do not" in said.out
     assert "refused large: 10 facts and 4 objects; needed are 11 and 2" in said.err
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("split", [None, "train"])
-def test_a_dataset_without_a_test_fact_is_refused(tmp_path, capsys, split):
-    folder = written(tmp_path / "facts")
-    rows = [json.loads(line) for line in (folder / "facts.jsonl").read_text("utf-8").splitlines()]
-    (folder / "facts.jsonl").write_text("".join(json.dumps(row | {"split": split}) + "\n" for row in rows), "utf-8")
-    words = ["--facts", str(folder), "--output", str(tmp_path / "out"), "--min-facts", "2", "--min-objects", "2"]
-    assert main(["build", "dataset", *words, "--choices", "2", "--train", "10", "--test", "5"]) == 1
-    said = capsys.readouterr()
-    assert "no relation has a test fact, so that nothing would be asked" in said.err
-    assert "lower `train`" in said.err
-    assert " 0 test," in said.out
 
 
 def test_kept_drafts_join_a_folders_templates_and_never_stand_beside_them_in_a_second_table(tmp_path, capsys):

@@ -104,6 +104,16 @@ def test_a_page_that_is_older_than_the_numbers_is_said_to_be_so(small, tmp_path,
     )
 
 
+def test_where_nothing_was_found_that_is_said_without_a_table(small, tmp_path, capsys):
+    copy = replace(small, root=Path(shutil.copytree(small.root, tmp_path / "small")))
+    for asking in copy.config.asked():
+        copy.measures(asking).unlink()
+    assert main(["report", "found", "--edition", str(copy.root)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("\nNothing can be said: no method was answered by enough facts")
+    assert "| model |" not in said
+
+
 def test_after_a_model_has_written_texts_their_file_is_named_and_no_findings(small, tmp_path, capsys):
     log = Layout(tmp_path, small.config).log("write_drafting/two")
     log.parent.mkdir(parents=True)

@@ -160,12 +160,6 @@ def build_dataset(arguments: argparse.Namespace) -> None:
             "counts are printed above; lower `min_facts` and `min_objects`, with `make own` by "
             "ARGS=\"datasets='{facts: {min_facts: 10, min_objects: 3}}'\", or bring more facts"
         )
-    if not any(count.test for count in counts):
-        raise AlmanacError(
-            f"{arguments.facts}: no relation has a test fact, so that nothing would be asked: all facts are examples "
-            f"(`train: {options.train}`), refused, or by the column `split` not `test`; counts and reasons are printed "
-            "above; lower `train` and the suites' `shots`, bring more facts, or mend the column"
-        )
 
 
 def print_counts(counts: Sequence[RelationCount], refused: Iterable[Refused]) -> None:

@@ -84,10 +84,10 @@ def print_found(layout: Layout) -> None:
     if layout.page().is_file():
         layout = Layout.open(layout.root)
         measures = measures_of(layout)
-        if found := findings_of(layout, measures):
-            between = layout.read(layout.between("across"), Measure)
+        found, between = findings_of(layout, measures), layout.read(layout.between("across"), Measure)
+        if layout.config.asked():
             told = answer.told(layout, found, measures, between, facts_asked(layout))
-            print("", answer.markdown(found), "", *told.found, *told.notes, sep="\n")
+            print(*(["", answer.markdown(found)] if found else []), "", *told.found, *told.notes, sep="\n")
         paths = [path for path in map(layout.measures, layout.config.asked()) if path.is_file()]
         newer = any(path.stat().st_mtime > layout.page().stat().st_mtime for path in paths)
         older = " (is older than these numbers; a run without a target draws it again)" if newer else ""
