@@ -4,7 +4,7 @@
 
 Facts are drawn 2,000 times by each design. *These relations*: the relations keep their true shares and facts are drawn
 anew; the truth is the mean of these shares. *Other relations*: the relations' shares are drawn anew too, from a beta
-distribution; the truth is that distribution's mean. *Differences*: a second model answers a tenth of the same facts
+distribution; the truth is that distribution's mean. *Differences*: a second model answers a tenth of the same questions
 otherwise; the relations keep their shares. *Errs*: how often the test of a difference rejects at .05 where both models
 know the same. The last designs are hard on purpose, and stand apart: so few relations of so skewed shares, or so few
 subjects, that no interval of these kinds can be trusted.
@@ -152,11 +152,16 @@ def coverage(design: Design, runs: int, same: bool, seed: int = 0) -> float:
 
 
 def difference_coverage(design: Design, runs: int, seed: int = 0) -> float:
-    """Return how often the interval of a difference holds the truth; each fact is asked once, of these relations."""
+    """Return how often the interval of a difference holds the truth, of these relations."""
     rng = np.random.default_rng(seed)
-    hits, _ = draw(replace(design, asked=1), runs, rng, True)
-    changed, _ = draw(replace(design, asked=1, share=CHANGED, alike=1e9), runs, rng, True)
-    after = pl.col("hit") + changed["hit"] - 2 * pl.col("hit") * changed["hit"]
+    hits, _ = draw(design, runs, rng, True)
+    if design.asked > 1:
+        right = np.rint(hits["hit"].to_numpy() * design.asked).astype(int)
+        still = rng.binomial(right, 1 - CHANGED) + rng.binomial(design.asked - right, CHANGED)
+        after = pl.Series(still / design.asked)
+    else:
+        changed = draw(replace(design, share=CHANGED, alike=1e9), runs, rng, True)[0]["hit"]
+        after = hits["hit"] + changed - 2 * hits["hit"] * changed
     truth = CHANGED * (1 - 2 * float(_shares(design)[1].mean()))
     found = (
         macro_difference(own, "after", "hit", "relation", "subject")
@@ -166,9 +171,9 @@ def difference_coverage(design: Design, runs: int, seed: int = 0) -> float:
 
 
 def level_of_difference(design: Design, runs: int, seed: int = 0) -> float:
-    """Return how often two models that know the same are said to differ, at .05; each fact is asked once."""
+    """Return how often two models that know the same are said to differ, at .05."""
     rng = np.random.default_rng(seed)
-    one, other = (draw(replace(design, asked=1), runs, rng, True)[0] for _ in range(2))
+    one, other = (draw(design, runs, rng, True)[0] for _ in range(2))
     both = one.with_columns(other["hit"].alias("other")).partition_by("run")
     return float(np.mean([p_of_difference(own, "hit", "other", "relation", "subject") <= 0.05 for own in both]))
 

@@ -142,14 +142,14 @@ globalThis.document = { getElementById: () => ({ textContent: given.data }), add
 PRESS = """
 ready.then(() => Promise.all(given.numbers.map(async (number) => {
   const { columns } = await itemsOf(number), places = chosen(columns, JSON.parse(number.where));
-  const items = places.map((at) => [columns.item.values[at], value(columns.outcome, at)]);
+  const items = places.map((at) => [columns.item.values[at], value(columns.fact, at), value(columns.outcome, at)]);
   return [items, recomputed(number, columns, places) ?? null];
 }))).then((found) => console.log(JSON.stringify(found)));
 """
 
 
 def opened(page, numbers):
-    """Return by number the items that the page's own script finds, their numbers and outcomes; and it recomputed."""
+    """Return by number the items that the page's own script finds (number, fact, outcome), and it recomputed."""
     return run_script(page, PRESS, numbers)
 
 

@@ -11,13 +11,14 @@ from tests.report.reading import Page, check_items
 from almanac.cli import main
 from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
-from almanac.edition.measuring import entrant, measure_across
+from almanac.edition.measuring import entrant, findings_of, measure_across
 from almanac.report.chapters import chapters
 from almanac.report.lines import share
 from almanac.rows import Entity, Evidence, Measure, NotAsked, Relation, Response, Template
 from almanac.suites import comparison_chapter
 from almanac.suites.agreement import SAME
 from almanac.suites.chapter import Entrant, Shown
+from almanac.suites.comparison import DIFFERENCE, TUNED
 from almanac.suites.judged import conditions_of
 from almanac.suites.listing import SUITES
 
@@ -189,6 +190,18 @@ def test_a_frozen_edition_is_compared_again_and_names_no_folder_of_the_users(lay
     assert "measures and the validation, measured again, agree" in capsys.readouterr().out
 
 
+def test_a_difference_is_that_of_the_shares_in_the_first_table_however_often_a_fact_is_asked(layout):
+    known = {
+        (one.known.suite, one.known.where, one.known.model): one.known.value for one in findings_of(layout) if one.facts
+    }
+    rows = layout.read(layout.between("across"), Measure)
+    differences = [row for row in rows if row.metric in (DIFFERENCE, TUNED)]
+    assert {row.suite for row in differences} == {"ic_lke", "lke_prompts"}  # which asks a fact in several wordings
+    for row in differences:
+        one, other = (known[row.suite, row.where, name] for name in (row.model, row.other))
+        assert row.value == pytest.approx(one - other), row
+
+
 def test_one_model_alone_is_not_compared(layout):
     alone = Layout(layout.root, layout.config.model_copy(update={"models": layout.config.models[:1]}))
     rows = measure_across(alone)["across"]
@@ -196,4 +209,5 @@ def test_one_model_alone_is_not_compared(layout):
     assert known == {"mean_accuracy", "deviation", "relation_mean", "relation_accuracy"}
     board = Shown("real", False, 6, [entrant(layout, asking(layout, "ic_lke", "small"))], measures=rows)
     method = SUITES["ic_lke"].methods[0]
-    assert comparison_chapter.chapter(method, board.measures, board.models, {}) is None
+    [own] = comparison_chapter.by_setting(method, board.measures).values()
+    assert comparison_chapter.chapter(method, own, board.models, {}) is None

@@ -74,6 +74,7 @@ def test_a_fact_is_known_where_more_than_half_of_its_items_are_right():
             "score": [1.0] * 6,
             "relation": ["r"] * 6,
             "subject": ["s"] * 6,
+            "bucket": [None] * 6,
             "dose": [None] * 6,
             "object_dose": [None] * 6,
             "outcome": ["correct"] * 6,
@@ -93,7 +94,7 @@ def test_answers_that_are_mostly_not_in_the_form_say_nothing_of_facts():
         frame = frame.with_columns(
             pl.when(pl.col("outcome") == "invalid").then(hit).otherwise(1.0).alias("hit"),
             *(pl.lit(one).alias(one) for one in ("relation", "subject", "experiment")),
-            *(pl.lit(None, pl.Int64).alias(one) for one in ("dose", "object_dose")),
+            *(pl.lit(None, pl.Int64).alias(one) for one in ("bucket", "dose", "object_dose")),
         )
         [found] = called(Judged("s", "d", "m", frame), (Method("e", "E", {"experiment": "experiment"}),))
         return found.followed

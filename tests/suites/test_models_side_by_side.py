@@ -15,7 +15,7 @@ from almanac import tables
 from almanac.rows import Measure
 from almanac.suites.chapter import Drawing, Entrant, Table
 from almanac.suites.comparison import ALONE, Board, compare, ordered, size_pairs
-from almanac.suites.comparison_chapter import chapter
+from almanac.suites.comparison_chapter import by_setting, chapter
 from almanac.suites.judged import Judged, Not, as_text, from_text
 from almanac.suites.suite import Method
 
@@ -39,7 +39,7 @@ MARKS = {
 }
 
 
-METHOD = Method("in_context", "IC-LKE", {"experiment": "in_context"}, once={"draw": 0})
+METHOD = Method("in_context", "IC-LKE", {"experiment": "in_context"})
 
 
 def judged(marks, relations=2, draws=1, popular=(None,)):
@@ -57,18 +57,35 @@ def judged(marks, relations=2, draws=1, popular=(None,)):
         columns = ["item", "experiment", "draw", "relation", "fact", "subject", "bucket", "outcome"]
         frame = pl.DataFrame(rows, columns, orient="row").with_columns(pl.col("bucket").cast(pl.String))
         hit = pl.when(pl.col("outcome") != "error").then(pl.col("outcome") == "correct").alias("hit")
-        frame = frame.with_columns(hit).with_columns(pl.col(pl.String).cast(pl.Categorical))
+        untaught = (pl.lit(None, pl.Float64).alias(name) for name in ("score", "dose", "object_dose"))
+        frame = frame.with_columns(hit, *untaught).with_columns(pl.col(pl.String).cast(pl.Categorical))
         found[model] = Judged("ic_lke", "d", model, frame)
     return found
 
 
+def together(*draws):
+    """Several draws of the same questions, whose answers differ."""
+    return {
+        model: replace(
+            own, frame=pl.concat(one[model].frame.with_columns(draw=pl.lit(at)) for at, one in enumerate(draws))
+        )
+        for model, own in draws[0].items()
+    }
+
+
+def board(found, entrants, method=METHOD):
+    """What models answered, where a method has one setting."""
+    [one] = Board.each(found, entrants, method)
+    return one
+
+
 def made(marks, entrants, relations=2):
     """The numbers between models of these marks."""
-    return compare(Board.of(judged(marks, relations), entrants, METHOD))
+    return compare(board(judged(marks, relations), entrants))
 
 
 ROWS = made(MARKS, ENTRANTS)
-BY = {"experiment": "in_context", "draw": 0}
+BY = {"experiment": "in_context"}
 
 
 def value(metric, model=None, other=None, **where):
@@ -87,15 +104,15 @@ def test_the_board_has_mean_and_deviation_over_relations():
 
 def test_where_subjects_have_a_popularity_head_torso_and_tail_are_told_apart():
     assert not [row for row in ROWS if row.metric == "popularity_accuracy"]
-    board = Board.of(judged(MARKS, popular=("head", "torso", "tail", None)), ENTRANTS, METHOD)
-    rows = [row for row in compare(board) if row.metric == "popularity_accuracy"]
+    every = compare(board(judged(MARKS, popular=("head", "torso", "tail", None)), ENTRANTS))
+    rows = [row for row in every if row.metric == "popularity_accuracy"]
     found = {(row.model, from_text(row.where)["bucket"]): (row.value, row.n) for row in rows}
     # Of each relation the first question is of the head, the second of the torso, the third of the tail.
     assert {bucket: found["llama-13b", bucket] for bucket in ("head", "torso", "tail")} == {
         "head": (1.0, 2), "torso": (0.5, 2), "tail": (0.0, 2),
     }  # fmt: skip
     assert found["opt-6.7b", "tail"] == (1.0, 2) and not [model for model, _ in found if model == "masked"]
-    tables_shown = [part for part in chapter(METHOD, compare(board), ENTRANTS, {}).parts if isinstance(part, Table)]
+    tables_shown = [part for part in chapter(METHOD, every, ENTRANTS, {}).parts if isinstance(part, Table)]
     [table] = [part for part in tables_shown if part.name == "popularity"]
     assert table.head == ("model", "head", "torso", "tail")
     assert ("llama-13b", [1.0, 0.5, 0.0]) in [(row[0], [cell.value for cell in row[1:]]) for row in table.rows]
@@ -128,11 +145,8 @@ def test_pre_trained_models_are_drawn_alone_where_tuned_ones_stand_beside():
 
 
 def test_numbers_of_another_method_are_no_part_of_a_methods_chapter():
-    def tables_of(rows):
-        return [part for part in chapter(METHOD, rows, ENTRANTS, {}).parts if isinstance(part, Table)]
-
     others = [replace(row, where=as_text({"experiment": "sequence"})) for row in ROWS]
-    assert tables_of([*ROWS, *others]) == tables_of(ROWS)
+    assert by_setting(METHOD, [*ROWS, *others]) == {as_text(BY): ROWS}
 
 
 def test_what_answered_nothing_is_on_the_board_without_a_number():
@@ -278,11 +292,36 @@ def test_the_numbers_of_one_model_count_the_items_that_they_say():
             assert found[row.model].where(from_text(row.where)).frame.height == row.n
 
 
-def test_a_fact_counts_once_and_a_method_that_asks_it_more_often_is_not_compared():
-    found = judged(MARKS, draws=3)
-    assert compare(Board.of(found, ENTRANTS, METHOD)) == ROWS
-    always = replace(METHOD, once={})
-    assert Board.of(found, ENTRANTS, always) is None
+def test_of_a_fact_that_is_asked_several_times_the_share_of_right_answers_counts():
+    alike = judged(MARKS, draws=3)
+    assert compare(board(alike, ENTRANTS)) == ROWS
+    entrants = [Entrant("base", "F"), Entrant("tuned", "F", "base")]
+    draws = ({"base": own, "tuned": theirs} for own, theirs in (("++-- ++", "++-+ +-"), ("++-- -e", "+--+ +-")))
+    [one] = Board.each(together(*map(judged, draws)), entrants, METHOD)
+    rows = {(row.metric, row.model): row for row in compare(one) if row.metric != "relation_accuracy"}
+    # Of the first relation base has 1, 1, 0 and tuned 1, 1/2, 0; of the second base 0, 1/2, 1 (an error does not count)
+    # and tuned 1, 1, 0.
+    assert rows["mean_accuracy", "base"].value == pytest.approx((2 / 3 + 1.5 / 3) / 2)
+    assert rows["mean_accuracy", "tuned"].value == pytest.approx((1.5 / 3 + 2 / 3) / 2)
+    difference = rows["tuned_difference", "tuned"]
+    assert difference.value == pytest.approx(rows["mean_accuracy", "tuned"].value - rows["mean_accuracy", "base"].value)
+    # Half is not known: the tuned model knows one and two facts, of which base knows one and none.
+    assert rows["subsumption_tuned", "tuned"].value == pytest.approx((1 + 0) / 2)
+    assert (rows[ALONE, "tuned"].value, rows[ALONE, "base"].value) == (2, 2)
+    listed = from_text(rows[ALONE, "tuned"].where)
+    assert list(listed["fact"]) == ["q3", "q4"]
+
+
+def test_each_setting_of_a_method_is_compared_by_itself():
+    parted = replace(METHOD, by=("draw",))
+    boards = list(Board.each(judged(MARKS, draws=2), ENTRANTS, parted))
+    assert [one.where for one in boards] == [{**BY, "draw": 0}, {**BY, "draw": 1}]
+    rows = [row for one in boards for row in compare(one)]
+    of = by_setting(parted, [*rows, *ROWS])  # those of all draws together are of another method
+    assert [[replace(row, where="") for row in own] for own in of.values()] == [
+        [replace(row, where="") for row in ROWS] for _ in boards
+    ]
+    assert list(of) == [as_text(one.where) for one in boards]
 
 
 def test_every_number_has_a_key_of_its_own(tmp_path):

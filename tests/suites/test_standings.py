@@ -197,6 +197,7 @@ def test_each_half_of_a_relations_templates_is_asked_of_its_own_items():
             "score": [float(template == "c") for _, template in items],
             "relation": ["r"] * len(items),
             "subject": [f"s{fact}" for fact, _ in items],
+            "bucket": [None] * len(items),
             "dose": [64 * (fact % 2) for fact, _ in items],
             "object_dose": [64] * len(items),
             "outcome": ["correct" if template == "c" else "incorrect" for _, template in items],

@@ -17,8 +17,8 @@ VERSIONS = {
     "plant": 7,
     "ask": 17,
     "answer": 9,
-    "measure": 47,
-    "report": 68,
+    "measure": 48,
+    "report": 69,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

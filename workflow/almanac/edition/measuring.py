@@ -211,9 +211,7 @@ def measure_across(layout: Layout) -> dict[str, list[Any]]:
         for method in methods:
             there = [one for one in models if one.understands(method.format)]
             alike = suite.comparable(method, {one.name: judged[one.name] for one in there}, of_suite)
-            board = Board.of(alike, there, method) if there else None
-            if board is not None and any(own.height for own in board.hits.values()):
-                rows += compare(board)
+            rows += (row for board in Board.each(alike, there, method) for row in compare(board))
         rows += suite.across(judged, of_suite, options)
         for one in models:
             name, own = one.name, judged[one.name]

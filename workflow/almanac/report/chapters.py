@@ -14,7 +14,7 @@ from almanac.rows import Measure
 from almanac.suites import comparison_chapter
 from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.headline import NULL_KNOWN, Finding
-from almanac.suites.listing import SUITES
+from almanac.suites.listing import SUITES, method_labels
 
 
 def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Measure]]]:
@@ -36,9 +36,13 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
             found.append(Page(f"{suite.name}-{dataset}", suite.name, dataset, chapter))
         compared_here = [row for row in between if (row.suite, row.dataset) == (suite.name, dataset)]
         for method in suite.methods:
-            one = comparison_chapter.chapter(method, compared_here, own.models, own.relations)
-            if one is not None:
-                compared.append(Page(f"{suite.name}-{method.name}-{dataset}", suite.name, dataset, one))
+            settings = comparison_chapter.by_setting(method, compared_here)
+            labels = method_labels((suite.name, method.name, where) for where in settings)
+            for at, (label, rows) in enumerate(zip(labels.values(), settings.values(), strict=True)):
+                one = comparison_chapter.chapter(replace(method, label=label), rows, own.models, own.relations)
+                if one is not None:
+                    anchor = "-".join([suite.name, method.name, dataset, *map(str, [at] * (at > 0))])
+                    compared.append(Page(anchor, suite.name, dataset, one))
     every = [row for own in measures.values() for row in own]
     first = findings_of(layout, every)
     together = {

@@ -1,7 +1,8 @@
 """Each two models of an edition side by side: what one has right minus what the other has, by every method."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from almanac.report import course
 from almanac.report.lines import share
@@ -10,7 +11,7 @@ from almanac.suites.chapter import Cell, Chapter, Table
 from almanac.suites.comparison import ALONE, DIFFERENCE, LISTED, TUNED
 from almanac.suites.headline import FEW, holm, method_of
 from almanac.suites.judged import FACT, as_text, conditions_of
-from almanac.suites.listing import SUITES
+from almanac.suites.listing import SUITES, method_labels
 from almanac.suites.suite import Method
 
 MODELS = 8  # of an edition, up to which all pairs are listed; all checkpoints of one run together are one
@@ -22,8 +23,8 @@ HEAD = ("of", "method", "model", "minus", "difference", "p", "adjusted p", "one 
 ASKS = (
     "Each two models on the same facts, by every method. An abstention counts as not right, and where a method knows "
     "abstentions a refusal too; facts of which either has no answer at all (too long, failed, or else refused) are "
-    "left out. A fact counts once: where a method asks it several times, in other wordings or after other examples, "
-    "the first time counts. So a difference may be another one than that of the shares in the first table. Methods may "
+    "left out. Where a method asks a fact several times, in other wordings or after other examples, the share of right "
+    "answers counts, so a difference is that of the shares in the first table, but for what is left out. Methods may "
     "share a score and differ in its threshold alone (the agreement of methods has a ρ of 1), and then say the same "
     "twice. A difference over all relations may be more in one and less in another: see the chapters of the methods. "
     f"Click a count to see which facts it counts; where they are more than {LISTED}, docs/notebook.md lists them. "
@@ -35,24 +36,65 @@ CAPTION = (
     "signs of what each subject adds to it (McNemar's exact test where a subject has one fact and relations are of "
     "equal size); adjusted p: for all rows together (Holm), those of controls too, and more than chance where it is at "
     f"most {LEVEL}; with fewer than {FEW} facts nothing is tested. One alone, other alone: how many facts only the "
-    "model, or only the second one, has right. The interval is not adjusted, so it may leave out 0 where the "
+    "model, or only the second one, knows: has right, of several answers more than half. The interval is not adjusted, "
+    "so it may leave out 0 where the "
     "difference is not more than chance."
 )
 
 
+class Tested(NamedTuple):
+    """A difference of two models, by one method, and its test.
+
+    Attributes:
+        row: the number.
+        method: the method.
+        label: what the page calls the method, in its setting.
+        p: adjusted for all differences of the edition; none where too few facts were answered.
+    """
+
+    row: Measure
+    method: Method
+    label: str
+    p: float | None
+
+
 def chapter(between: Sequence[Measure]) -> Chapter | None:
     """Return the chapter of the numbers between models; none where there are no two, or more pairs than one reads."""
-    tested, alone = _tested(between), {(*_of(row), _asked(row)): row for row in between if row.metric == ALONE}
+    tested = _tested(between)
+    # Where a count lists its facts, it opens the items of the one model that knows them.
+    alone = {
+        _key(row, row.model, row.other): row if FACT in conditions_of(row) else int(row.value or 0)
+        for row in between
+        if row.metric == ALONE
+    }
     cells: list[Sequence[Cell]] = [
-        (*_of(row), row, row.p if row.n >= FEW else None, p, *_alone(alone, row), row.n) for row, p in tested
+        (
+            row.dataset,
+            label,
+            str(row.model),
+            str(row.other),
+            row,
+            row.p if row.n >= FEW else None,
+            p,
+            alone.get(_key(row, row.model, row.other)),
+            alone.get(_key(row, row.other, row.model)),
+            row.n,
+        )
+        for row, _, label, p in tested
     ]
     table = Table("differences", CAPTION, HEAD, cells, folded=len(cells) >= FOLDED)
-    notes = {f"{method.label}: {method.compared}": None for row, _ in tested if (method := _method(row)).compared}
+    notes = {f"{method.label}: {method.compared}": None for _, method, _, _ in tested if method.compared}
     return Chapter("Models compared, all methods", ASKS, [*notes, table]) if cells else None
 
 
-def _tested(between: Sequence[Measure]) -> list[tuple[Measure, float | None]]:
-    """Return the differences, each with its adjusted p; none of no two models, or of so many that nobody reads them."""
+def _key(row: Measure, one: str | None, other: str | None) -> tuple[str, str, str, str | None, str | None]:
+    """Return what a number of two models is of, whatever facts it lists."""
+    where = {name: condition for name, condition in conditions_of(row).items() if name != FACT}
+    return row.suite, row.dataset, as_text(where), one, other
+
+
+def _tested(between: Sequence[Measure]) -> list[Tested]:
+    """Return the differences with their tests; none of no two models, or of so many that nobody reads them."""
     rows = [row for row in between if row.metric in (DIFFERENCE, TUNED) and row.value is not None]
     models = {str(name) for row in rows for name in (row.model, row.other)}
     if len(models) - sum(len(own) - 1 for own in course.runs(models).values()) > MODELS:  # a run counts once
@@ -60,29 +102,16 @@ def _tested(between: Sequence[Measure]) -> list[tuple[Measure, float | None]]:
     wanted = course.compared(models)
     rows = [row for row in rows if wanted(row.model, row.other)]
     adjusted = iter(holm([row.p for row in rows if row.n >= FEW and row.p is not None]))
-    return [(row, next(adjusted) if row.n >= FEW and row.p is not None else None) for row in rows]
-
-
-def _of(row: Measure) -> tuple[str, str, str, str]:
-    """Return what a difference is of: dataset, method and the two models."""
-    return row.dataset, _method(row).label, str(row.model), str(row.other)
-
-
-def _alone(alone: Mapping[tuple[str, str, str, str, str], Measure], row: Measure) -> Sequence[Cell]:
-    """Return how many facts only the first of two models has right, and how many only the second."""
-    dataset, label, one, other = _of(row)
-    found = (alone.get((*key, row.where)) for key in ((dataset, label, one, other), (dataset, label, other, one)))
-    # Where it lists the facts, it opens the items of the one model that has them right.
-    return [one if one is None or FACT in conditions_of(one) else int(one.value or 0) for one in found]
-
-
-def _asked(row: Measure) -> str:
-    """Return which items a count of facts is of, whatever facts these are."""
-    return as_text({name: one for name, one in conditions_of(row).items() if name != FACT})
-
-
-def _method(row: Measure) -> Method:
-    return method_of(row, SUITES[row.suite].methods)
+    ps = [next(adjusted) if row.n >= FEW and row.p is not None else None for row in rows]
+    methods = [method_of(row, SUITES[row.suite].methods) for row in rows]
+    settings: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
+    for row, method in zip(rows, methods, strict=True):
+        settings[row.dataset].append((row.suite, method.name, row.where))
+    labels = {dataset: method_labels(own) for dataset, own in settings.items()}
+    return [
+        Tested(row, method, labels[row.dataset][row.suite, method.name, row.where], p)
+        for row, method, p in zip(rows, methods, ps, strict=True)
+    ]
 
 
 def sentences(between: Sequence[Measure], controls: Collection[str] = ()) -> list[str]:
@@ -93,15 +122,15 @@ def sentences(between: Sequence[Measure], controls: Collection[str] = ()) -> lis
         controls: models that were taught nothing true. That others differ from them is no finding, so nothing is said
             of it; adjusted is for all rows of the table, theirs too.
     """
-    rows = [(row, p) for row, p in _tested(between) if not {row.model, row.other} & set(controls)]
-    pairs: dict[tuple[str, str, str], list[tuple[Measure, float]]] = defaultdict(list)
-    for row, p in rows:
-        if p is not None:
-            pairs[row.dataset, str(row.model), str(row.other)].append((row, p))
+    rows = [tested for tested in _tested(between) if not {tested.row.model, tested.row.other} & set(controls)]
+    pairs: dict[tuple[str, str, str], list[Tested]] = defaultdict(list)
+    for tested in rows:
+        if tested.p is not None:
+            pairs[tested.row.dataset, str(tested.row.model), str(tested.row.other)].append(tested)
     if len(pairs) <= TOLD:
         said = [_sentence(*pair, found) for pair, found in pairs.items()]
         return said or [f"No two models answered {FEW} facts of one method."] * bool(rows)
-    sure = {pair: sum(p <= LEVEL for _, p in found) for pair, found in pairs.items()}
+    sure = {pair: len(_sure(found)) for pair, found in pairs.items()}
     count = sum(map(len, pairs.values()))
     told = (
         f"Of {count} comparisons of two models by one method, {sum(sure.values())} differ by more than chance, "
@@ -114,26 +143,31 @@ def sentences(between: Sequence[Measure], controls: Collection[str] = ()) -> lis
     return [f"{told}; most are between {one} and {other} ({most} of {methods} methods on {dataset})."]
 
 
-def _sentence(dataset: str, one: str, other: str, found: Sequence[tuple[Measure, float]]) -> str:
+def _sure(found: Sequence[Tested]) -> list[Tested]:
+    """Return the differences that are more than chance."""
+    return [one for one in found if one.p is not None and one.p <= LEVEL]
+
+
+def _sentence(dataset: str, first: str, second: str, found: Sequence[Tested]) -> str:
     """Return by which methods one model has more right than another, and by how much."""
-    sure = [row for row, p in found if p <= LEVEL and row.value]
-    more, fewer = ([row for row in sure if (sign * (row.value or 0.0)) > 0] for sign in (1, -1))
+    sure = [one for one in _sure(found) if one.row.value]
+    more, fewer = ([one for one in sure if (sign * (one.row.value or 0.0)) > 0] for sign in (1, -1))
     methods = f"{len(found)} method{'s' * (len(found) != 1)} compared"
     if not sure:
-        return f"On {dataset}, {one} and {other} do not differ by more than chance, by {methods}."
+        return f"On {dataset}, {first} and {second} do not differ by more than chance, by {methods}."
     if not (more and fewer):
         how = "more" if more else "fewer"
-        return f"On {dataset}, {one} has {how} right than {other} by {len(sure)} of {methods}{_by_how_much(sure)}."
+        return f"On {dataset}, {first} has {how} right than {second} by {len(sure)} of {methods}{_by_how_much(sure)}."
     return (
-        f"On {dataset}, {one} has more right than {other} by {len(more)} of {methods}{_by_how_much(more)}, "
+        f"On {dataset}, {first} has more right than {second} by {len(more)} of {methods}{_by_how_much(more)}, "
         f"and fewer by {len(fewer)}{_by_how_much(fewer)}."
     )
 
 
-def _by_how_much(rows: Sequence[Measure]) -> str:
+def _by_how_much(sure: Sequence[Tested]) -> str:
     """Return the differences with their methods in brackets where they are few, else the least and the most."""
-    sizes = sorted(abs(row.value or 0.0) for row in rows)
-    if len(rows) > NAMED:
-        return f" ({share(sizes[0])} to {share(sizes[-1])})"
-    named = "; ".join(f"{_method(row).label} {share(abs(row.value or 0.0))}" for row in rows)
+    sizes = [abs(one.row.value or 0.0) for one in sure]
+    if len(sure) > NAMED:
+        return f" ({share(min(sizes))} to {share(max(sizes))})"
+    named = "; ".join(f"{one.label} {share(size)}" for one, size in zip(sure, sizes, strict=True))
     return f" ({named})" if named else ""

@@ -39,8 +39,8 @@ ABOVE = (
 )
 BY_POPULARITY = (
     "Accuracy after each step ({run}, dataset {dataset}) by the popularity of the subject, a mean over relations, with "
-    "95 % intervals. Head, torso and tail each hold a third of all popularity, so the tail has most subjects. A fact "
-    "that is asked several times counts the first time. Chance is not taken off: what counts is how the lines part."
+    "95 % intervals. Head, torso and tail each hold a third of all popularity, so the tail has most subjects. Chance "
+    "is not taken off: what counts is how the lines part."
 )
 NUMBERS = "The numbers of this figure."
 

@@ -21,6 +21,7 @@ from almanac.suites.asked_texts import asked_texts
 from almanac.suites.headline import ABOVE_CHANCE, Finding
 from almanac.suites.judged import Condition, chosen, conditions_of
 from almanac.suites.listing import SUITES
+from almanac.suites.recovery import HALF
 from almanac.suites.suite import Method
 
 RECOMPUTED = ("share", "mean", "macro", "macro_of_facts", "ratio", "count")  # formulas that the page's script has too
@@ -31,7 +32,6 @@ TEXT = "*asked"  # the text that was asked, and how it was asked, said to a read
 WAY = "*way"  # whose names are words
 METHOD, COUNTED, FALSE = "*method", "*counted", "*false"  # whose item it is, whether it counts, is of a false object
 HOW = ("experiment", WAY, "template", "reading", METHOD, COUNTED, FALSE)  # how an item was asked and its answer read
-HALF = 0.5  # of a fact's items; above, the fact is counted as known
 DIGITS = 4  # that a number has, where nothing depends on more
 
 

@@ -32,12 +32,13 @@ class Measure:
 
     ``formula`` makes the number of them, from the columns ``of``. ``share`` is of true values; ``mean`` of values, a
     subject's being one draw; ``macro`` the mean over relations of their means; ``macro_of_facts`` the same, each fact's
-    items averaged first; ``ratio`` that of two sums; ``median``, ``auc``, ``spearman`` and ``count`` are what they
-    say; ``other`` is any other, which the suite's page defines.
+    items averaged first; ``ratio`` that of two sums; ``median``, ``auc`` and ``spearman`` are what they say;
+    ``count`` is that of their facts; ``other`` is any other, which the suite's page defines.
 
-    ``n`` is how many items they are, followed by how many of each outcome; these are 0 where a number compares facts,
-    as between two models. A number over several datasets together has an empty ``dataset``. A number between models
-    has no ``model`` where it is of all of them, and names the ``other`` of two; ``p`` is that of a test, not adjusted.
+    ``n`` is how many items they are, followed by how many of each outcome; between models ``n`` is how many facts they
+    are, a fact that is asked several times being one, and the others are 0. A number over several datasets together has
+    an empty ``dataset``. A number between models has no ``model`` where it is of all of them, and names the ``other``
+    of two; ``p`` is that of a test, not adjusted.
     """
 
     KEY: ClassVar = ("suite", "dataset", "model", "other", "metric", "where")

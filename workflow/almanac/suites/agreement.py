@@ -16,7 +16,6 @@ from almanac.suites.recovery import facts_of
 from almanac.suites.suite import Method
 
 SAME = "headline_same_facts"
-HALF = 0.5  # of its items that are right, above which a method calls a fact known
 
 
 class Called(NamedTuple):
@@ -26,7 +25,7 @@ class Called(NamedTuple):
         suite: the method's.
         method: the method.
         conditions: which items it counts.
-        facts: `recovery.facts_of` these, with ``known``: whether more than half of a fact's items are right.
+        facts: `recovery.facts_of` these.
         followed: whether the model answered in the form that was asked for; if not, nothing is known of these facts.
     """
 
@@ -46,7 +45,7 @@ def called(judged: Judged, methods: Iterable[Method]) -> Iterator[Called]:
     """Yield what each method calls the facts: known where more than half of a fact's items are right."""
     for method in methods:
         for own in judged.where(method.where).groups(*method.by):
-            facts = facts_of(own).with_columns((pl.col("hit") > HALF).alias("known"))
+            facts = facts_of(own)
             if facts.height:
                 count = {name: int((own.frame["outcome"] == name).sum()) for name in OUTCOMES}
                 answered = followed(own.frame.height, count["error"], count["missing"], count["invalid"])

@@ -1,9 +1,11 @@
 """Models compared on the same questions: what each knows, how similar their profiles are, whose facts contain whose.
 
-Wu et al., sections 5.1 to 5.3, for any method that asks a fact once (`Method.once`). A model is measured on the
-questions whose answers were judged. What it abstained from counts as not right, and so does what it refused where the
-suite scores that; what else it did not answer (refused, too long, unsupported, failed) is left out, and ``n`` is the
-number that remain. A model that answered none is listed without a number.
+Wu et al., sections 5.1 to 5.3, for any method. A model is measured on the facts of which an answer was judged. What it
+abstained from counts as not right, and so does what it refused where the suite scores that; what else it did not answer
+(refused, too long, unsupported, failed) is left out, and ``n`` is the number that remain. Of a fact that is asked
+several times the share of right answers counts; where a fact must be known or not, more than half make it known. So a
+difference is that of the shares of the first table, where both models answered the same. A model that answered none is
+listed without a number.
 """
 
 import math
@@ -24,13 +26,14 @@ from almanac.statistics.intervals import NOTHING, Estimate
 from almanac.statistics.paired import macro_differences, p_of_difference
 from almanac.suites.chapter import Entrant
 from almanac.suites.judged import FACT, Condition, Judged, Not, as_text, conditions_of
+from almanac.suites.recovery import facts_of
 from almanac.suites.suite import Method
 from almanac.tables import seed_of
 
 USUAL_SIZE = 7_000_000_000  # a family stands where its member closest to this does
 DRAWS = 1000  # of the bootstraps
 TUNED, DIFFERENCE = "tuned_difference", "difference"  # the metrics
-ALONE = "right_alone"  # facts that the model has right and the other has not
+ALONE = "right_alone"  # facts that the model knows and the other does not
 LISTED = 200  # of these, up to which the number says which they are
 Shares = dict[str, dict[Any, tuple[Estimate, int]]]  # by model and value of a column; how many facts it is of
 
@@ -42,37 +45,36 @@ class Board:
     Attributes:
         suite: the method's.
         dataset: whose facts.
-        method: the method.
+        where: the items that the method counts, in one of its settings.
         entrants: the models, by name.
-        hits: of each model the facts whose answers were judged: ``fact``, ``relation``, ``subject``, ``hit`` and
-            ``bucket``, the subject's popularity where the dataset has it.
+        hits: of each model the facts of which answers were judged (`recovery.facts_of`), sorted.
     """
 
     suite: str
     dataset: str
-    method: Method
+    where: Mapping[str, Condition]
     entrants: Mapping[str, Entrant]
     hits: Mapping[str, pl.DataFrame]
 
     @classmethod
-    def of(cls, judged: Mapping[str, Judged], entrants: Sequence[Entrant], method: Method) -> "Board | None":
-        """Put together what the models answered; none where the method asks a fact several times (`Method.once`).
+    def each(cls, judged: Mapping[str, Judged], entrants: Sequence[Entrant], method: Method) -> "Iterator[Board]":
+        """Yield what the models answered in each setting of a method (`Method.by`) in which any did.
 
         Args:
             judged: the items of each model, by its name; of one suite and dataset.
             entrants: the models.
             method: the method.
         """
-        some = next(iter(judged.values()))
-        hits = {}
+        settings: dict[str, dict[str, Judged]] = defaultdict(dict)
         for name, own in judged.items():
-            asked = (
-                own.where(method.where).where(method.once).frame.select("fact", "relation", "subject", "hit", "bucket")
-            )
-            if asked["fact"].drop_nulls().is_duplicated().any():
-                return None
-            hits[name] = asked.filter(pl.col("hit").is_not_null()).sort("relation", "fact")
-        return cls(some.suite, some.dataset, method, {one.name: one for one in entrants}, hits)
+            for group in own.where(method.where).groups(*method.by):
+                settings[as_text(group.conditions)][name] = group
+        for of in settings.values():
+            some = next(iter(of.values()))
+            hits = {name: facts_of(group).sort("relation", "fact") for name, group in of.items()}
+            if any(own.height for own in hits.values()):
+                there = {one.name: one for one in entrants if one.name in hits}
+                yield cls(some.suite, some.dataset, some.conditions, there, hits)
 
     def row(
         self,
@@ -85,7 +87,7 @@ class Board:
         **more: Condition,
     ) -> Measure:
         """Return one number."""
-        where = as_text({**self.method.where, **self.method.once, **more})
+        where = as_text({**self.where, **more})
         names = (self.suite, self.dataset, model, other, metric, where)
         return Measure(*names, "other", ("hit", "fact"), *estimate, p, n, 0, 0, 0, 0, 0)
 
@@ -105,8 +107,8 @@ class Board:
         return found
 
     def both(self, one: str, other: str) -> pl.DataFrame:
-        """Return the facts that two models answered, with ``hit`` and ``other``."""
-        second = self.hits[other].select("fact", pl.col("hit").alias("other"))
+        """Return the facts that two models answered, with ``hit``, ``known``, and ``other hit``, ``other known``."""
+        second = self.hits[other].select("fact", pl.col("hit", "known").name.prefix("other "))
         return self.hits[one].join(second, on="fact", how="inner", maintain_order="left")
 
 
@@ -244,8 +246,8 @@ def _likeness(found: Board, order: Sequence[str], table: Mapping[str, Mapping[st
 
 def _subsumed(found: Board, kind: str, one: str, other: str) -> Measure:
     """Return η: of what the first knows the share that the second knows too, averaged over relations."""
-    known = found.both(one, other).filter("hit")
-    shares = grouped.macro(known, [], "other", "relation", "subject").rows()
+    known = found.both(one, other).filter("known")
+    shares = grouped.macro(known, [], "other known", "relation", "subject").rows()
     return found.row(f"subsumption_{kind}", Estimate(*shares[0]) if shares else NOTHING, known.height, one, other)
 
 
@@ -255,18 +257,18 @@ def _differences(found: Board, answered: Mapping[str, Entrant]) -> Iterator[Meas
     for at, later in enumerate(names[1:], 1):
         both = {earlier: found.both(later, earlier) for earlier in names[:at]}
         named = pl.concat(own.with_columns(pl.lit(earlier).alias("earlier")) for earlier, own in both.items())
-        less = macro_differences(named, ["earlier"], "hit", "other", "relation", "subject")
+        less = macro_differences(named, ["earlier"], "hit", "other hit", "relation", "subject")
         for earlier, own in both.items():
-            p = p_of_difference(own, "hit", "other", "relation", "subject") if own.height else None
+            p = p_of_difference(own, "hit", "other hit", "relation", "subject") if own.height else None
             estimate, pair = less.get((earlier,), NOTHING), (later, earlier)
             if answered[earlier].base == later:
                 value, low, high = (None if one is None else -one for one in estimate)
                 estimate, pair = Estimate(value, high, low), (earlier, later)
             metric = TUNED if answered[pair[0]].base == pair[1] else DIFFERENCE
             yield found.row(metric, estimate, own.height, *pair, p)
-            right, other = (pl.col(name).cast(pl.Boolean) for name in ("hit", "other"))
-            for one, only in (((later, earlier), right & ~other), ((earlier, later), other & ~right)):
+            known, other = pl.col("known"), pl.col("other known")
+            for one, only in (((later, earlier), known & ~other), ((earlier, later), other & ~known)):
                 facts = own.filter(only)["fact"].cast(pl.String).sort().to_list()
                 alone = found.row(ALONE, Estimate(len(facts), None, None), len(facts), *one)
                 listed = as_text({**conditions_of(alone), FACT: facts}) if 0 < len(facts) <= LISTED else alone.where
-                yield replace(alone, where=listed, formula="count", of=("hit",), n_correct=len(facts))
+                yield replace(alone, where=listed, formula="count", of=("hit",))

@@ -1,12 +1,13 @@
 """The chapter of the page that compares models: leaderboard, relations, correlations, subsumption, tuned and base."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Drawing, Entrant, Table, filled
 from almanac.suites.comparison import TUNED
-from almanac.suites.judged import Condition, as_text, conditions_of
+from almanac.suites.judged import as_text, conditions_of
 from almanac.suites.suite import Method
 
 ENDS = 5  # relations shown at the top and at the bottom
@@ -20,25 +21,35 @@ CORRELATIONS = (
 POPULARITY = ("head", "torso", "tail")
 
 
+def by_setting(method: Method, every: Sequence[Measure]) -> dict[str, list[Measure]]:
+    """Return the numbers of a method among those between models of its suite and dataset, by the items it counts."""
+    found: dict[str, list[Measure]] = defaultdict(list)
+    for row in every:
+        where = conditions_of(row)
+        if {*method.where, *method.by} <= where.keys():
+            own = {name: where[name] for name in (*method.where, *method.by)}
+            if as_text({**own, **method.where}) == (text := as_text(own)):
+                found[text].append(row)
+    return found
+
+
 def chapter(
-    method: Method, every: Sequence[Measure], models: Sequence[Entrant], relations: Mapping[str, str]
+    method: Method, rows: Sequence[Measure], models: Sequence[Entrant], relations: Mapping[str, str]
 ) -> Chapter | None:
     """Return the chapter of one method on one dataset; none where fewer than two models know something.
 
     Args:
         method: the method.
-        every: the numbers between models of its suite and dataset, in the order of `comparison.compare`.
+        rows: its numbers between models in one setting (`by_setting`), in the order of `comparison.compare`.
         models: who was asked.
         relations: the relations' names.
     """
     from almanac.suites import comparison_figures as figures
 
-    wanted = {**method.where, **method.once}
-    rows = [row for row in every if _is_of(conditions_of(row), wanted)]
-    found: dict[str, list[Measure]] = {}
+    found: dict[str, list[Measure]] = defaultdict(list)
     for row in rows:
-        found.setdefault(row.metric, []).append(row)
-    leaders = [row for row in found.get("mean_accuracy", ()) if row.value is not None]
+        found[row.metric].append(row)
+    leaders = [row for row in found["mean_accuracy"] if row.value is not None]
     if len(leaders) < 2:
         return None
     series = {one.name: one.series for one in models}
@@ -74,9 +85,10 @@ def chapter(
     head = ("one", "other", "of", "correlation", "relations")
     correlations = Table("correlations", CORRELATIONS, head, listed, folded=True)
     parts += [*_pretrained(rows, models, relations), _subsumption(found), _tuned(found), correlations]
-    asks = f"All models' answers to the same questions of {method.label}."
-    if method.once:
-        asks += " A fact that is asked several times counts the first time, so means may differ from other tables."
+    asks = (
+        f"All models' answers to the same questions of {method.label}. Of a fact that is asked several times the share "
+        "of right answers counts; for η it is known where that is more than half."
+    )
     return filled(f"Models compared, {method.label}", f"{asks} {method.compared}".strip(), parts)
 
 
@@ -104,10 +116,6 @@ def _pretrained(rows: Sequence[Measure], models: Sequence[Entrant], relations: M
         told = caption + "Pearson's correlation of the accuracies over relations."
         drawn.append(Drawing("likeness-pretrained", told, lambda: figures.likeness(own)))
     return drawn
-
-
-def _is_of(where: Mapping[str, Condition], wanted: Mapping[str, Condition]) -> bool:
-    return wanted.keys() <= where.keys() and as_text({name: where[name] for name in wanted}) == as_text(wanted)
 
 
 def _board(found: Mapping[str, Sequence[Measure]], leaders: Sequence[Measure], series: Mapping[str, str]) -> Table:

@@ -8,6 +8,7 @@ from almanac.statistics.ranks import auc, spearman
 from almanac.suites.judged import OUTCOMES, Condition, Formula, Judged, Not
 
 BY_DOSE = "accuracy_by_exposure"
+HALF = 0.5  # of its items that are right, above which a fact is called known
 # How each number of `estimates` is computed, of which columns; a fact's items are averaged first.
 METRICS: dict[str, tuple[Formula, tuple[str, ...]]] = {
     "recovery_auc": ("auc", ("score", "dose")),
@@ -21,17 +22,18 @@ def facts_of(judged: Judged) -> pl.DataFrame:
     """Return the facts that were answered, each once.
 
     Returns:
-        ``fact``, its ``relation`` and ``subject``, the means of its items' ``score`` and ``hit``, the ``dose`` at which
-        it was taught and that of all facts of its object, ``object_dose`` (none: the model was not taught the dataset),
-        and how many of its items had each outcome.
+        ``fact``, its ``relation`` and ``subject`` and the ``bucket`` of the subject's popularity, the means of its
+        items' ``score`` and ``hit``, ``known``, whether more than half of them are right, the ``dose`` at which it was
+        taught and that of all facts of its object, ``object_dose`` (none: the model was not taught the dataset), and
+        how many of its items had each outcome.
     """
     items = judged.frame.filter(pl.col("fact").is_not_null())
     facts = items.group_by("fact", maintain_order=True).agg(
         pl.col("score", "hit").mean(),
-        pl.col("relation", "subject", "dose", "object_dose").first(),
+        pl.col("relation", "subject", "bucket", "dose", "object_dose").first(),
         *((pl.col("outcome") == name).sum().alias(name) for name in OUTCOMES),
     )
-    return facts.filter(pl.col("hit").is_not_null())
+    return facts.filter(pl.col("hit").is_not_null()).with_columns((pl.col("hit") > HALF).alias("known"))
 
 
 def estimates(facts: pl.DataFrame, never_level: float = LEVEL) -> dict[str, Estimate]:

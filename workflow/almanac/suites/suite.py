@@ -5,7 +5,7 @@ the page) does so through this form and knows no suite by its name: a new one is
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
@@ -66,8 +66,6 @@ class Method:
         name: unique in its suite.
         label: what the page calls it.
         where: the items that it counts; a fact may stand among them several times, once a draw, say.
-        once: further conditions by which a fact stands among them once. Models are compared fact by fact, so a method
-            whose items hold a fact several times all the same is not compared.
         by: columns of the setting that part these items further; each value is a method of its own.
         guess: how often an answer is right where nothing is known: a share, or the items whose share it is; none: one
             in as many as the dataset has choices.
@@ -85,7 +83,6 @@ class Method:
     label: str
     where: Mapping[str, Condition]
     by: tuple[str, ...] = ()
-    once: Mapping[str, Condition] = field(default_factory=dict)
     guess: float | Mapping[str, Condition] | None = None
     by_answer: bool = True
     answer: str = "prediction"

@@ -99,7 +99,7 @@ const FORMULAS = {
       mean(grouped(places, columns.relation).map((group) => mean(grouped(group, columns.fact).map((fact) => mean(own(fact)))))),
   },
   ratio: { words: "sum of “OF” over sum of “WHOLE”" },
-  count: { words: "how many items have a value of “OF”", of: (own, places) => places.length },
+  count: { words: "how many facts have a value of “OF”", of: (own, places, columns) => grouped(places, columns.fact).length },
 };
 
 // Compute a number from its items; null where its formula is none of these, undefined where nothing has a value.

@@ -28,7 +28,6 @@ def _icl(prompting: str, style: str) -> Method:
         f"{prompting}-{style}",
         label,
         {"experiment": ICL, **way},
-        once={"prompt": 0},
         guess={"experiment": CONTROL, **way},
         format=FORMATS.get(style),
     )
@@ -60,8 +59,8 @@ class Belief(Suite[BeliefOptions]):
     held_architectures = frozenset({"llama", "modernbert"})
     nulls_miss = True
     methods: ClassVar[tuple[Method, ...]] = (
-        Method("vocabulary", "BELIEF, any token", {"experiment": VOCABULARY}, once={"prompt": 0}, guess=0.0),
-        Method("candidates", "BELIEF, ranked objects", {"experiment": CANDIDATES}, once={"prompt": 0}),
+        Method("vocabulary", "BELIEF, any token", {"experiment": VOCABULARY}, guess=0.0),
+        Method("candidates", "BELIEF, ranked objects", {"experiment": CANDIDATES}),
         *(_icl(prompting, style) for style in get_args(Style) for prompting in get_args(Prompting)),
     )
 

@@ -23,7 +23,7 @@ from almanac.suites.suite import BarResult, Method, Own, Round, Suite
 def _method(experiment: str, label: str) -> Method:
     """Return a headline, by rules; an answer in one's own words cannot be guessed."""
     asked = {"reading": RULES, "experiment": experiment, "repeat": None}
-    return Method(experiment, label, asked, ("prompt",), {"first_prompt": True}, guess=0.0)
+    return Method(experiment, label, asked, ("prompt",), guess=0.0)
 
 
 class HeadToTail(Suite[HeadToTailOptions]):

@@ -42,9 +42,7 @@ class Prompts(ChoiceSuite[PromptsOptions]):
     options = PromptsOptions
     setting = PromptSetting
     chapter = staticmethod(chapters.prompts)
-    methods = tuple(
-        Method(name, label, {"experiment": name}, once={"prompt": 0}) for name, label in chapters.PROMPTS.items()
-    )
+    methods = tuple(Method(name, label, {"experiment": name}) for name, label in chapters.PROMPTS.items())
 
     def ask(self, at: Round, data: Data, options: PromptsOptions, before: Answers | None) -> Iterator[Batch]:
         """Put every test fact after each prompt of its relation, with the choices that IC-LKE offers.

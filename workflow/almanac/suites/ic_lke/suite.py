@@ -42,7 +42,7 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
     setting = IcLkeSetting
     chapter = staticmethod(chapters.ic_lke)
     methods = (
-        Method("in_context", "IC-LKE", {"experiment": IN_CONTEXT}, ("shots",), {"draw": 0}, held=True),
+        Method("in_context", "IC-LKE", {"experiment": IN_CONTEXT}, ("shots",), held=True),
         Method("cloze", "Cloze", {"experiment": CLOZE}),
     )
 
