@@ -371,6 +371,8 @@ def test_models_are_looked_up_by_name(registry):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
+        ({"compare": [["mine", "mien"]]}, "compare: there is no model 'mien'; did you mean mine?"),
+        ({"compare": [["mine", "mine"]]}, "compare: 'mine' is compared with itself; name another model"),
         ({"models": "mine"}, "models: must be a list, as [a, b]; found 'mine'; did you mean models='[mine]'?"),
         ({"models": "mine, tiny"}, "did you mean models='[mine, tiny]'?"),
         ({"models": "/models/a"}, "did you mean model=/models/a?"),

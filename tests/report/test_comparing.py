@@ -54,6 +54,11 @@ def test_many_pairs_take_one_sentence_and_very_many_no_chapter():
     two = [*rows, difference(0.2, 1e-9, one="m1", other="m0"), difference(0.2, 1e-9, one="m1", other="m0")]
     assert sentences(two)[0].endswith("; most are between m1 and m0 (3 of 3 methods on facts).")
     assert chapter([*rows, difference(0.2, 1.0, one="one too many")]) is None
+    chosen = chapter([*rows, difference(0.2, 1.0, one="one too many")], [("m0", "m1")])
+    [table] = chosen.parts
+    assert [row[2:4] for row in table.rows] == [("m1", "m0")], "in either order, and adjusted for itself alone"
+    assert table.rows[0][5] == table.rows[0][6] and "was chosen before" in chosen.asks
+    assert sentences(rows, chosen=[("m0", "m1")])[0].startswith("On facts, m1 has more right than m0")
     assert chapter([]) is None
     assert sentences([]) == []
 

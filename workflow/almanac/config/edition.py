@@ -58,6 +58,11 @@ class EditionConfig(AuthorsConfig):
         description="one model more, in short: a name of the registry, a directory, OWNER/NAME@COMMIT of the Hugging "
         "Face hub, or the address of an OpenAI-compatible server, as `--config model=…`; or several, spaces between",
     )
+    compare: tuple[Annotated[tuple[str, ...], Field(min_length=2, max_length=2)], ...] = Field(
+        default=(),
+        description="the models that the page compares by all methods, `[[ONE, OTHER], …]`, whose tests are adjusted "
+        "for these alone; none: each two, up to eight models (checkpoints of one run: neighbours)",
+    )
     validation: Bars = Field(default=Bars(), description="what must be recovered of planted knowledge")
     size: Literal["quick", "full", "all"] = Field(
         default="quick",
@@ -168,7 +173,15 @@ class EditionConfig(AuthorsConfig):
             raise ValueError(f"{key}: model {author.model!r} writes no text; name one that generates")
 
     def _check_named(self, names: Collection[str], registry: Collection[str] | None) -> None:
-        """Refuse a base, or a reference of the bars, that is no model; without a registry it may be one of it."""
+        """Refuse what is compared, a base, or a reference of the bars, that is no model.
+
+        Without a registry these two may be of it.
+        """
+        for pair in self.compare:
+            for one in pair:
+                _known("model", one, names, "compare")
+            if pair[0] == pair[1]:
+                raise ValueError(f"compare: {pair[0]!r} is compared with itself; name another model")
         if registry is None:
             return
         for model in self.models:

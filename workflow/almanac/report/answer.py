@@ -262,7 +262,7 @@ def told(
     answered: dict[str, int] = {}
     for one in found:
         answered[one.known.dataset] = max(one.facts, answered.get(one.known.dataset, 0))
-    compared = [*by_themselves(found, planted), *taught, *comparing.sentences(between, controls)]
+    compared = [*by_themselves(found, planted), *taught, *comparing.sentences(between, controls, layout.config.compare)]
     of_facts = [*asked.sentences(facts, answered), *_asks_nothing(layout)]
     return sentences(found, compared, of_facts, unanswered(layout), controls)
 

@@ -47,7 +47,7 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
     first = findings_of(layout, every)
     together = {
         "course": course.chapter(first, between),
-        "compared": comparing.chapter(between),
+        "compared": comparing.chapter(between, layout.config.compare),
         "agreement": agreeing.chapter(layout),
         "recovered": recovering.chapter(layout),
         "trust": trust.chapter(layout, first),

@@ -8,7 +8,7 @@ from almanac.report import course
 from almanac.report.lines import share
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Table
-from almanac.suites.comparison import ALONE, DIFFERENCE, LISTED, TUNED
+from almanac.suites.comparison import ALONE, DIFFERENCE, LISTED, TUNED, setting_of
 from almanac.suites.headline import FEW, holm, method_of
 from almanac.suites.judged import FACT, as_text, conditions_of
 from almanac.suites.listing import SUITES, method_labels
@@ -18,6 +18,7 @@ MODELS = 8  # of an edition, up to which all pairs are listed; all checkpoints o
 FOLDED = 40  # rows from which the table is folded
 TOLD = 3  # pairs up to which each has a sentence
 NAMED = 4  # methods up to which a sentence names them
+Pairs = Sequence[Sequence[str]]
 LEVEL = 0.05  # of the two-sided tests of all rows together
 HEAD = ("of", "method", "model", "minus", "difference", "p", "adjusted p", "one alone", "other alone", "facts")
 ASKS = (
@@ -27,9 +28,10 @@ ASKS = (
     "answers counts, so a difference is that of the shares in the first table, but for what is left out. Methods may "
     "share a score and differ in its threshold alone (the agreement of methods has a ρ of 1), and then say the same "
     "twice. A difference over all relations may be more in one and less in another: see the chapters of the methods. "
-    f"Click a count to see which facts it counts; where they are more than {LISTED}, docs/notebook.md lists them. "
-    "Checkpoints of one run are each compared with the one before, and those of two runs at equal steps."
+    f"Click a count to see which facts it counts; where they are more than {LISTED}, docs/notebook.md lists them."
 )
+RUNS = "Checkpoints of one run are each compared with the one before, and those of two runs at equal steps."
+CHOSEN = "Which models are compared was chosen before (`compare` in the configuration), and nothing else is tested."
 CAPTION = (
     "Difference: the share that the model has right minus the share that the second one has right, on the facts that "
     "both answered or abstained from, a mean over relations with its 95 % interval. p: that there is none, by the "
@@ -58,9 +60,14 @@ class Tested(NamedTuple):
     p: float | None
 
 
-def chapter(between: Sequence[Measure]) -> Chapter | None:
-    """Return the chapter of the numbers between models; none where there are no two, or more pairs than one reads."""
-    tested = _tested(between)
+def chapter(between: Sequence[Measure], chosen: Pairs = ()) -> Chapter | None:
+    """Return the chapter of the numbers between models; none where there are no two, or more pairs than one reads.
+
+    Args:
+        between: the numbers between models.
+        chosen: the models that are compared; none: each two.
+    """
+    tested = _tested(between, chosen)
     # Where a count lists its facts, it opens the items of the one model that knows them.
     alone = {
         _key(row, row.model, row.other): row if FACT in conditions_of(row) else int(row.value or 0)
@@ -84,23 +91,27 @@ def chapter(between: Sequence[Measure]) -> Chapter | None:
     ]
     table = Table("differences", CAPTION, HEAD, cells, folded=len(cells) >= FOLDED)
     notes = {f"{method.label}: {method.compared}": None for _, method, _, _ in tested if method.compared}
-    return Chapter("Models compared, all methods", ASKS, [*notes, table]) if cells else None
+    asks = f"{ASKS} {CHOSEN if chosen else RUNS}"
+    return Chapter("Models compared, all methods", asks, [*notes, table]) if cells else None
 
 
 def _key(row: Measure, one: str | None, other: str | None) -> tuple[str, str, str, str | None, str | None]:
     """Return what a number of two models is of, whatever facts it lists."""
-    where = {name: condition for name, condition in conditions_of(row).items() if name != FACT}
-    return row.suite, row.dataset, as_text(where), one, other
+    return row.suite, row.dataset, as_text(setting_of(row)), one, other
 
 
-def _tested(between: Sequence[Measure]) -> list[Tested]:
+def _tested(between: Sequence[Measure], chosen: Pairs) -> list[Tested]:
     """Return the differences with their tests; none of no two models, or of so many that nobody reads them."""
     rows = [row for row in between if row.metric in (DIFFERENCE, TUNED) and row.value is not None]
     models = {str(name) for row in rows for name in (row.model, row.other)}
-    if len(models) - sum(len(own) - 1 for own in course.runs(models).values()) > MODELS:  # a run counts once
+    if chosen:
+        pairs = {frozenset(pair) for pair in chosen}
+        rows = [row for row in rows if {row.model, row.other} in pairs]
+    elif len(models) - sum(len(own) - 1 for own in course.runs(models).values()) > MODELS:  # a run counts once
         return []
-    wanted = course.compared(models)
-    rows = [row for row in rows if wanted(row.model, row.other)]
+    else:
+        wanted = course.compared(models)
+        rows = [row for row in rows if wanted(row.model, row.other)]
     adjusted = iter(holm([row.p for row in rows if row.n >= FEW and row.p is not None]))
     ps = [next(adjusted) if row.n >= FEW and row.p is not None else None for row in rows]
     methods = [method_of(row, SUITES[row.suite].methods) for row in rows]
@@ -114,15 +125,16 @@ def _tested(between: Sequence[Measure]) -> list[Tested]:
     ]
 
 
-def sentences(between: Sequence[Measure], controls: Collection[str] = ()) -> list[str]:
+def sentences(between: Sequence[Measure], controls: Collection[str] = (), chosen: Pairs = ()) -> list[str]:
     """Return by how much each two models differ: a sentence a pair or, of many pairs, one of all.
 
     Args:
         between: the numbers between models.
         controls: models that were taught nothing true. That others differ from them is no finding, so nothing is said
             of it; adjusted is for all rows of the table, theirs too.
+        chosen: the models that are compared; none: each two.
     """
-    rows = [tested for tested in _tested(between) if not {tested.row.model, tested.row.other} & set(controls)]
+    rows = [tested for tested in _tested(between, chosen) if not {tested.row.model, tested.row.other} & set(controls)]
     pairs: dict[tuple[str, str, str], list[Tested]] = defaultdict(list)
     for tested in rows:
         if tested.p is not None:

@@ -25,7 +25,7 @@ from almanac.statistics.correlation import mean_correlation, pearson
 from almanac.statistics.intervals import NOTHING, Estimate
 from almanac.statistics.paired import macro_differences, p_of_difference
 from almanac.suites.chapter import Entrant
-from almanac.suites.judged import FACT, Condition, Judged, Not, as_text, conditions_of
+from almanac.suites.judged import FACT, RELATION, Condition, Judged, Not, as_text, conditions_of
 from almanac.suites.recovery import facts_of
 from almanac.suites.suite import Method
 from almanac.tables import seed_of
@@ -35,6 +35,7 @@ DRAWS = 1000  # of the bootstraps
 TUNED, DIFFERENCE = "tuned_difference", "difference"  # the metrics
 ALONE = "right_alone"  # facts that the model knows and the other does not
 LISTED = 200  # of these, up to which the number says which they are
+PARTS = ("hit", RELATION, "bucket", FACT)  # by which a number is of some of a method's facts
 Shares = dict[str, dict[Any, tuple[Estimate, int]]]  # by model and value of a column; how many facts it is of
 
 
@@ -110,6 +111,11 @@ class Board:
         """Return the facts that two models answered, with ``hit``, ``known``, and ``other hit``, ``other known``."""
         second = self.hits[other].select("fact", pl.col("hit", "known").name.prefix("other "))
         return self.hits[one].join(second, on="fact", how="inner", maintain_order="left")
+
+
+def setting_of(row: Measure) -> dict[str, Condition]:
+    """Return the items that the method of a number between models counts, whatever facts the number is of."""
+    return {name: condition for name, condition in conditions_of(row).items() if name not in PARTS}
 
 
 def compare(found: Board) -> list[Measure]:

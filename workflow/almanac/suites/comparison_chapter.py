@@ -6,7 +6,7 @@ from typing import Any
 
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Drawing, Entrant, Table, filled
-from almanac.suites.comparison import TUNED
+from almanac.suites.comparison import TUNED, setting_of
 from almanac.suites.judged import as_text, conditions_of
 from almanac.suites.suite import Method
 
@@ -25,11 +25,9 @@ def by_setting(method: Method, every: Sequence[Measure]) -> dict[str, list[Measu
     """Return the numbers of a method among those between models of its suite and dataset, by the items it counts."""
     found: dict[str, list[Measure]] = defaultdict(list)
     for row in every:
-        where = conditions_of(row)
-        if {*method.where, *method.by} <= where.keys():
-            own = {name: where[name] for name in (*method.where, *method.by)}
-            if as_text({**own, **method.where}) == (text := as_text(own)):
-                found[text].append(row)
+        own = setting_of(row)
+        if own.keys() == {*method.where, *method.by} and as_text({**own, **method.where}) == (text := as_text(own)):
+            found[text].append(row)
     return found
 
 
