@@ -30,7 +30,7 @@ def root(small):
 
 
 def test_what_is_public_is_there_without_loading_it():
-    assert set(almanac.__all__) == {"__version__", "measure", "read_edition"}
+    assert set(almanac.__all__) == {"__version__", "measure", "read_edition", "shares"}
     with pytest.raises(AttributeError, match="no attribute 'read'"):
         almanac.read  # noqa: B018
 
@@ -79,6 +79,28 @@ def test_the_facts_that_a_method_calls_known_are_those_of_its_finding(root):
     )
     items = found.outcomes(row.model, row.suite, row.dataset).query("fact == @row.fact")
     assert items["prediction"].notna().any()
+
+
+def test_shares_in_groups_of_ones_own_are_those_of_the_page_and_of_its_rows(root):
+    found = almanac.read_edition(root)
+    known, keys = found.known, ["model", "dataset", "suite", "method"]
+    whole = almanac.shares(known, [*keys, "where"])
+    page = found.findings.merge(whole, on=keys, suffixes=("", " again")).query("known.notna()")
+    assert len(page) == len(whole) > 2
+    for name in ("known", "low", "high", "facts"):
+        assert list(page[name]) == pytest.approx(list(page[f"{name} again"])), name
+    known["long"] = known["object"].str.len() > known["object"].str.len().median()
+    parts = almanac.shares(known, [*keys, "where", "long"])
+    assert set(parts["long"]) == {True, False} and parts["facts"].sum() == whole["facts"].sum()
+    row = parts.iloc[0]
+    own = known.loc[(known[[*keys, "where", "long"]] == row[[*keys, "where", "long"]]).all(axis=1)]
+    assert (
+        row.known == pytest.approx(own.groupby("relation")["right"].mean().mean()) and row.low <= row.known <= row.high
+    )
+    with pytest.raises(AlmanacError, match=r"a group has several values of 'model', such as .* and .*; add it to by"):
+        almanac.shares(known, ["method", "long"])
+    with pytest.raises(AlmanacError, match="there is no column 'metod'; did you mean method"):
+        almanac.shares(known, ["metod"])
 
 
 def test_where_nothing_is_answered_nothing_is_known_in_the_same_columns(root, monkeypatch):
@@ -163,7 +185,8 @@ def test_the_blocks_of_the_document_run_as_printed(root, checkpoint, tmp_path, m
         *lines, last = block.strip().splitlines()
         exec("\n".join([*lines, f"shown = {last}"]), found)
         shown.append(found["shown"])
-    assert len(shown[2]) and "headline" in set(shown[3]["metric"])
+    *_, groups, items, measured = shown
+    assert set(groups["name"]) and len(items) and "headline" in set(measured["metric"])
     pivot = re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)[1].strip()
     exec(
         pivot.replace("method == 'IC-LKE'", "method == 'ParaRel'").replace("\nknown[known", "\none = known[known"),

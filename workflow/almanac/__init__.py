@@ -1,19 +1,20 @@
 """Almanac: what language models know, measured by published methods on one Snakemake workflow.
 
 In a notebook `almanac.measure(model, tokenizer, "ic_lke")` asks a model of transformers one suite and returns its
-numbers as a pandas frame; `almanac.read_edition("results/demo")` gives the tables of a finished or frozen edition.
+numbers as a pandas frame; `almanac.read_edition("results/demo")` gives the tables of a finished or frozen edition, and
+`almanac.shares` what is known in groups of facts of one's own.
 """
 
 import importlib
 from typing import Any
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "measure", "read_edition"]
-PUBLIC = {"measure": "almanac.quick", "read_edition": "almanac.edition.notebook"}
+__all__ = ["__version__", "measure", "read_edition", "shares"]
+PUBLIC = dict.fromkeys(("read_edition", "shares"), "almanac.edition.notebook") | {"measure": "almanac.quick"}
 
 
 def __getattr__(name: str) -> Any:
     """Return what is public and is loaded only when it is asked for."""
     if name in PUBLIC:
         return getattr(importlib.import_module(PUBLIC[name]), name)
-    raise AttributeError(f"module 'almanac' has no attribute {name!r}; there are {' and '.join(PUBLIC)}")
+    raise AttributeError(f"module 'almanac' has no attribute {name!r}; there are {', '.join(PUBLIC)}")

@@ -1,7 +1,7 @@
 """An edition in a notebook: its tables as pandas frames, from its folder or from the archive that was frozen."""
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from almanac.edition.unpacking import opened
 from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import read_frame
 from almanac.rows import Agreement, Knowledge, Measure, Outcome, Standing, Validation
+from almanac.statistics import grouped
 from almanac.suites.agreement import called
 from almanac.suites.asked_texts import asked_texts
 from almanac.suites.chapter import NOT_TAUGHT
@@ -53,6 +54,38 @@ def read_edition(path: Path | str) -> "Edition":
         AlmanacError: there is none, or the archive is damaged.
     """
     return Edition(*opened(Path(path)))
+
+
+def shares(known: "pandas.DataFrame", by: Sequence[str]) -> "pandas.DataFrame":
+    """Return how many facts are known in groups of your own, counted as on the page.
+
+    Args:
+        known: rows of `Edition.known`, with any columns of your own.
+        by: the columns that make the groups, among them, or with one value in each of their groups, those that tell
+            methods and models apart: ``["model", "method", "continent"]``.
+
+    Returns:
+        A row a group that has a fact: the columns ``by``; ``known``, the mean over relations of the shares of right
+        answers to a fact; ``low`` and ``high``, its 95 % interval (of these relations, a subject's facts as one draw);
+        and ``facts``, how many there are.
+
+    Raises:
+        AlmanacError: a column is not there, or a group has several models, datasets or methods.
+    """
+    frame = pl.DataFrame(known)
+    for name in (*by, *KNOWN):
+        if name not in frame.columns:
+            raise AlmanacError(f"shares: there is no column {name!r}{did_you_mean(name, frame.columns)}")
+    for name in (name for name in ("model", "dataset", "suite", "method", "where") if name not in by):
+        values = frame.group_by(by).agg(pl.col(name).unique().sort())[name]
+        if several := [found for found in values.to_list() if len(found) > 1]:
+            such = " and ".join(several[0][:2])
+            raise AlmanacError(f"shares: a group has several values of {name!r}, such as {such}; add it to by")
+    ids = pl.col("fact").str.splitn("|", 3).struct  # the fact's relation, subject and object
+    parts = frame.with_columns(ids.field("field_0").alias("*relation"), ids.field("field_1").alias("*subject"))
+    found = grouped.macro(parts, by, "right", "*relation", "*subject").rename({"value": "known"})
+    counted = frame.group_by(by).agg(pl.len().alias("facts"))
+    return found.join(counted, on=list(by), how="left", nulls_equal=True).sort(by).to_pandas()
 
 
 class Edition:
