@@ -149,6 +149,12 @@ def test_numbers_of_another_method_are_no_part_of_a_methods_chapter():
     assert by_setting(METHOD, [*ROWS, *others]) == {as_text(BY): ROWS}
 
 
+def test_a_method_of_one_reading_has_its_chapter_where_the_suite_does_not_say_which():
+    read = {**BY, "reading": "strict"}
+    rows = [replace(row, where=as_text({**from_text(row.where), "reading": "strict"})) for row in ROWS]
+    assert by_setting(METHOD, rows) == {as_text(read): rows}
+
+
 def test_what_answered_nothing_is_on_the_board_without_a_number():
     row = value("mean_accuracy", "masked", hit=Not())
     assert (row.value, row.low, row.n) == (None, None, 0)

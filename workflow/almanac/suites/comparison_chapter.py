@@ -26,7 +26,7 @@ def by_setting(method: Method, every: Sequence[Measure]) -> dict[str, list[Measu
     found: dict[str, list[Measure]] = defaultdict(list)
     for row in every:
         own = setting_of(row)
-        if own.keys() == {*method.where, *method.by} and as_text({**own, **method.where}) == (text := as_text(own)):
+        if own.keys() >= {*method.where, *method.by} and as_text({**own, **method.where}) == (text := as_text(own)):
             found[text].append(row)
     return found
 
