@@ -206,7 +206,7 @@ def test_one_model_alone_is_not_compared(layout):
     alone = Layout(layout.root, layout.config.model_copy(update={"models": layout.config.models[:1]}))
     rows = measure_across(alone)["across"]
     known = {row.metric for row in rows if row.value is not None and row.metric != SAME}
-    assert known == {"mean_accuracy", "deviation", "relation_mean", "relation_accuracy"}
+    assert known == {"mean_accuracy", "relation_deviation", "relation_mean", "relation_accuracy"}
     board = Shown("real", False, 6, [entrant(layout, asking(layout, "ic_lke", "small"))], measures=rows)
     method = SUITES["ic_lke"].methods[0]
     [own] = comparison_chapter.by_setting(method, board.measures).values()

@@ -14,7 +14,8 @@ from almanac.columns import columns
 from almanac.rows import Item, Measure, Popularity, Setting
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.suite import Belief
-from almanac.suites.chapter import Drawing, Table
+from almanac.suites.chapter import Drawing, Entrant, Table
+from almanac.suites.comparison import Board, compare
 from almanac.suites.data import Data
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.ic_lke import options
@@ -145,6 +146,16 @@ def test_each_method_counts_items_of_every_fact(name, tmp_path):
         assert [group.frame.height for group in own.groups(*method.by)]
         if isinstance(method.guess, dict):
             assert judged.where(method.guess).frame.height
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_no_number_of_the_suite_has_the_key_of_one_between_models(name, tmp_path):
+    trial = TRIALS[name](tmp_path)
+    judged, entrants = {trial.model: trial.judged()}, [Entrant(trial.model, trial.model)]
+    boards = (one for method in trial.suite.counted(trial.options) for one in Board.each(judged, entrants, method))
+    keys = [[getattr(row, column) for column in Measure.KEY] for one in boards for row in compare(one)]
+    keys += [[getattr(row, column) for column in Measure.KEY] for row in trial.measures()]
+    assert len({*map(tuple, keys)}) == len(keys)
 
 
 @pytest.mark.parametrize("name", TRIALS)

@@ -96,7 +96,7 @@ def value(metric, model=None, other=None, **where):
 
 def test_the_board_has_mean_and_deviation_over_relations():
     assert value("mean_accuracy", "llama-65b", hit=Not()).value == pytest.approx((1 + 0.75) / 2)
-    assert value("deviation", "llama-65b").value == pytest.approx(0.25 / np.sqrt(2))
+    assert value("relation_deviation", "llama-65b").value == pytest.approx(0.25 / np.sqrt(2))
     # One question of OPT has no answer: two of three, and two of four.
     opt = value("mean_accuracy", "opt-6.7b", hit=Not())
     assert (opt.value, opt.n) == (pytest.approx((2 / 3 + 2 / 4) / 2), 7)

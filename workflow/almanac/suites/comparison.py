@@ -122,7 +122,8 @@ def compare(found: Board) -> list[Measure]:
     """Return every number between the models of one method.
 
     Returns:
-        ``mean_accuracy`` and ``deviation`` (over relations) a model, in the order of the paper's figures (`ordered`);
+        ``mean_accuracy`` and ``relation_deviation``, that over relations, a model, in the order of the paper's figures
+        (`ordered`);
         ``relation_mean`` (over models but nulls), the best relation first; ``relation_accuracy`` a model and relation;
         ``pearson`` between models and ``series_pearson`` between families, over relations; ``subsumption_size`` (of the
         smallest model of a family in the largest) and ``subsumption_tuned`` (of a tuned model in its base);
@@ -202,7 +203,7 @@ def _leaders(found: Board, order: Sequence[str], of_relations: Shares) -> list[M
         values = [one.value or 0.0 for one, _ in own.values()]
         spread = Estimate(float(np.std(values, ddof=1)), None, None) if len(values) > 1 else NOTHING
         rows.append(found.row("mean_accuracy", share, facts, model, hit=Not(None)))
-        rows.append(found.row("deviation", spread, len(values), model))
+        rows.append(found.row("relation_deviation", spread, len(values), model))
         rows += [
             found.row("relation_accuracy", estimate, n, model, relation=relation, hit=Not(None))
             for relation, (estimate, n) in own.items()

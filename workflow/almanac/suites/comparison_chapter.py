@@ -117,7 +117,7 @@ def _pretrained(rows: Sequence[Measure], models: Sequence[Entrant], relations: M
 
 
 def _board(found: Mapping[str, Sequence[Measure]], leaders: Sequence[Measure], series: Mapping[str, str]) -> Table:
-    spread = {row.model: row.value for row in found["deviation"]}
+    spread = {row.model: row.value for row in found["relation_deviation"]}
     order = sorted(leaders, key=lambda row: -(row.value or 0.0))
     rows: list[Sequence[Cell]] = [
         (place, str(row.model), series[str(row.model)], row, spread[row.model], row.n)
