@@ -66,16 +66,16 @@ class Board:
             entrants: the models.
             method: the method.
         """
-        settings: dict[str, dict[str, Judged]] = defaultdict(dict)
+        settings: dict[str, Mapping[str, Condition]] = {}
+        found: dict[str, dict[str, pl.DataFrame]] = defaultdict(dict)
         for name, own in judged.items():
             for group in own.where(method.where).groups(*method.by):
-                settings[as_text(group.conditions)][name] = group
-        for of in settings.values():
-            some = next(iter(of.values()))
-            hits = {name: facts_of(group).sort("relation", "fact") for name, group in of.items()}
+                settings[setting := as_text(group.conditions)] = group.conditions
+                found[setting][name] = facts_of(group).sort("relation", "fact")
+        for setting, hits in found.items():
             if any(own.height for own in hits.values()):
-                there = {one.name: one for one in entrants if one.name in hits}
-                yield cls(some.suite, some.dataset, some.conditions, there, hits)
+                some, there = judged[next(iter(hits))], {one.name: one for one in entrants if one.name in hits}
+                yield cls(some.suite, some.dataset, settings[setting], there, hits)
 
     def row(
         self,
