@@ -44,7 +44,7 @@ CAPTION = (
 )
 
 
-class Tested(NamedTuple):
+class Compared(NamedTuple):
     """A difference of two models, by one method, and its test.
 
     Attributes:
@@ -100,7 +100,7 @@ def _key(row: Measure, one: str | None, other: str | None) -> tuple[str, str, st
     return row.suite, row.dataset, as_text(setting_of(row)), one, other
 
 
-def _tested(between: Sequence[Measure], chosen: Pairs) -> list[Tested]:
+def _tested(between: Sequence[Measure], chosen: Pairs) -> list[Compared]:
     """Return the differences with their tests; none of no two models, or of so many that nobody reads them."""
     rows = [row for row in between if row.metric in (DIFFERENCE, TUNED) and row.value is not None]
     models = {str(name) for row in rows for name in (row.model, row.other)}
@@ -120,7 +120,7 @@ def _tested(between: Sequence[Measure], chosen: Pairs) -> list[Tested]:
         settings[row.dataset].append((row.suite, method.name, row.where))
     labels = {dataset: method_labels(own) for dataset, own in settings.items()}
     return [
-        Tested(row, method, labels[row.dataset][row.suite, method.name, row.where], p)
+        Compared(row, method, labels[row.dataset][row.suite, method.name, row.where], p)
         for row, method, p in zip(rows, methods, ps, strict=True)
     ]
 
@@ -135,7 +135,7 @@ def sentences(between: Sequence[Measure], controls: Collection[str] = (), chosen
         chosen: the models that are compared; none: each two.
     """
     rows = [tested for tested in _tested(between, chosen) if not {tested.row.model, tested.row.other} & set(controls)]
-    pairs: dict[tuple[str, str, str], list[Tested]] = defaultdict(list)
+    pairs: dict[tuple[str, str, str], list[Compared]] = defaultdict(list)
     for tested in rows:
         if tested.p is not None:
             pairs[tested.row.dataset, str(tested.row.model), str(tested.row.other)].append(tested)
@@ -155,12 +155,12 @@ def sentences(between: Sequence[Measure], controls: Collection[str] = (), chosen
     return [f"{told}; most are between {one} and {other} ({most} of {methods} methods on {dataset})."]
 
 
-def _sure(found: Sequence[Tested]) -> list[Tested]:
+def _sure(found: Sequence[Compared]) -> list[Compared]:
     """Return the differences that are more than chance."""
     return [one for one in found if one.p is not None and one.p <= LEVEL]
 
 
-def _sentence(dataset: str, first: str, second: str, found: Sequence[Tested]) -> str:
+def _sentence(dataset: str, first: str, second: str, found: Sequence[Compared]) -> str:
     """Return by which methods one model has more right than another, and by how much."""
     sure = [one for one in _sure(found) if one.row.value]
     more, fewer = ([one for one in sure if (sign * (one.row.value or 0.0)) > 0] for sign in (1, -1))
@@ -176,7 +176,7 @@ def _sentence(dataset: str, first: str, second: str, found: Sequence[Tested]) ->
     )
 
 
-def _by_how_much(sure: Sequence[Tested]) -> str:
+def _by_how_much(sure: Sequence[Compared]) -> str:
     """Return the differences with their methods in brackets where they are few, else the least and the most."""
     sizes = [abs(one.row.value or 0.0) for one in sure]
     if len(sure) > NAMED:
