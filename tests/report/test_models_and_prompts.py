@@ -9,12 +9,12 @@ from tests.report import editions
 from tests.report.reading import Page, check_items
 
 from almanac.cli import main
-from almanac.config import EditionConfig
+from almanac.config import Asking, EditionConfig
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import entrant, findings_of, measure_across
 from almanac.report.chapters import chapters
 from almanac.report.lines import share
-from almanac.rows import Entity, Evidence, Measure, NotAsked, Relation, Response, Template
+from almanac.rows import Entity, Evidence, Measure, NotAsked, Outcome, Relation, Response, Template
 from almanac.suites import comparison_chapter
 from almanac.suites.agreement import SAME
 from almanac.suites.chapter import Entrant, Shown
@@ -144,6 +144,32 @@ def test_every_method_that_asks_a_fact_once_is_compared(page):
 def test_every_number_opens_the_items_that_it_counts(layout, text):
     metrics = check_items(chapters(layout)[0], text)
     assert metrics >= {"accuracy", "mean_accuracy", "headline"}
+
+
+# What the page shows of the other model's answers next to those of the one that alone knows some facts.
+NEXT_TO = """
+ready.then(() => Promise.all(given.numbers.map(async (number) => {
+  const { columns } = await itemsOf(number), theirs = await answersOf(number, columns);
+  const at = (name, place) => theirs[`other ${name}`].values[place];
+  return chosen(columns, JSON.parse(number.where)).map((place) =>
+    [columns.item.values[place], at("prediction", place), at("outcome", place), at("score", place)]);
+}))).then((found) => console.log(JSON.stringify(found)));
+"""
+
+
+def test_facts_that_one_model_alone_knows_are_shown_with_the_answers_of_the_other(layout, text):
+    wanted = [number for number, _ in Page(text).pressed if number["metric"] == "right_alone"]
+    assert {number["suite"] for number in wanted} == {"ic_lke", "lke_prompts"}
+    for number, items in zip(wanted, editions.run_script(text, NEXT_TO, wanted), strict=True):
+        theirs = Asking(number["other"], number["suite"], "real")
+        said = {row.item: row for row in layout.read(layout.judged(theirs, "outcomes"), Outcome)}
+        assert items
+        for item, prediction, outcome, score in items:
+            row = said[item]
+            assert outcome == row.outcome and score == pytest.approx(row.score, abs=1e-3)
+            assert prediction == layout.data("real").names.label(row.prediction)
+        if number["suite"] == "ic_lke":  # which asks a fact once
+            assert {outcome for _, _, outcome, _ in items} == {"incorrect"}
 
 
 def test_the_page_has_a_chapter_of_prompts(layout, page):

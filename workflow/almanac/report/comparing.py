@@ -28,7 +28,7 @@ ASKS = (
     "answers counts, so a difference is that of the shares in the first table, but for what is left out. Methods may "
     "share a score and differ in its threshold alone (the agreement of methods has a ρ of 1), and then say the same "
     "twice. A difference over all relations may be more in one and less in another: see the chapters of the methods. "
-    f"Click a count to see which facts it counts; where they are more than {LISTED}, docs/notebook.md lists them."
+    f"Click a count to see its facts and both answers; where they are more than {LISTED}, docs/notebook.md lists them."
 )
 RUNS = "Checkpoints of one run are each compared with the one before, and those of two runs at equal steps."
 CHOSEN = "Which models are compared was chosen before (`compare` in the configuration), and nothing else is tested."

@@ -71,6 +71,18 @@ async function itemsOf({ suite, dataset, model, where }) {
   const places = parts.flatMap((part) => part.columns["*asked"].codes.map((code) => [part, code]));
   return { scores, columns, text: async (at) => (await places[at][0].texts())[places[at][1]] };
 }
+
+// What another model answered to the same items, as columns of these; none where the page knows nothing of it.
+async function answersOf(number, columns) {
+  const found = await itemsOf({ ...number, model: number.other });
+  if (!found) return {};
+  const key = (own, at) => `${value(own.item, at)} ${own.reading ? value(own.reading, at) : ""}`;
+  const places = new Map(found.columns.item.values.map((_, at) => [key(found.columns, at), at]));
+  const theirs = (name) =>
+    columns.item.values.map((_, at) => (places.has(key(columns, at)) ? value(found.columns[name], places.get(key(columns, at))) : null));
+  return Object.fromEntries(
+    ["prediction", "outcome", "score"].filter((name) => found.columns[name]).map((name) => [`other ${name}`, { values: theirs(name), text: name !== "score" }]));
+}
 const isText = (column) => Boolean(column.names) || column.text === true;
 const mean = (numbers) => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
 
@@ -99,7 +111,7 @@ const FORMULAS = {
       mean(grouped(places, columns.relation).map((group) => mean(grouped(group, columns.fact).map((fact) => mean(own(fact)))))),
   },
   ratio: { words: "sum of “OF” over sum of “WHOLE”" },
-  count: { words: "how many facts have a value of “OF”", of: (own, places, columns) => grouped(places, columns.fact).length },
+  count: { words: "how many facts these items are of", of: (own, places, columns) => grouped(places, columns.fact).length },
 };
 
 // Compute a number from its items; null where its formula is none of these, undefined where nothing has a value.

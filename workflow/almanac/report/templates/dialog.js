@@ -4,8 +4,14 @@ const NAMED = 3; // values of a condition that the title of a window names; of m
 const HEADS = { object: "true object", prediction: "answer", dose: "times taught", asked: "what was asked" };
 const ALWAYS = ["relation", "subject", "object", "prediction", "outcome", "confidence", "score", "dose"];
 const OUTCOMES = ["correct", "incorrect", "missing", "invalid", "error"];
-const METRICS = { headline: "known", headline_other_relations: "known", headline_above_chance: "above chance", headline_chance: "chance" };
-const open = { places: [], columns: null, text: null, relations: {}, shown: [], page: 0, by: null, down: false, filter: "" };
+const METRICS = { headline: "known", headline_other_relations: "known", headline_above_chance: "above chance", headline_chance: "chance", right_alone: "known alone" };
+const open = { other: null, places: [], columns: null, text: null, relations: {}, shown: [], page: 0, by: null, down: false, filter: "" };
+
+// What stands over a column; those of another model's answers bear its name.
+function headOf(name) {
+  const own = name.replace(/^other /, ""), title = plain(HEADS[own] ?? own);
+  return own === name ? title : `${title} of ${open.other}`;
+}
 
 // The text that an item was asked with: its end, and on demand all of it with the notes below it, which are in brackets.
 function asked(text, at) {
@@ -46,7 +52,7 @@ function draw() {
   dialog.querySelector("[data-step='-1']").ariaDisabled = open.page === 0;
   dialog.querySelector("[data-step='1']").ariaDisabled = open.page === pages - 1;
   const heads = [...shown, "asked"].map((name) => {
-    const sort = by === name ? (down ? "descending" : "ascending") : null, title = plain(HEADS[name] ?? name);
+    const sort = by === name ? (down ? "descending" : "ascending") : null, title = headOf(name);
     if (name === "asked") return element("th", { scope: "col" }, title);
     const button = element("button", { class: "sort", type: "button" }, title);
     button.onclick = () => { open.down = by === name && !down; open.by = name; draw(); };
@@ -85,7 +91,8 @@ async function show(number) {
     lines[0].textContent = missing || "This page carries none of its items.";
     lines[1].textContent = `They are in ${file}.`;
   } else {
-    const { columns, text } = found, places = chosen(columns, conditions);
+    const { text } = found, theirs = number.other ? await answersOf(number, found.columns) : {};
+    const columns = { ...found.columns, ...theirs }, places = chosen(columns, conditions);
     const counts = new Map(OUTCOMES.map((name) => [name, 0]));
     for (const [name] of places.map((at) => outcomeOf(columns, at))) counts.set(name, (counts.get(name) ?? 0) + 1);
     const methods = new Set(places.map((at) => value(columns["*method"], at)));
@@ -93,11 +100,11 @@ async function show(number) {
     lines[0].textContent = madeOf(number, columns, places);
     lines[1].textContent = `${places.length} items: ${[...counts].filter(([, own]) => own).map(([name, own]) => `${own} ${name}`).join(", ")}. Score: ${found.scores}. File: ${file}`;
     // What tells these items apart, and what is always shown where any item has it.
-    const hidden = new Set([...ALWAYS, ...number.of, "item", "*asked", "*way", "*method", "*counted", "*false", "hit", "reading", "fact"]);
+    const hidden = new Set([...ALWAYS, ...Object.keys(theirs), ...number.of, "item", "*asked", "*way", "*method", "*counted", "*false", "hit", "reading", "fact"]);
     const more = Object.keys(columns).filter((name) => isText(columns[name]) && !hidden.has(name) && new Set(places.map((at) => value(columns[name], at))).size > 1);
     const used = number.of.filter((name) => columns[name] && !isText(columns[name]) && !ALWAYS.includes(name) && name !== "hit");
-    const shown = [...more, ...ALWAYS, ...used].filter((name) => columns[name] && places.some((at) => value(columns[name], at) !== null));
-    Object.assign(open, { relations: data.relations[number.dataset] ?? {}, places, columns, text, shown, page: 0, by: null, down: false, filter: "" });
+    const shown = [...more, ...ALWAYS, ...Object.keys(theirs), ...used].filter((name) => columns[name] && places.some((at) => value(columns[name], at) !== null));
+    Object.assign(open, { other: number.other, relations: data.relations[number.dataset] ?? {}, places, columns, text, shown, page: 0, by: null, down: false, filter: "" });
     dialog.querySelector("input").value = "";
     draw();
   }
