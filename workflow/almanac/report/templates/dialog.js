@@ -1,6 +1,6 @@
 // The items of a number: how it is made of them, and all of them, a hundred a page.
 const PAGE = 100;
-const NAMED = 3; // values of a condition that the title of a window names; of more it says how many there are
+const NAMED = 3; // values of a condition that the title of a window names; of more, and of facts, it says how many there are
 const HEADS = { object: "true object", prediction: "answer", dose: "times taught", asked: "what was asked" };
 const ALWAYS = ["relation", "subject", "object", "prediction", "outcome", "confidence", "score", "dose"];
 const OUTCOMES = ["correct", "incorrect", "missing", "invalid", "error"];
@@ -81,7 +81,7 @@ async function show(number) {
   const conditions = JSON.parse(number.where), dialog = document.getElementById("items");
   const file = `${data.root}/outcomes/${number.model}/${number.suite}/${number.dataset}/outcomes.parquet`;
   const title = (method) => {
-    const words = Object.entries(conditions).filter(([name]) => !(method && name === "experiment")).map(([name, one]) => Array.isArray(one) && one.length > NAMED ? `${one.length} ${plain(name)}s` : `${plain(name)} ${name === "relation" ? data.relations[number.dataset]?.[one] ?? said(one) : plain(said(one))}`);
+    const words = Object.entries(conditions).filter(([name]) => !(method && name === "experiment")).map(([name, one]) => Array.isArray(one) && (one.length > NAMED || name === "fact") ? `${one.length} ${plain(name)}${one.length === 1 ? "" : "s"}` : `${plain(name)} ${name === "relation" ? data.relations[number.dataset]?.[one] ?? said(one) : plain(said(one))}`);
     return `${METRICS[number.metric] ?? plain(number.metric)} ${number.shown}: ${[number.model, ...(number.other ? [`not ${number.other}`] : []), number.dataset, ...(method ? [method] : []), ...words].join(" · ")}`;
   };
   dialog.querySelector("h3").textContent = title(null);
@@ -98,7 +98,7 @@ async function show(number) {
     const methods = new Set(places.map((at) => value(columns["*method"], at)));
     dialog.querySelector("h3").textContent = title(methods.size === 1 ? [...methods][0] : null);
     lines[0].textContent = madeOf(number, columns, places);
-    lines[1].textContent = `${places.length} items: ${[...counts].filter(([, own]) => own).map(([name, own]) => `${own} ${name}`).join(", ")}. Score: ${found.scores}. File: ${file}`;
+    lines[1].textContent = `${places.length} item${places.length === 1 ? "" : "s"}: ${[...counts].filter(([, own]) => own).map(([name, own]) => `${own} ${name}`).join(", ")}. Score: ${found.scores}. File: ${file}`;
     // What tells these items apart, and what is always shown where any item has it.
     const hidden = new Set([...ALWAYS, ...Object.keys(theirs), ...number.of, "item", "*asked", "*way", "*method", "*counted", "*false", "hit", "reading", "fact"]);
     const more = Object.keys(columns).filter((name) => isText(columns[name]) && !hidden.has(name) && new Set(places.map((at) => value(columns[name], at))).size > 1);
