@@ -373,6 +373,8 @@ def test_models_are_looked_up_by_name(registry):
     [
         ({"compare": [["mine", "mien"]]}, "compare: there is no model 'mien'; did you mean mine?"),
         ({"compare": [["mine", "mine"]]}, "compare: 'mine' is compared with itself; name another model"),
+        ({"compare": ["mine", "mien"]}, "compare: there is no model 'mien'; did you mean mine?"),
+        ({"compare": [["mine", "a", "b"]]}, "compare.0: must have at most 2 members; found ['mine', 'a', 'b']"),
         ({"models": "mine"}, "models: must be a list, as [a, b]; found 'mine'; did you mean models='[mine]'?"),
         ({"models": "mine, tiny"}, "did you mean models='[mine, tiny]'?"),
         ({"models": "/models/a"}, "did you mean model=/models/a?"),

@@ -100,7 +100,11 @@ def test_shares_in_groups_of_ones_own_are_those_of_the_page_and_of_its_rows(root
     with pytest.raises(AlmanacError, match=r"a group has several values of 'model', such as .* and .*; add it to by"):
         almanac.shares(known, ["method", "long"])
     with pytest.raises(AlmanacError, match="there is no column 'metod'; did you mean method"):
-        almanac.shares(known, ["metod"])
+        almanac.shares(known, "metod")
+    with pytest.raises(AlmanacError, match="'known' is a column of the result; rename yours"):
+        almanac.shares(known, [*keys, "known"])
+    with pytest.raises(AlmanacError, match="a fact stands twice by one method of a model"):
+        almanac.shares(pandas.concat([known, known.head(1)]), keys)
 
 
 def test_where_nothing_is_answered_nothing_is_known_in_the_same_columns(root, monkeypatch):

@@ -41,7 +41,8 @@ def test_a_sentence_names_the_methods_by_which_models_differ_and_how_much_while_
 
 def test_what_is_not_sure_is_said_to_be_not_distinguishable():
     assert sentences([difference(0.2, 0.2)]) == [
-        "On facts, second and first do not differ by more than chance, by 1 method compared."
+        "On facts, second and first do not differ by more than chance, by 1 method compared; the narrowest interval of "
+        "second minus first is .100 to .300 (IC-LKE)."
     ]
     assert sentences([difference(0.2, 0.01, n=19)]) == ["No two models answered 20 facts of one method."]
 
@@ -56,9 +57,13 @@ def test_many_pairs_take_one_sentence_and_very_many_no_chapter():
     assert chapter([*rows, difference(0.2, 1.0, one="one too many")]) is None
     chosen = chapter([*rows, difference(0.2, 1.0, one="one too many")], [("m0", "m1")])
     [table] = chosen.parts
-    assert [row[2:4] for row in table.rows] == [("m1", "m0")], "in either order, and adjusted for itself alone"
-    assert table.rows[0][5] == table.rows[0][6] and "was chosen before" in chosen.asks
-    assert sentences(rows, chosen=[("m0", "m1")])[0].startswith("On facts, m1 has more right than m0")
+    assert table.rows[0][2:4] == ("m0", "m1") and len(table.rows) == 1, "in the order that was chosen"
+    [stored] = [row for row in rows if (row.model, row.other) == ("m1", "m0")]
+    own = table.rows[0][4]
+    assert (own.value, own.low, own.high, own.p) == (-stored.value, -stored.high, -stored.low, stored.p)
+    assert table.rows[0][5] == table.rows[0][6], "adjusted for itself alone"
+    assert "before any result was seen" in chosen.asks
+    assert sentences(rows, chosen=[("m0", "m1")])[0].startswith("On facts, m0 has fewer right than m1")
     assert chapter([]) is None
     assert sentences([]) == []
 

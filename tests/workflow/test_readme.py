@@ -35,7 +35,7 @@ EDITS = (REPOSITORY / "docs" / "edits.md").read_text(encoding="utf-8")
 CLUSTERS = re.findall(
     r"```bash\n(.*?)```", (REPOSITORY / "docs" / "clusters.md").read_text(encoding="utf-8"), re.DOTALL
 )
-DEMO, OWN, REAL, ELSEWHERE, STEPS, ENTRY, FACTS = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
+DEMO, OWN, REAL, ELSEWHERE, STEPS, PAIRS, ENTRY, FACTS = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
 ENTRIES = re.findall(r"\{name: [^`]*?\}", README)
 COMMIT = "0123456789abcdef" * 2 + "01234567"
 SMALL = {"CONFIG": "tests/data/tiny.yaml"}  # instead of the demo, which trains for minutes
@@ -247,6 +247,18 @@ def test_the_command_on_two_checkpoints_compares_them_by_every_method(clone, min
         rows = list(csv.DictReader(handle))
     assert {(row["model"], row["minus"]) for row in rows} == {("step-2000", "step-1000")}
     assert "IC-LKE" in {row["method"] for row in rows} and {float(row["difference"]) for row in rows} == {0.0}
+
+
+@pytest.mark.whole
+def test_the_command_on_pairs_compares_these_alone_in_their_order(clone, mine):
+    models = mine.parent / "pairs"
+    for name in ("base", "tuned", "other"):
+        shutil.copytree(mine, models / name)
+    made = shell(PAIRS.strip().replace("/models/", f"{models}/") + " SUITES=ic_lke", clone)
+    assert made.returncode == 0, made.stdout + made.stderr
+    with (clone / "results" / "own" / "tables" / "compared-differences.csv").open() as handle:
+        rows = list(csv.DictReader(handle))
+    assert [(row["model"], row["minus"]) for row in rows] == [("tuned", "base"), ("other", "base")]
 
 
 @pytest.mark.whole

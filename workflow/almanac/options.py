@@ -46,6 +46,7 @@ WORDS = {
     "string_too_long": "must have at most {max_length} characters",
     "string_unicode": "must be a text without half characters (surrogates)",
     "too_short": "must have at least {min_length} members",
+    "too_long": "must have at most {max_length} members",
 }
 # Of a verb's flags that name a path.
 FOLDER: dict[str, Any] = {"type": Path, "metavar": "FOLDER"}

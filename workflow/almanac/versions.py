@@ -18,7 +18,7 @@ VERSIONS = {
     "ask": 17,
     "answer": 9,
     "measure": 48,
-    "report": 69,
+    "report": 70,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

@@ -60,8 +60,8 @@ class EditionConfig(AuthorsConfig):
     )
     compare: tuple[Annotated[tuple[str, ...], Field(min_length=2, max_length=2)], ...] = Field(
         default=(),
-        description="the models that the page compares by all methods, `[[ONE, OTHER], …]`, whose tests are adjusted "
-        "for these alone; none: each two, up to eight models (checkpoints of one run: neighbours)",
+        description="pairs of models that the page compares by every method, `[[ONE, OTHER], …]`, ONE minus OTHER; "
+        "tests are adjusted for these alone; none: each two, up to eight models (checkpoints of one run: neighbours)",
     )
     validation: Bars = Field(default=Bars(), description="what must be recovered of planted knowledge")
     size: Literal["quick", "full", "all"] = Field(
@@ -100,6 +100,13 @@ class EditionConfig(AuthorsConfig):
     def _listed(cls, value: object) -> object:
         """Take a list of suites for their names with spaces between."""
         return " ".join(value) if isinstance(value, list) and all(isinstance(one, str) for one in value) else value
+
+    @field_validator("compare", mode="before")
+    @classmethod
+    def _pairs(cls, value: object) -> object:
+        """Take two names for the one pair that they are."""
+        one_pair = isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(one, str) for one in value)
+        return [value] if one_pair else value
 
     @model_validator(mode="after")
     def _names_are_there(self, info: ValidationInfo) -> Self:
@@ -182,6 +189,9 @@ class EditionConfig(AuthorsConfig):
                 _known("model", one, names, "compare")
             if pair[0] == pair[1]:
                 raise ValueError(f"compare: {pair[0]!r} is compared with itself; name another model")
+        pairs = [frozenset(pair) for pair in self.compare]
+        if twice := [pair for at, pair in enumerate(pairs) if pair in pairs[:at]]:
+            raise ValueError(f"compare: {' and '.join(sorted(twice[0]))} are named twice; keep one pair")
         if registry is None:
             return
         for model in self.models:

@@ -56,8 +56,10 @@ def read_edition(path: Path | str) -> "Edition":
     return Edition(*opened(Path(path)))
 
 
-def shares(known: "pandas.DataFrame", by: Sequence[str]) -> "pandas.DataFrame":
+def shares(known: "pandas.DataFrame", by: Sequence[str] | str) -> "pandas.DataFrame":
     """Return how many facts are known in groups of your own, counted as on the page.
+
+    A share is a mean over the relations of a group, each of which counts alike, however few facts of it there are.
 
     Args:
         known: rows of `Edition.known`, with any columns of your own.
@@ -70,12 +72,17 @@ def shares(known: "pandas.DataFrame", by: Sequence[str]) -> "pandas.DataFrame":
         and ``facts``, how many there are.
 
     Raises:
-        AlmanacError: a column is not there, or a group has several models, datasets or methods.
+        AlmanacError: a column is not there or is one of the result's, a fact stands twice, or a group has several
+            models, datasets or methods.
     """
-    frame = pl.DataFrame(known)
+    frame, by = pl.DataFrame(known), [by] if isinstance(by, str) else list(by)
     for name in (*by, *KNOWN):
         if name not in frame.columns:
             raise AlmanacError(f"shares: there is no column {name!r}{did_you_mean(name, frame.columns)}")
+    if taken := [name for name in by if name in ("known", "low", "high", "facts")]:
+        raise AlmanacError(f"shares: {taken[0]!r} is a column of the result; rename yours")
+    if frame.select("model", "dataset", "suite", "method", "where", "fact").is_duplicated().any():
+        raise AlmanacError("shares: a fact stands twice by one method of a model; join your own table by unique keys")
     for name in (name for name in ("model", "dataset", "suite", "method", "where") if name not in by):
         values = frame.group_by(by).agg(pl.col(name).unique().sort())[name]
         if several := [found for found in values.to_list() if len(found) > 1]:
@@ -85,7 +92,7 @@ def shares(known: "pandas.DataFrame", by: Sequence[str]) -> "pandas.DataFrame":
     parts = frame.with_columns(ids.field("field_0").alias("*relation"), ids.field("field_1").alias("*subject"))
     found = grouped.macro(parts, by, "right", "*relation", "*subject").rename({"value": "known"})
     counted = frame.group_by(by).agg(pl.len().alias("facts"))
-    return found.join(counted, on=list(by), how="left", nulls_equal=True).sort(by).to_pandas()
+    return found.join(counted, on=by, how="left", nulls_equal=True).sort(by).to_pandas()
 
 
 class Edition:

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from almanac.report import course
@@ -28,18 +29,24 @@ ASKS = (
     "answers counts, so a difference is that of the shares in the first table, but for what is left out. Methods may "
     "share a score and differ in its threshold alone (the agreement of methods has a ρ of 1), and then say the same "
     "twice. A difference over all relations may be more in one and less in another: see the chapters of the methods. "
+    "Chance is not taken off: where the first table finds neither model above it, a difference may be one of what they "
+    "like to say. "
     f"Click a count to see its facts and both answers; where they are more than {LISTED}, docs/notebook.md lists them."
 )
 RUNS = "Checkpoints of one run are each compared with the one before, and those of two runs at equal steps."
-CHOSEN = "Which models are compared was chosen before (`compare` in the configuration), and nothing else is tested."
+CHOSEN = (
+    "The configuration names these pairs (`compare`), and p are adjusted for them alone, by every method: that is "
+    "valid if they were named before any result was seen."
+)
 CAPTION = (
     "Difference: the share that the model has right minus the share that the second one has right, on the facts that "
-    "both answered or abstained from, a mean over relations with its 95 % interval. p: that there is none, by the "
-    "signs of what each subject adds to it (McNemar's exact test where a subject has one fact and relations are of "
-    "equal size); adjusted p: for all rows together (Holm), those of controls too, and more than chance where it is at "
-    f"most {LEVEL}; with fewer than {FEW} facts nothing is tested. One alone, other alone: how many facts only the "
-    "model, or only the second one, knows: has right, of several answers more than half. The interval is not adjusted, "
-    "so it may leave out 0 where the "
+    "both answered or abstained from, a mean over relations with its 95 % interval. p: that there is none, if the "
+    "sign of what each subject adds to it were a coin's (a randomization test of the sum; McNemar's exact test where a "
+    "subject has one fact and relations are of equal size; docs/reading_the_page.md). Adjusted p: for all rows "
+    "together (Holm), those of controls too, and more than chance where it is at most "
+    f"{LEVEL}; with fewer than {FEW} facts nothing is tested. One alone, other alone: how many facts only the model, "
+    "or only the second one, knows: has right, of several answers more than half, so that these counts and the "
+    "difference may point to different models. The interval is not adjusted, so it may leave out 0 where the "
     "difference is not more than chance."
 )
 
@@ -65,7 +72,7 @@ def chapter(between: Sequence[Measure], chosen: Pairs = ()) -> Chapter | None:
 
     Args:
         between: the numbers between models.
-        chosen: the models that are compared; none: each two.
+        chosen: the models that are compared, the first of a pair less the second; none: each two.
     """
     tested = _tested(between, chosen)
     # Where a count lists its facts, it opens the items of the one model that knows them.
@@ -90,7 +97,11 @@ def chapter(between: Sequence[Measure], chosen: Pairs = ()) -> Chapter | None:
         for row, _, label, p in tested
     ]
     table = Table("differences", CAPTION, HEAD, cells, folded=len(cells) >= FOLDED)
-    notes = {f"{method.label}: {method.compared}": None for _, method, _, _ in tested if method.compared}
+    labels: dict[str, dict[str, None]] = defaultdict(dict)
+    for _, method, label, _ in tested:
+        if method.compared:
+            labels[method.compared][label] = None
+    notes = [f"{'; '.join(own)}: {what}" for what, own in labels.items()]
     asks = f"{ASKS} {CHOSEN if chosen else RUNS}"
     return Chapter("Models compared, all methods", asks, [*notes, table]) if cells else None
 
@@ -106,7 +117,7 @@ def _tested(between: Sequence[Measure], chosen: Pairs) -> list[Compared]:
     models = {str(name) for row in rows for name in (row.model, row.other)}
     if chosen:
         pairs = {frozenset(pair) for pair in chosen}
-        rows = [row for row in rows if {row.model, row.other} in pairs]
+        rows = [turned(row, chosen) for row in rows if {row.model, row.other} in pairs]
     elif len(models) - sum(len(own) - 1 for own in course.runs(models).values()) > MODELS:  # a run counts once
         return []
     else:
@@ -123,6 +134,14 @@ def _tested(between: Sequence[Measure], chosen: Pairs) -> list[Compared]:
         Compared(row, method, labels[row.dataset][row.suite, method.name, row.where], p)
         for row, method, p in zip(rows, methods, ps, strict=True)
     ]
+
+
+def turned(row: Measure, chosen: Pairs) -> Measure:
+    """Return a difference of the first model of its pair, as it was chosen, less the second."""
+    if (row.model, row.other) in {(one, other) for one, other in chosen}:
+        return row
+    value, low, high = (None if one is None else -one for one in (row.value, row.high, row.low))
+    return replace(row, model=row.other, other=row.model, value=value, low=low, high=high)
 
 
 def sentences(between: Sequence[Measure], controls: Collection[str] = (), chosen: Pairs = ()) -> list[str]:
@@ -166,7 +185,12 @@ def _sentence(dataset: str, first: str, second: str, found: Sequence[Compared]) 
     more, fewer = ([one for one in sure if (sign * (one.row.value or 0.0)) > 0] for sign in (1, -1))
     methods = f"{len(found)} method{'s' * (len(found) != 1)} compared"
     if not sure:
-        return f"On {dataset}, {first} and {second} do not differ by more than chance, by {methods}."
+        least = min(found, key=lambda one: (one.row.high or 0.0) - (one.row.low or 0.0))
+        ends = f"{share(least.row.low)} to {share(least.row.high)}"
+        return (
+            f"On {dataset}, {first} and {second} do not differ by more than chance, by {methods}; the narrowest "
+            f"interval of {first} minus {second} is {ends} ({least.label})."
+        )
     if not (more and fewer):
         how = "more" if more else "fewer"
         return f"On {dataset}, {first} has {how} right than {second} by {len(sure)} of {methods}{_by_how_much(sure)}."

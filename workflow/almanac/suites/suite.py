@@ -58,6 +58,12 @@ class Own:
     frozen: bool = True
 
 
+# Of a method that asks a subject and a relation once, for any of the true objects.
+ANY_TRUE = (
+    "any true object of the subject is right, so a fact that is listed stands for all that it has in its relation."
+)
+
+
 @dataclass(frozen=True)
 class Method:
     """One method, compared on the page with those of other suites: a headline number.
@@ -76,7 +82,8 @@ class Method:
         held: whether that is held against the edition's bars (`config.validation`).
         format: the kind of documents that teach how it asks. A planted model that read none of them was not taught to
             answer so, and its answers say nothing of what it knows; none: every model is taken to understand.
-        compared: how models are judged alike where they are compared (`Suite.comparable`), for a reader of the page.
+        compared: what a reader of models compared must know: how they are judged alike there (`Suite.comparable`), or
+            what a fact stands for (`ANY_TRUE`).
     """
 
     name: str

@@ -17,7 +17,7 @@ from almanac.suites.belief.rows import Grid, Leaning, PromptTraits, Said
 from almanac.suites.chapter import Shown
 from almanac.suites.data import Data
 from almanac.suites.judged import Judged
-from almanac.suites.suite import BarResult, Method, Own, Round, Suite
+from almanac.suites.suite import ANY_TRUE, BarResult, Method, Own, Round, Suite
 
 
 def _icl(prompting: str, style: str) -> Method:
@@ -30,6 +30,7 @@ def _icl(prompting: str, style: str) -> Method:
         {"experiment": ICL, **way},
         guess={"experiment": CONTROL, **way},
         format=FORMATS.get(style),
+        compared=ANY_TRUE,
     )
 
 
@@ -59,8 +60,8 @@ class Belief(Suite[BeliefOptions]):
     held_architectures = frozenset({"llama", "modernbert"})
     nulls_miss = True
     methods: ClassVar[tuple[Method, ...]] = (
-        Method("vocabulary", "BELIEF, any token", {"experiment": VOCABULARY}, guess=0.0),
-        Method("candidates", "BELIEF, ranked objects", {"experiment": CANDIDATES}),
+        Method("vocabulary", "BELIEF, any token", {"experiment": VOCABULARY}, guess=0.0, compared=ANY_TRUE),
+        Method("candidates", "BELIEF, ranked objects", {"experiment": CANDIDATES}, compared=ANY_TRUE),
         *(_icl(prompting, style) for style in get_args(Style) for prompting in get_args(Prompting)),
     )
 

@@ -26,7 +26,7 @@ from almanac.suites.facteval.questions import (
 )
 from almanac.suites.facteval.rows import AnswerVerdict, QuestionNames, QuestionSimilarity, QuestionTexts, QuestionTraits
 from almanac.suites.facteval.texts import ask_how_alike
-from almanac.suites.suite import Elsewhere, Method, Own, Round, Suite
+from almanac.suites.suite import ANY_TRUE, Elsewhere, Method, Own, Round, Suite
 
 
 def _method(name: str) -> Method:
@@ -40,7 +40,7 @@ def _method(name: str) -> Method:
     label, guess, format = f"FactEval, {NAMES[name]}", GUESS[kind], FORMATS.get(name)
     asked = {"experiment": name, "context": NONE}
     if kind == SAQ:
-        return Method(name, label, asked, ("origin",), guess=guess, format=format)
+        return Method(name, label, asked, ("origin",), guess=guess, format=format, compared=ANY_TRUE)
     asked["origin"] = TEMPLATE
     return Method(name, label, asked, ("negatives",), guess=guess, answer="said", validated=False, format=format)
 

@@ -17,13 +17,13 @@ from almanac.suites.head_to_tail.judging import JUDGE, RULES
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.head_to_tail.rows import BucketCount, Disagreement, EntityTraits, Score
 from almanac.suites.judged import Judged
-from almanac.suites.suite import BarResult, Method, Own, Round, Suite
+from almanac.suites.suite import ANY_TRUE, BarResult, Method, Own, Round, Suite
 
 
 def _method(experiment: str, label: str) -> Method:
     """Return a headline, by rules; an answer in one's own words cannot be guessed."""
     asked = {"reading": RULES, "experiment": experiment, "repeat": None}
-    return Method(experiment, label, asked, ("prompt",), guess=0.0)
+    return Method(experiment, label, asked, ("prompt",), guess=0.0, compared=ANY_TRUE)
 
 
 class HeadToTail(Suite[HeadToTailOptions]):
