@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas
 import polars
@@ -17,7 +18,7 @@ from almanac.dataset.names import ObjectNames
 from almanac.edition.archive import freeze
 from almanac.report.chapters import chapters
 from almanac.report.evidence import EvidenceFiles
-from almanac.report.items import ItemBlocks, Items
+from almanac.report.items import ItemBlocks, Items, _with_others
 from almanac.report.written import SHORT, write_table
 from almanac.rows import Entity, Popularity, Relation, Response, Template
 from almanac.suites.chapter import Table
@@ -133,6 +134,18 @@ def test_values_by_which_items_are_chosen_are_whole_and_what_is_no_finite_number
     found = {name: shared[one] if isinstance(one, int) else one for name, one in columns.items()}
     none = [None] * 3
     assert (found["heat"]["values"], found["score"]["values"]) == ([0.123456789, *none], [0.1235, *none])
+
+
+def test_an_item_has_the_other_true_objects_of_its_subject():
+    true = {("r", "s"): ("a", "b", "c"), ("r", "t"): ("a",), ("r", "u"): tuple(f"o{at}" for at in range(9))}
+    names = ObjectNames({"b": Entity("b", "Bee", (), None)})
+    rows = [("r", "s", "a"), ("r", "s", "b"), ("r", "t", "a"), ("r", "u", "o0"), ("r", "s", "false"), ("r", "s", None)]
+    frame = polars.DataFrame(rows, ["relation", "subject", "object"], orient="row").cast(polars.Categorical)
+    found = _with_others(frame, SimpleNamespace(true=true, names=names))
+    assert found["also_true"].to_list() == ["Bee; c", "a; c", None, "o1; o2; o3; o4; 4 more", None, None]
+    assert found.drop("also_true").equals(frame)
+    alone = frame.filter(polars.col("subject") == "t")
+    assert _with_others(alone, SimpleNamespace(true=true, names=names)).equals(alone)
 
 
 def test_every_table_is_read_by_latex_as_it_comes(layout, tmp_path):

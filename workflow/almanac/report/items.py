@@ -18,6 +18,7 @@ from almanac.report.evidence import Block, EvidenceFiles, pooled
 from almanac.rows import Measure, Outcome
 from almanac.suites.answers import Answers
 from almanac.suites.asked_texts import asked_texts
+from almanac.suites.data import Data
 from almanac.suites.headline import ABOVE_CHANCE, Finding
 from almanac.suites.judged import Condition, chosen, conditions_of
 from almanac.suites.listing import SUITES
@@ -28,6 +29,8 @@ RECOMPUTED = ("share", "mean", "macro", "macro_of_facts", "ratio", "count")  # f
 ROWS = 50_000  # of a block, about, all models together: relations are put together up to that many
 ALWAYS = ("item", "fact", "relation", "subject", "object", "outcome", "score", "confidence", "dose")
 NAMED = ("relation", "subject", "object")
+LISTED = 5  # of these, at most
+ALSO = "also_true"  # the other objects that are true of the subject: methods that ask for any take them, too
 TEXT = "*asked"  # the text that was asked, and how it was asked, said to a reader: no columns of `Judged`,
 WAY = "*way"  # whose names are words
 METHOD, COUNTED, FALSE = "*method", "*counted", "*false"  # whose item it is, whether it counts, is of a false object
@@ -71,6 +74,7 @@ class Items:
             said = read_frame(self._layout.judged(asking, "outcomes"), Outcome, ["prediction"])["prediction"]
             methods = SUITES[suite].counted(self._layout.options(asking))
             frame = _with_methods(_with_ways(judged.frame, answers), methods).with_columns(said)
+            frame = _with_others(frame, self._data[dataset])
             parts.add(asking.model, frame, asked[folders])
             self._name(dataset, judged.frame)
             for row in self._above[asking]:
@@ -133,7 +137,7 @@ class ItemBlocks:
             asked: the text of each item.
         """
         self._divide(frame["relation"].cast(pl.String))
-        kept = [name for name in frame.columns if name in self._used or name in (*ALWAYS, *HOW, "prediction")]
+        kept = [name for name in frame.columns if name in self._used or name in (*ALWAYS, *HOW, ALSO, "prediction")]
         block = pl.col("relation").cast(pl.String).replace_strict(self._block_of, return_dtype=pl.Int64)
         for own in frame.with_columns(block.alias("*block")).partition_by("*block", maintain_order=True):
             at = own["*block"][0]
@@ -201,6 +205,20 @@ def _with_methods(frame: pl.DataFrame, methods: Sequence[Method]) -> pl.DataFram
         pl.any_horizontal(pl.lit(False), *(_meets(one.where) for one in methods)).alias(COUNTED),
         pl.any_horizontal(pl.lit(False), *(_meets(own, "reading") for _, own in false)).alias(FALSE),
     )
+
+
+def _with_others(frame: pl.DataFrame, data: Data) -> pl.DataFrame:
+    """Return items with `ALSO`, by label, where a subject has several true objects in its relation."""
+    facts = frame.select(pl.col(NAMED).cast(pl.String)).drop_nulls().unique(maintain_order=True)
+    others = {}
+    for relation, subject, truth in facts.iter_rows():
+        every = data.true.get((relation, subject), ())
+        if truth in every and len(every) > 1:
+            own = [data.names.label(one) for one in every if one != truth]
+            shown = own if len(own) <= LISTED else [*own[: LISTED - 1], f"{len(own) - LISTED + 1} more"]
+            others[f"{relation}|{subject}|{truth}"] = "; ".join(shown)
+    key = pl.concat_str(pl.col(NAMED).cast(pl.String), separator="|")
+    return frame.with_columns(key.replace_strict(others, default=None).alias(ALSO)) if others else frame
 
 
 def _meets(conditions: Mapping[str, Condition], but: str = "") -> pl.Expr:

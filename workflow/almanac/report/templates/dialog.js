@@ -2,7 +2,7 @@
 const PAGE = 100;
 const NAMED = 3; // values of a condition that the title of a window names; of more, and of facts, it says how many there are
 const HEADS = { object: "true object", prediction: "answer", dose: "times taught", asked: "what was asked" };
-const ALWAYS = ["relation", "subject", "object", "prediction", "outcome", "confidence", "score", "dose"];
+const ALWAYS = ["relation", "subject", "object", "also_true", "prediction", "outcome", "confidence", "score", "dose"];
 const OUTCOMES = ["correct", "incorrect", "missing", "invalid", "error"];
 const METRICS = { headline: "known", headline_other_relations: "known", headline_above_chance: "above chance", headline_chance: "chance", right_alone: "known alone" };
 const open = { other: null, places: [], columns: null, text: null, relations: {}, shown: [], page: 0, by: null, down: false, filter: "" };
