@@ -318,6 +318,16 @@ def test_of_a_fact_that_is_asked_several_times_the_share_of_right_answers_counts
     assert list(listed["fact"]) == ["q3", "q4"]
 
 
+def test_a_model_that_did_not_follow_the_form_is_listed_and_has_no_difference_from_others():
+    entrants = [Entrant(name, name) for name in ("one", "two", "astray")]
+    found = judged({"one": "++-- +---", "two": "+--- +---", "astray": "+--- ----"})
+    said = found["astray"].frame["outcome"].cast(pl.String).replace("incorrect", "invalid").cast(pl.Categorical)
+    found["astray"] = replace(found["astray"], frame=found["astray"].frame.with_columns(said.alias("outcome")))
+    rows = compare(board(found, entrants))
+    assert {row.model for row in rows if row.metric == "mean_accuracy"} == {"one", "two", "astray"}
+    assert [(row.model, row.other) for row in rows if row.metric == "difference"] == [("two", "one")]
+
+
 def test_each_setting_of_a_method_is_compared_by_itself():
     parted = replace(METHOD, by=("draw",))
     boards = list(Board.each(judged(MARKS, draws=2), ENTRANTS, parted))

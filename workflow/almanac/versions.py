@@ -17,7 +17,7 @@ VERSIONS = {
     "plant": 7,
     "ask": 17,
     "answer": 9,
-    "measure": 48,
+    "measure": 49,
     "report": 70,
     "freeze": 9,
 }

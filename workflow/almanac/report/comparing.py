@@ -25,13 +25,13 @@ HEAD = ("of", "method", "model", "minus", "difference", "p", "adjusted p", "one 
 ASKS = (
     "Each two models on the same facts, by every method. An abstention counts as not right, and where a method knows "
     "abstentions a refusal too; facts of which either has no answer at all (too long, failed, or else refused) are "
-    "left out. Where a method asks a fact several times, in other wordings or after other examples, the share of right "
-    "answers counts, so a difference is that of the shares in the first table, but for what is left out. Methods may "
-    "share a score and differ in its threshold alone (the agreement of methods has a ρ of 1), and then say the same "
-    "twice. A difference over all relations may be more in one and less in another: see the chapters of the methods. "
-    "Chance is not taken off: where the first table finds neither model above it, a difference may be one of what they "
-    "like to say. "
-    f"Click a count to see its facts and both answers; where they are more than {LISTED}, docs/notebook.md lists them."
+    "left out, and so is a method whose form either model mostly did not follow. Where a method asks a fact several "
+    "times, in other wordings or after other examples, the share of right answers counts, so a difference is that of "
+    "the shares in the first table, but for what is left out. Methods may share a score and differ in its threshold "
+    "alone (the agreement of methods has a ρ of 1), and then say the same twice. A difference over all relations may "
+    "be more in one and less in another: see the chapters of the methods. Chance is not taken off: where the first "
+    "table finds neither model above it, a difference may be one of what they like to say. Click a count to see its "
+    f"facts and both answers; where they are more than {LISTED}, docs/notebook.md lists them."
 )
 RUNS = "Checkpoints of one run are each compared with the one before, and those of two runs at equal steps."
 CHOSEN = (

@@ -5,12 +5,13 @@ abstained from counts as not right, and so does what it refused where the suite 
 (refused, too long, unsupported, failed) is left out, and ``n`` is the number that remain. Of a fact that is asked
 several times the share of right answers counts; where a fact must be known or not, more than half make it known. So a
 difference is that of the shares of the first table, where both models answered the same. A model that answered none is
-listed without a number.
+listed without a number, and one whose answers mostly lack the form that was asked for has no difference from others: it
+would be one of forms.
 """
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, combinations_with_replacement
@@ -24,9 +25,9 @@ from almanac.statistics import grouped
 from almanac.statistics.correlation import mean_correlation, pearson
 from almanac.statistics.intervals import NOTHING, Estimate
 from almanac.statistics.paired import macro_differences, p_of_difference
+from almanac.suites.agreement import Called, called
 from almanac.suites.chapter import Entrant
 from almanac.suites.judged import FACT, RELATION, Condition, Judged, Not, as_text, conditions_of
-from almanac.suites.recovery import facts_of
 from almanac.suites.suite import Method
 from almanac.tables import seed_of
 
@@ -49,6 +50,7 @@ class Board:
         where: the items that the method counts, in one of its settings.
         entrants: the models, by name.
         hits: of each model the facts of which answers were judged (`recovery.facts_of`), sorted.
+        followed: the models most of whose answers have the form that was asked for.
     """
 
     suite: str
@@ -56,6 +58,7 @@ class Board:
     where: Mapping[str, Condition]
     entrants: Mapping[str, Entrant]
     hits: Mapping[str, pl.DataFrame]
+    followed: Collection[str]
 
     @classmethod
     def each(cls, judged: Mapping[str, Judged], entrants: Sequence[Entrant], method: Method) -> "Iterator[Board]":
@@ -66,16 +69,16 @@ class Board:
             entrants: the models.
             method: the method.
         """
-        settings: dict[str, Mapping[str, Condition]] = {}
-        found: dict[str, dict[str, pl.DataFrame]] = defaultdict(dict)
+        settings: dict[str, dict[str, Called]] = defaultdict(dict)
         for name, own in judged.items():
-            for group in own.where(method.where).groups(*method.by):
-                settings[setting := as_text(group.conditions)] = group.conditions
-                found[setting][name] = facts_of(group).sort("relation", "fact")
-        for setting, hits in found.items():
-            if any(own.height for own in hits.values()):
-                some, there = judged[next(iter(hits))], {one.name: one for one in entrants if one.name in hits}
-                yield cls(some.suite, some.dataset, settings[setting], there, hits)
+            for one in called(own, [method]):
+                settings[as_text(one.conditions)][name] = one
+        for of in settings.values():
+            some, there = next(iter(of.values())), {one.name: one for one in entrants}
+            hits = {name: (of[name].facts if name in of else some.facts.clear()) for name in judged}
+            hits = {name: own.sort("relation", "fact") for name, own in hits.items()}
+            followed = {name for name, one in of.items() if one.followed}
+            yield cls(some.suite, next(iter(judged.values())).dataset, some.conditions, there, hits, followed)
 
     def row(
         self,
@@ -260,7 +263,7 @@ def _subsumed(found: Board, kind: str, one: str, other: str) -> Measure:
 
 def _differences(found: Board, answered: Mapping[str, Entrant]) -> Iterator[Measure]:
     """Yield the paired difference of each two models: the tuned one less its base, else the later less the earlier."""
-    names = [name for name in found.entrants if name in answered]
+    names = [name for name in found.entrants if name in answered and name in found.followed]
     for at, later in enumerate(names[1:], 1):
         both = {earlier: found.both(later, earlier) for earlier in names[:at]}
         named = pl.concat(own.with_columns(pl.lit(earlier).alias("earlier")) for earlier, own in both.items())
