@@ -128,7 +128,7 @@ def test_every_number_of_the_chapter_opens_the_items_that_it_counts(project):
     assert len(buttons) == 2 * 2 * 2  # readings, orders; all, and by popularity, of which nothing is known here
     for button, (items, _) in zip(buttons, opened(page, buttons), strict=True):
         row = measures["accuracy", button["where"]]
-        assert (len(items), sum(outcome == "correct" for _, outcome in items)) == (row.n, row.n_correct)
+        assert (len(items), sum(outcome == "correct" for *_, outcome in items)) == (row.n, row.n_correct)
 
 
 def test_the_archive_verifies_only_where_the_suite_is_installed(project):
