@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from almanac.report.comparing import MODELS, chapter, sentences
+from almanac.edition.pairs import MODELS
+from almanac.report.comparing import chapter, sentences
 from almanac.rows import Measure
 from almanac.suites.comparison import ALONE
 from almanac.suites.judged import as_text, from_text

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from almanac.report.course import chapter, compared, runs
+from almanac.edition.pairs import neighbours, runs
+from almanac.report.course import chapter
 from almanac.rows import Measure
 from almanac.suites.chapter import Drawing, Table
 from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, Finding
@@ -47,11 +48,11 @@ def test_names_that_differ_in_their_step_alone_are_checkpoints_of_one_run_in_the
 
 def test_of_checkpoints_neighbours_are_compared_and_equal_steps_of_two_runs():
     names = [f"{run}-step-{step}" for run in "ab" for step in (1, 2, 4)]
-    wanted = compared([*names, "other"])
+    wanted = neighbours([*names, "other"])
     assert wanted("a-step-1", "a-step-2") and wanted("a-step-4", "a-step-2") and not wanted("a-step-1", "a-step-4")
     assert wanted("a-step-4", "b-step-4") and not wanted("a-step-2", "b-step-4")
     assert wanted("a-step-1", "other") and wanted("other", "another")
-    assert compared(names[:2])(*names[:2]), "two are no run, and are compared"
+    assert neighbours(names[:2])(*names[:2]), "two are no run, and are compared"
 
 
 def test_the_chapter_shows_known_chance_and_verdict_by_step_and_their_difference_as_a_table():

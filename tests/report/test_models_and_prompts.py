@@ -1,5 +1,6 @@
 """Prompts and models side by side on the page: a tiny edition from requests to the frozen archive."""
 
+import csv
 import json
 import random
 import zipfile
@@ -8,6 +9,7 @@ import pytest
 from tests.report import editions
 from tests.report.reading import Page, check_items
 
+from almanac import read_edition
 from almanac.cli import main
 from almanac.config import Asking, EditionConfig
 from almanac.edition.layout import Layout
@@ -226,6 +228,20 @@ def test_a_difference_is_that_of_the_shares_in_the_first_table_however_often_a_f
     for row in differences:
         one, other = (known[row.suite, row.where, name] for name in (row.model, row.other))
         assert row.value == pytest.approx(one - other), row
+
+
+def test_a_notebook_has_the_differences_of_the_page(layout):
+    with (layout.root / "tables" / "compared-differences.csv").open(encoding="utf-8") as handle:
+        page = list(csv.DictReader(handle))
+    found = read_edition(layout.root).compared
+    assert len(found) == len(page) > 5
+    for row, shown in zip(found.itertuples(), page, strict=True):
+        assert (row.dataset, row.method, row.model, row.other) == tuple(
+            shown[name] for name in ("of", "method", "model", "minus")
+        )
+        own = (row.difference, row.low, row.high, row.p_unadjusted, row.p, row.facts)
+        heads = ("difference", "difference, low", "difference, high", "p", "adjusted p", "facts")
+        assert own == pytest.approx(tuple(float(shown[name] or "nan") for name in heads), nan_ok=True)
 
 
 def test_one_model_alone_is_not_compared(layout):

@@ -283,10 +283,10 @@ def test_an_edited_model_is_compared_as_is_written(clone, mine, tmp_path):
     assert made.returncode == 0, made.stdout + made.stderr
     assert "On rest, edited and base do not differ by more than chance, by " in made.stdout
     (code,) = re.findall(r"```python\n(.*?)```", EDITS, re.DOTALL)
-    asked = "print(sorted(set(tested.metric)), len(known) > 0, len(gained), len(lost), len(by_wording))"
+    asked = "print(sorted(set(tested.model)), len(known) > 0, len(gained), len(lost), len(by_wording))"
     (clone / "edits.py").write_text(f"{code}\n{asked}\n")
     said = shell(f"{sys.executable} edits.py", clone, PYTHONPATH=str(clone / "workflow"))
-    assert said.stdout.split("\n")[0] == "['tuned_difference'] True 0 0 4", said.stdout + said.stderr
+    assert said.stdout.split("\n")[0] == "['edited'] True 0 0 4", said.stdout + said.stderr
 
 
 @pytest.mark.whole

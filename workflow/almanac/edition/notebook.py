@@ -12,6 +12,7 @@ from almanac.columns import columns
 from almanac.config import Asking
 from almanac.edition.layout import DATASET_TABLES, Layout
 from almanac.edition.measuring import entrant, findings_of, joined, judge, judged_of
+from almanac.edition.pairs import differences
 from almanac.edition.unpacking import opened
 from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import read_frame
@@ -20,10 +21,12 @@ from almanac.statistics import grouped
 from almanac.suites.agreement import called
 from almanac.suites.asked_texts import asked_texts
 from almanac.suites.chapter import NOT_TAUGHT
+from almanac.suites.comparison import DIFFERENCE, TUNED
 from almanac.suites.data import Data
 from almanac.suites.headline import Finding
 from almanac.suites.judged import Judged, as_text
 from almanac.suites.listing import SUITES
+from almanac.tables import from_arrow
 
 if TYPE_CHECKING:
     import pandas
@@ -32,7 +35,7 @@ ROWS: Mapping[str, type] = {
     **{**DATASET_TABLES, "measures": Measure, "between": Measure},
     **{"validation": Validation, "agreements": Agreement, "knowledge": Knowledge},
 }
-# The columns of `Edition.findings` and `Edition.known`.
+# The columns of `Edition.findings`, `Edition.known` and `Edition.compared`.
 NUMBERS = ("known", "low", "high", "other_relations_low", "other_relations_high")
 FINDINGS = {
     **dict.fromkeys(("model", "dataset", "suite", "method"), pl.String()),
@@ -41,7 +44,12 @@ FINDINGS = {
 }
 TEXTS = ("model", "dataset", "suite", "method", "where", "fact", "subject", "relation", "object")
 KNOWN = dict.fromkeys(TEXTS, pl.String()) | {"known": pl.Boolean(), "right": pl.Float64(), "score": pl.Float64()}
-FRAMES = {"findings": FINDINGS, "known": KNOWN}
+COMPARED = {
+    **dict.fromkeys(("dataset", "method", "model", "other"), pl.String()),
+    **dict.fromkeys(("difference", "low", "high", "p", "p_unadjusted"), pl.Float64()),
+    "facts": pl.Int64(),
+}
+FRAMES = {"findings": FINDINGS, "known": KNOWN, "compared": COMPARED}
 
 
 def read_edition(path: Path | str) -> "Edition":
@@ -148,6 +156,35 @@ class Edition:
     def between(self) -> "pandas.DataFrame":
         """Every number between models."""
         return read_frame(self._layout.between("across"), Measure).to_pandas()
+
+    @property
+    def compared(self) -> "pandas.DataFrame":
+        """The differences of two models that the page tests: the table of *Models compared, all methods*.
+
+        ``difference`` is the share that ``model`` knows minus that of ``other`` on the same facts, with its interval;
+        ``p`` is adjusted for all rows (Holm), ``p_unadjusted`` is that of the one test. Both are empty where fewer than
+        20 facts were answered.
+        """
+        numbers = read_frame(self._layout.between("across"), Measure).filter(
+            pl.col("metric").is_in([DIFFERENCE, TUNED])
+        )
+        found = differences(from_arrow(Measure, numbers.to_arrow()), self._layout.config.compare)
+        rows = [
+            {
+                "dataset": row.dataset,
+                "method": label,
+                "model": row.model,
+                "other": row.other,
+                "difference": row.value,
+                "low": row.low,
+                "high": row.high,
+                "p": p,
+                "p_unadjusted": None if p is None else row.p,
+                "facts": row.n,
+            }
+            for row, _, label, p in found
+        ]
+        return pl.DataFrame(rows, COMPARED).to_pandas()
 
     @property
     def validation(self) -> "pandas.DataFrame":

@@ -2,24 +2,18 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import replace
-from typing import NamedTuple
 
-from almanac.report import course
+from almanac.edition.pairs import Compared, Pairs, differences
 from almanac.report.lines import share
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Table
-from almanac.suites.comparison import ALONE, DIFFERENCE, LISTED, TUNED, setting_of
-from almanac.suites.headline import FEW, holm, method_of
+from almanac.suites.comparison import ALONE, LISTED, setting_of
+from almanac.suites.headline import FEW
 from almanac.suites.judged import FACT, as_text, conditions_of
-from almanac.suites.listing import SUITES, method_labels
-from almanac.suites.suite import Method
 
-MODELS = 8  # of an edition, up to which all pairs are listed; all checkpoints of one run together are one
 FOLDED = 40  # rows from which the table is folded
 TOLD = 3  # pairs up to which each has a sentence
 NAMED = 4  # methods up to which a sentence names them
-Pairs = Sequence[Sequence[str]]
 LEVEL = 0.05  # of the two-sided tests of all rows together
 HEAD = ("of", "method", "model", "minus", "difference", "p", "adjusted p", "one alone", "other alone", "facts")
 ASKS = (
@@ -51,22 +45,6 @@ CAPTION = (
 )
 
 
-class Compared(NamedTuple):
-    """A difference of two models, by one method, and its test.
-
-    Attributes:
-        row: the number.
-        method: the method.
-        label: what the page calls the method, in its setting.
-        p: adjusted for all differences of the edition; none where too few facts were answered.
-    """
-
-    row: Measure
-    method: Method
-    label: str
-    p: float | None
-
-
 def chapter(between: Sequence[Measure], chosen: Pairs = ()) -> Chapter | None:
     """Return the chapter of the numbers between models; none where there are no two, or more pairs than one reads.
 
@@ -74,7 +52,7 @@ def chapter(between: Sequence[Measure], chosen: Pairs = ()) -> Chapter | None:
         between: the numbers between models.
         chosen: the models that are compared, the first of a pair less the second; none: each two.
     """
-    tested = _tested(between, chosen)
+    tested = differences(between, chosen)
     # Where a count lists its facts, it opens the items of the one model that knows them.
     alone = {
         _key(row, row.model, row.other): row if FACT in conditions_of(row) else int(row.value or 0)
@@ -111,39 +89,6 @@ def _key(row: Measure, one: str | None, other: str | None) -> tuple[str, str, st
     return row.suite, row.dataset, as_text(setting_of(row)), one, other
 
 
-def _tested(between: Sequence[Measure], chosen: Pairs) -> list[Compared]:
-    """Return the differences with their tests; none of no two models, or of so many that nobody reads them."""
-    rows = [row for row in between if row.metric in (DIFFERENCE, TUNED) and row.value is not None]
-    models = {str(name) for row in rows for name in (row.model, row.other)}
-    if chosen:
-        pairs = {frozenset(pair) for pair in chosen}
-        rows = [turned(row, chosen) for row in rows if {row.model, row.other} in pairs]
-    elif len(models) - sum(len(own) - 1 for own in course.runs(models).values()) > MODELS:  # a run counts once
-        return []
-    else:
-        wanted = course.compared(models)
-        rows = [row for row in rows if wanted(row.model, row.other)]
-    adjusted = iter(holm([row.p for row in rows if row.n >= FEW and row.p is not None]))
-    ps = [next(adjusted) if row.n >= FEW and row.p is not None else None for row in rows]
-    methods = [method_of(row, SUITES[row.suite].methods) for row in rows]
-    settings: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
-    for row, method in zip(rows, methods, strict=True):
-        settings[row.dataset].append((row.suite, method.name, row.where))
-    labels = {dataset: method_labels(own) for dataset, own in settings.items()}
-    return [
-        Compared(row, method, labels[row.dataset][row.suite, method.name, row.where], p)
-        for row, method, p in zip(rows, methods, ps, strict=True)
-    ]
-
-
-def turned(row: Measure, chosen: Pairs) -> Measure:
-    """Return a difference of the first model of its pair, as it was chosen, less the second."""
-    if (row.model, row.other) in {(one, other) for one, other in chosen}:
-        return row
-    value, low, high = (None if one is None else -one for one in (row.value, row.high, row.low))
-    return replace(row, model=row.other, other=row.model, value=value, low=low, high=high)
-
-
 def sentences(between: Sequence[Measure], controls: Collection[str] = (), chosen: Pairs = ()) -> list[str]:
     """Return by how much each two models differ: a sentence a pair or, of many pairs, one of all.
 
@@ -153,7 +98,9 @@ def sentences(between: Sequence[Measure], controls: Collection[str] = (), chosen
             of it; adjusted is for all rows of the table, theirs too.
         chosen: the models that are compared; none: each two.
     """
-    rows = [tested for tested in _tested(between, chosen) if not {tested.row.model, tested.row.other} & set(controls)]
+    rows = [
+        tested for tested in differences(between, chosen) if not {tested.row.model, tested.row.other} & set(controls)
+    ]
     pairs: dict[tuple[str, str, str], list[Compared]] = defaultdict(list)
     for tested in rows:
         if tested.p is not None:

@@ -1,14 +1,14 @@
 """The course of training: what each method calls known of the checkpoints of one run, by their step."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from almanac.config.models import checkpoint
+from almanac.edition.pairs import FEWEST, Step, runs
 from almanac.rows import Measure
 from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, Table
 from almanac.suites.comparison import setting_of
@@ -18,10 +18,8 @@ from almanac.suites.judged import as_text, conditions_of
 from almanac.suites.listing import SUITES, method_labels
 from almanac.suites.looks import COLOURS, GREY, MARKERS, values
 
-FEWEST = 3  # checkpoints of a run that is drawn
 ACROSS, WIDTH, HEIGHT = 4, 2.6, 1.9  # panels side by side, and their size in inches
 WIDE = 100  # the last step divided by the first, from which steps stand on a logarithmic scale
-Step = tuple[int, str]  # a step and its model
 ASKS = (
     "Models whose names differ in their step alone, such as step-1000 and step-2000, are taken for checkpoints of one "
     "run. All of them are asked the same questions."
@@ -44,29 +42,6 @@ BY_POPULARITY = (
     "is not taken off: what counts is how the lines part."
 )
 NUMBERS = "The numbers of this figure."
-
-
-def runs(models: Iterable[str]) -> dict[str, list[Step]]:
-    """Return by the beginning of their names the checkpoints of each run, in the order of their steps."""
-    found: dict[str, list[Step]] = defaultdict(list)
-    for name in dict.fromkeys(models):
-        if (parts := checkpoint(name)) is not None:
-            run, step = parts
-            found[run].append((step, name))
-    return {run: sorted(own) for run, own in found.items() if len(own) >= FEWEST}
-
-
-def compared(models: Iterable[str]) -> Callable[[str | None, str | None], bool]:
-    """Return which two models are compared: of checkpoints neighbours in a run, and equal steps of two runs."""
-    places = {name: (run, at, step) for run, own in runs(models).items() for at, (step, name) in enumerate(own)}
-
-    def wanted(one: str | None, other: str | None) -> bool:
-        if one not in places or other not in places:
-            return True
-        (run, at, step), (other_run, other_at, other_step) = places[one], places[other]
-        return abs(at - other_at) == 1 if run == other_run else step == other_step
-
-    return wanted
 
 
 def chapter(findings: Sequence[Finding], between: Sequence[Measure]) -> Chapter | None:

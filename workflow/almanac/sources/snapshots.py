@@ -70,7 +70,9 @@ def begin(folder: Path, date: str, resume: bool) -> Path:
     if resume and begun:
         return begun[-1]
     if date in dates(folder):
-        raise AlmanacError(f"{folder / date}: is there already, and no snapshot is changed; give another date, or wait a minute")
+        raise AlmanacError(
+            f"{folder / date}: is there already, and no snapshot is changed; give another date, or wait a minute"
+        )
     partial = folder / f"{date}{PARTIAL}"
     partial.mkdir(parents=True, exist_ok=True)
     return partial

@@ -1,0 +1,95 @@
+"""Pairs of models: which of an edition's are compared, and the tests of their differences, adjusted together."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from almanac.config.models import checkpoint
+from almanac.rows import Measure
+from almanac.suites.comparison import DIFFERENCE, TUNED
+from almanac.suites.headline import FEW, holm, method_of
+from almanac.suites.listing import SUITES, method_labels
+from almanac.suites.suite import Method
+
+MODELS = 8  # of an edition, up to which all pairs are listed; all checkpoints of one run together are one
+FEWEST = 3  # checkpoints of a run
+Step = tuple[int, str]  # a step and its model
+Pairs = Sequence[Sequence[str]]
+
+
+class Compared(NamedTuple):
+    """A difference of two models, by one method, and its test.
+
+    Attributes:
+        row: the number.
+        method: the method.
+        label: what the page calls the method, in its setting.
+        p: adjusted for all differences of the edition; none where too few facts were answered.
+    """
+
+    row: Measure
+    method: Method
+    label: str
+    p: float | None
+
+
+def differences(between: Iterable[Measure], chosen: Pairs) -> list[Compared]:
+    """Return the differences of models with their tests; none of no two models, or of so many that nobody reads them.
+
+    Args:
+        between: numbers between models.
+        chosen: the models that are compared, the first of a pair less the second; none: each two.
+    """
+    rows = [row for row in between if row.metric in (DIFFERENCE, TUNED) and row.value is not None]
+    models = {str(name) for row in rows for name in (row.model, row.other)}
+    if chosen:
+        pairs = {frozenset(pair) for pair in chosen}
+        rows = [_turned(row, chosen) for row in rows if {row.model, row.other} in pairs]
+    elif len(models) - sum(len(own) - 1 for own in runs(models).values()) > MODELS:  # a run counts once
+        return []
+    else:
+        wanted = neighbours(models)
+        rows = [row for row in rows if wanted(row.model, row.other)]
+    adjusted = iter(holm([row.p for row in rows if row.n >= FEW and row.p is not None]))
+    ps = [next(adjusted) if row.n >= FEW and row.p is not None else None for row in rows]
+    methods = [method_of(row, SUITES[row.suite].methods) for row in rows]
+    settings: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
+    for row, method in zip(rows, methods, strict=True):
+        settings[row.dataset].append((row.suite, method.name, row.where))
+    labels = {dataset: method_labels(own) for dataset, own in settings.items()}
+    return [
+        Compared(row, method, labels[row.dataset][row.suite, method.name, row.where], p)
+        for row, method, p in zip(rows, methods, ps, strict=True)
+    ]
+
+
+def _turned(row: Measure, chosen: Pairs) -> Measure:
+    """Return a difference of the first model of its pair, as it was chosen, less the second."""
+    if (row.model, row.other) in {(one, other) for one, other in chosen}:
+        return row
+    value, low, high = (None if one is None else -one for one in (row.value, row.high, row.low))
+    return replace(row, model=row.other, other=row.model, value=value, low=low, high=high)
+
+
+def runs(models: Iterable[str]) -> dict[str, list[Step]]:
+    """Return by the beginning of their names the checkpoints of each run, in the order of their steps."""
+    found: dict[str, list[Step]] = defaultdict(list)
+    for name in dict.fromkeys(models):
+        if (parts := checkpoint(name)) is not None:
+            run, step = parts
+            found[run].append((step, name))
+    return {run: sorted(own) for run, own in found.items() if len(own) >= FEWEST}
+
+
+def neighbours(models: Iterable[str]) -> Callable[[str | None, str | None], bool]:
+    """Return which two models are compared: of checkpoints neighbours in a run, and equal steps of two runs."""
+    places = {name: (run, at, step) for run, own in runs(models).items() for at, (step, name) in enumerate(own)}
+
+    def wanted(one: str | None, other: str | None) -> bool:
+        if one not in places or other not in places:
+            return True
+        (run, at, step), (other_run, other_at, other_step) = places[one], places[other]
+        return abs(at - other_at) == 1 if run == other_run else step == other_step
+
+    return wanted
