@@ -18,7 +18,7 @@ VERSIONS = {
     "ask": 17,
     "answer": 9,
     "measure": 49,
-    "report": 70,
+    "report": 71,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

@@ -17,20 +17,25 @@ NAMED = 4  # methods up to which a sentence names them
 LEVEL = 0.05  # of the two-sided tests of all rows together
 HEAD = ("of", "method", "model", "minus", "difference", "p", "adjusted p", "one alone", "other alone", "facts")
 ASKS = (
-    "Each two models on the same facts, by every method. An abstention counts as not right, and where a method knows "
-    "abstentions a refusal too; facts of which either has no answer at all (too long, failed, or else refused) are "
-    "left out, and so is a method whose form either model mostly did not follow. Where a method asks a fact several "
-    "times, in other wordings or after other examples, the share of right answers counts, so a difference is that of "
-    "the shares in the first table, but for what is left out. Methods may share a score and differ in its threshold "
-    "alone (the agreement of methods has a ρ of 1), and then say the same twice. A difference over all relations may "
-    "be more in one and less in another: see the chapters of the methods. Chance is not taken off: where the first "
-    "table finds neither model above it, a difference may be one of what they like to say. Click a count to see its "
-    f"facts and both answers; where they are more than {LISTED}, docs/notebook.md lists them."
+    "Each two models on the same facts, by every method. Click a count to see its facts and both answers; where they "
+    f"are more than {LISTED}, docs/notebook.md lists them."
 )
 RUNS = "Checkpoints of one run are each compared with the one before, and those of two runs at equal steps."
 CHOSEN = (
     "The configuration names these pairs (`compare`), and p are adjusted for them alone, by every method: that is "
     "valid if they were named before any result was seen."
+)
+COUNTED = (
+    "An abstention counts as not right, and where a method knows abstentions a refusal too. Facts of which either "
+    "model has no answer at all (too long, failed, or else refused) are left out, and so is a method whose form either "
+    "mostly did not follow. Where a method asks a fact several times, in other wordings or after other examples, the "
+    "share of right answers counts: a difference is that of the shares in the first table, but for what is left out."
+)
+NO_MORE = (
+    "Chance is not taken off: where the first table finds neither model above it, a difference may be one of what they "
+    "like to say. A difference over all relations may be more in one and less in another: see the chapters of the "
+    "methods. Methods that share a score and differ in its threshold alone (the agreement of methods has a ρ of 1) "
+    "say the same twice."
 )
 CAPTION = (
     "Difference: the share that the model has right minus the share that the second one has right, on the facts that "
@@ -80,7 +85,7 @@ def chapter(between: Sequence[Measure], chosen: Pairs = ()) -> Chapter | None:
         if method.compared:
             labels[method.compared][label] = None
     notes = [f"{'; '.join(own)}: {what}" for what, own in labels.items()]
-    asks = f"{ASKS} {CHOSEN if chosen else RUNS}"
+    asks = "\n\n".join([f"{ASKS} {CHOSEN if chosen else RUNS}", COUNTED, NO_MORE])
     return Chapter("Models compared, all methods", asks, [*notes, table]) if cells else None
 
 
