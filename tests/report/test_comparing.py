@@ -63,6 +63,8 @@ def test_many_pairs_take_one_sentence_and_very_many_no_chapter():
     own = table.rows[0][4]
     assert (own.value, own.low, own.high, own.p) == (-stored.value, -stored.high, -stored.low, stored.p)
     assert table.rows[0][5] == table.rows[0][6], "adjusted for itself alone"
+    [alike] = chapter([difference(0.0, 1.0)], [("first", "second")]).parts[-1].rows
+    assert str(alike[4].value) == "0.0"
     assert "before any result was seen" in chosen.asks
     assert sentences(rows, chosen=[("m0", "m1")])[0].startswith("On facts, m0 has fewer right than m1")
     assert chapter([]) is None

@@ -42,7 +42,8 @@ FINDINGS = {
     **dict.fromkeys((*NUMBERS, "chance", "above_chance", "above_low", "above_high"), pl.Float64()),
     **{"facts": pl.Int64(), "p": pl.Float64(), "p_unadjusted": pl.Float64(), "verdict": pl.String()},
 }
-TEXTS = ("model", "dataset", "suite", "method", "where", "fact", "subject", "relation", "object")
+ASKED = ("model", "dataset", "suite", "method", "where")  # of whom and what, by which method in which setting
+TEXTS = (*ASKED, "fact", "subject", "relation", "object")
 KNOWN = dict.fromkeys(TEXTS, pl.String()) | {"known": pl.Boolean(), "right": pl.Float64(), "score": pl.Float64()}
 COMPARED = {
     **dict.fromkeys(("dataset", "method", "model", "other"), pl.String()),
@@ -89,9 +90,9 @@ def shares(known: "pandas.DataFrame", by: Sequence[str] | str) -> "pandas.DataFr
             raise AlmanacError(f"shares: there is no column {name!r}{did_you_mean(name, frame.columns)}")
     if taken := [name for name in by if name in ("known", "low", "high", "facts")]:
         raise AlmanacError(f"shares: {taken[0]!r} is a column of the result; rename yours")
-    if frame.select("model", "dataset", "suite", "method", "where", "fact").is_duplicated().any():
+    if frame.select(*ASKED, "fact").is_duplicated().any():
         raise AlmanacError("shares: a fact stands twice by one method of a model; join your own table by unique keys")
-    for name in (name for name in ("model", "dataset", "suite", "method", "where") if name not in by):
+    for name in (name for name in ASKED if name not in by):
         values = frame.group_by(by).agg(pl.col(name).unique().sort())[name]
         if several := [found for found in values.to_list() if len(found) > 1]:
             such = " and ".join(several[0][:2])

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from almanac.config.models import checkpoint
 from almanac.rows import Measure
-from almanac.suites.comparison import DIFFERENCE, TUNED
+from almanac.suites.comparison import DIFFERENCE, TUNED, setting_of
 from almanac.suites.headline import FEW, holm, method_of
+from almanac.suites.judged import as_text
 from almanac.suites.listing import SUITES, method_labels
 from almanac.suites.suite import Method
 
@@ -53,22 +54,25 @@ def differences(between: Iterable[Measure], chosen: Pairs) -> list[Compared]:
         rows = [row for row in rows if wanted(row.model, row.other)]
     adjusted = iter(holm([row.p for row in rows if row.n >= FEW and row.p is not None]))
     ps = [next(adjusted) if row.n >= FEW and row.p is not None else None for row in rows]
+    return [Compared(row, *of, p) for row, of, p in zip(rows, labelled(rows), ps, strict=True)]
+
+
+def labelled(rows: Sequence[Measure]) -> list[tuple[Method, str]]:
+    """Return the method of each number between models, and what the page calls it in its setting on the dataset."""
     methods = [method_of(row, SUITES[row.suite].methods) for row in rows]
-    settings: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
-    for row, method in zip(rows, methods, strict=True):
-        settings[row.dataset].append((row.suite, method.name, row.where))
-    labels = {dataset: method_labels(own) for dataset, own in settings.items()}
-    return [
-        Compared(row, method, labels[row.dataset][row.suite, method.name, row.where], p)
-        for row, method, p in zip(rows, methods, ps, strict=True)
-    ]
+    keys = [(row.suite, method.name, as_text(setting_of(row))) for row, method in zip(rows, methods, strict=True)]
+    of: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
+    for row, key in zip(rows, keys, strict=True):
+        of[row.dataset].append(key)
+    labels = {dataset: method_labels(own) for dataset, own in of.items()}
+    return [(method, labels[row.dataset][key]) for row, method, key in zip(rows, methods, keys, strict=True)]
 
 
 def _turned(row: Measure, chosen: Pairs) -> Measure:
     """Return a difference of the first model of its pair, as it was chosen, less the second."""
     if (row.model, row.other) in {(one, other) for one, other in chosen}:
         return row
-    value, low, high = (None if one is None else -one for one in (row.value, row.high, row.low))
+    value, low, high = (None if one is None else 0.0 - one for one in (row.value, row.high, row.low))  # 0 has no sign
     return replace(row, model=row.other, other=row.model, value=value, low=low, high=high)
 
 

@@ -41,7 +41,7 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
             for at, (label, rows) in enumerate(zip(labels.values(), settings.values(), strict=True)):
                 one = comparison_chapter.chapter(replace(method, label=label), rows, own.models, own.relations)
                 if one is not None:
-                    anchor = "-".join([suite.name, method.name, dataset, *map(str, [at] * (at > 0))])
+                    anchor = f"{suite.name}-{method.name}-{dataset}" + (f"-{at}" if at else "")
                     compared.append(Page(anchor, suite.name, dataset, one))
     every = [row for own in measures.values() for row in own]
     first = findings_of(layout, every)

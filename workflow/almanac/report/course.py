@@ -8,14 +8,12 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from almanac.edition.pairs import FEWEST, Step, runs
+from almanac.edition.pairs import FEWEST, Step, labelled, runs
 from almanac.rows import Measure
 from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, Table
-from almanac.suites.comparison import setting_of
 from almanac.suites.comparison_chapter import POPULARITY
-from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, TOO_FEW, Finding, method_of
-from almanac.suites.judged import as_text, conditions_of
-from almanac.suites.listing import SUITES, method_labels
+from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, TOO_FEW, Finding
+from almanac.suites.judged import conditions_of
 from almanac.suites.looks import COLOURS, GREY, MARKERS, values
 
 ACROSS, WIDTH, HEIGHT = 4, 2.6, 1.9  # panels side by side, and their size in inches
@@ -77,11 +75,9 @@ def _of_run(
     yield Table(f"above-{suffix}", ABOVE.format(**said), head, cells)
     popular: dict[str, dict[str, dict[str, Measure]]] = defaultdict(lambda: defaultdict(dict))
     numbers = [row for row in between if row.metric == "popularity_accuracy" and row.dataset == dataset]
-    keys = [(row.suite, method_of(row, SUITES[row.suite].methods).name, as_text(setting_of(row))) for row in numbers]
-    labels = method_labels(keys)
-    for row, key in zip(numbers, keys, strict=True):
+    for row, (_, label) in zip(numbers, labelled(numbers), strict=True):
         if row.value is not None:
-            popular[labels[key]][str(row.model)][str(conditions_of(row)["bucket"])] = row
+            popular[label][str(row.model)][str(conditions_of(row)["bucket"])] = row
     drawn = {label: kept for label, own in popular.items() if len(kept := _of(own, steps)) >= FEWEST}
     if drawn:
         caption = BY_POPULARITY.format(**said)
