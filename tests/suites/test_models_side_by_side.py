@@ -326,6 +326,7 @@ def test_a_model_that_did_not_follow_the_form_is_listed_and_has_no_difference_fr
     rows = compare(board(found, entrants))
     assert {row.model for row in rows if row.metric == "mean_accuracy"} == {"one", "two", "astray"}
     assert [(row.model, row.other) for row in rows if row.metric == "difference"] == [("two", "one")]
+    assert list(Board.each({"astray": found["astray"]}, entrants[2:], METHOD)) == [], "noughts of nobody's knowledge"
 
 
 def test_each_setting_of_a_method_is_compared_by_itself():

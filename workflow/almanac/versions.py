@@ -17,7 +17,7 @@ VERSIONS = {
     "plant": 7,
     "ask": 17,
     "answer": 9,
-    "measure": 49,
+    "measure": 50,
     "report": 71,
     "freeze": 9,
 }

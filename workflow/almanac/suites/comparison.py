@@ -62,7 +62,7 @@ class Board:
 
     @classmethod
     def each(cls, judged: Mapping[str, Judged], entrants: Sequence[Entrant], method: Method) -> "Iterator[Board]":
-        """Yield what the models answered in each setting of a method (`Method.by`) in which any did.
+        """Yield what the models answered in each setting of a method (`Method.by`) whose form any of them followed.
 
         Args:
             judged: the items of each model, by its name; of one suite and dataset.
@@ -77,8 +77,8 @@ class Board:
             some, there = next(iter(of.values())), {one.name: one for one in entrants}
             hits = {name: (of[name].facts if name in of else some.facts.clear()) for name in judged}
             hits = {name: own.sort("relation", "fact") for name, own in hits.items()}
-            followed = {name for name, one in of.items() if one.followed}
-            yield cls(some.suite, next(iter(judged.values())).dataset, some.conditions, there, hits, followed)
+            if followed := {name for name, one in of.items() if one.followed}:
+                yield cls(some.suite, next(iter(judged.values())).dataset, some.conditions, there, hits, followed)
 
     def row(
         self,
@@ -126,10 +126,10 @@ def compare(found: Board) -> list[Measure]:
 
     Returns:
         ``mean_accuracy`` and ``relation_deviation``, that over relations, a model, in the order of the paper's figures
-        (`ordered`);
-        ``relation_mean`` (over models but nulls), the best relation first; ``relation_accuracy`` a model and relation;
-        ``pearson`` between models and ``series_pearson`` between families, over relations; ``subsumption_size`` (of the
-        smallest model of a family in the largest) and ``subsumption_tuned`` (of a tuned model in its base);
+        (`ordered`); ``relation_mean`` (over models but nulls), the best relation first; ``relation_accuracy`` a model
+        and relation; ``pearson`` between models and ``series_pearson`` between families, over relations;
+        ``subsumption_size`` (of the smallest model of a family in the largest) and ``subsumption_tuned`` (of a tuned
+        model in its base);
         ``tuned_difference`` (tuned less base) and ``difference`` (of any other two, the later one of the edition less
         the earlier one), with the p of `paired.p_of_difference`; ``popularity_accuracy``, the mean over relations in
         head, torso and tail (Sun et al., section 3.2), where the dataset has popularity.
