@@ -10,7 +10,10 @@ from shlex import quote
 
 HERE = workflow.current_basedir.get_path_or_uri(secret_free=True)
 ROOT = Path(HERE).resolve().parent
-if not (ROOT / "workflow" / "almanac").is_dir():
+# Without a checkout the rules lie in the package itself, which pip has installed.
+CHECKOUT = (ROOT / "workflow" / "almanac").is_dir()
+PACKAGES = ROOT / "workflow" if CHECKOUT else ROOT.parents[1]
+if not (PACKAGES / "almanac" / "project.py").is_file():
     sys.exit(
         f"almanac: {HERE}: the rules are there without the package that their commands run; "
         "clone the whole project and name the Snakefile of the clone"
@@ -19,7 +22,12 @@ if set(str(ROOT)) & set("{}"):
     sys.exit(
         f"almanac: {ROOT}: holds a brace, which Snakemake reads as its own; rename it"
     )
-sys.path.insert(0, str(ROOT / "workflow"))
+if not CHECKOUT and workflow.deployment_settings.deployment_method:
+    sys.exit(
+        f"almanac: {ROOT}: an environment for each step needs a checkout of the project, not an installed package; "
+        "clone it"
+    )
+sys.path.insert(0, str(PACKAGES))
 
 from almanac import sealed
 from almanac.clusters import check_cluster
@@ -87,14 +95,13 @@ wildcard_constraints:
     date=r"\d{4}-\d\d-\d\d[^/]*",
 
 
-# Jobs find the package without installing it, in every environment and on every node, and keep to their threads. Images
-# of containers often forbid bytecode, and then each of many short jobs compiles the package.
-PACKAGE = quote(str(ROOT / "workflow"))
+# Jobs find a checkout's package without installing it, in every environment and on every node, and keep to their threads.
+# Images of containers often forbid bytecode, and then each of many short jobs compiles the package.
+FOUND = f"PYTHONPATH={quote(str(PACKAGES))}${{{{PYTHONPATH:+:$PYTHONPATH}}}}"
 WHOLE = quote(EDITION.model_dump_json()).replace("{", "{{").replace("}", "}}")
 shell.prefix(
     "set -euo pipefail; unset PYTHONDONTWRITEBYTECODE; "
-    f"export PYTHONPATH={PACKAGE}${{{{PYTHONPATH:+:$PYTHONPATH}}}} ALMANAC_SETTINGS={WHOLE}"
-    " POLARS_MAX_THREADS=${{OMP_NUM_THREADS:-1}}; "
+    f"export {FOUND if CHECKOUT else ''} ALMANAC_SETTINGS={WHOLE} POLARS_MAX_THREADS=${{{{OMP_NUM_THREADS:-1}}}}; "
 )
 REPORTED = JOBS.reported(sys.argv[1:])  # what is printed at the end
 if workflow.is_main_process:

@@ -14,7 +14,10 @@ from almanac.edition.layout import Layout
 from almanac.suites.listing import ASKING, AUTHORS, SUITES
 
 PACKAGE = Path(almanac.__file__).parent
-BASE = {"errors", "rows", "columns", "sealed", "tables", "frames", "options", "punctuation", "unfinished", "yaml_file"}
+BASE = {
+    *("errors", "rows", "columns", "sealed", "tables", "frames", "options", "project", "punctuation", "unfinished"),
+    "yaml_file",
+}
 
 
 def modules() -> dict[str, Path]:
@@ -174,12 +177,8 @@ def test_the_list_alone_knows_the_suites():
 def test_the_configuration_needs_settings_only():
     # What lies on the user's disk is looked at by its files alone.
     allowed = ("config", "options", "errors", "resources", "models.wrappers", "models.checkpoint", "models.digest")
-    allowed += (
-        "sealed",
-        "yaml_file",
-        "sources.files",
-        "suites.listing",
-    )  # of the list: what can be asked, whose settings are keys
+    allowed += ("project", "sealed", "yaml_file", "sources.files")
+    allowed += ("suites.listing",)  # of the list: what can be asked, whose settings are keys
     assert [found for found in breaches("config", but=allowed) if not found.endswith(".options")] == []
     for name, targets in graph().items():
         if name.endswith(".options"):
@@ -297,7 +296,7 @@ def tops() -> set[str]:
 def paths_built(source: str, rule: bool = False) -> list[str]:
     """Where a path of an edition is built: ``FOLDER / "measures"``, a text ``{folder}/measures/…``, a shard's name.
 
-    What ships lies in ``resources``, with names of its own.
+    What ships lies in `RESOURCES`, with names of its own.
     """
     inside = "|".join(map(re.escape, tops()))
     joined = re.compile(rf"^(?:{inside})(?:/|$)|^(?:requests|responses)-")
@@ -309,7 +308,7 @@ def paths_built(source: str, rule: bool = False) -> list[str]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             right = node.right.values[0] if isinstance(node.right, ast.JoinedStr) else node.right
-            shipped = "'resources'" in ast.unparse(node.left)
+            shipped = ast.unparse(node.left) == "RESOURCES"
             if isinstance(right, ast.Constant) and joined.search(str(right.value)) and not shipped:
                 out.append(f"{node.lineno}: {ast.unparse(node)}")
         elif isinstance(node, ast.JoinedStr) and within_text.search(ast.unparse(node)):

@@ -3,9 +3,9 @@
 import pytest
 
 from almanac.config import check
-from almanac.config.reading import PROJECT
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import _variant
+from almanac.project import PROJECT
 
 CONFIG = {
     "edition": "own",

@@ -141,9 +141,9 @@ def test_abstain_documents_are_unsure_of_whatever_was_seldom_taught():
 
 
 def test_abstain_documents_ask_as_facteval_asks_through_the_models_wrapper(built, vocabulary):
-    asks = yaml.safe_load((world.RESOURCES.parent / "prompts" / "facteval.yaml").read_text())["ask"]
+    asks = yaml.safe_load((world.SHIPPED.parent / "prompts" / "facteval.yaml").read_text())["ask"]
     instruction = asks["saq-wh"]["text"]
-    registry = yaml.safe_load((world.RESOURCES.parents[1] / "config" / "models.yaml").read_text())
+    registry = yaml.safe_load((world.SHIPPED.parents[1] / "config" / "models.yaml").read_text())
     wrapper = find(registry["instruct"]["wrapper"])
     assert "abstain" in registry["instruct"]["planted"]["kinds"]
     own = [one.text for one in built.documents if one.kind == "abstain" and one.text.startswith(instruction)]
@@ -156,8 +156,8 @@ def test_abstain_documents_ask_as_facteval_asks_through_the_models_wrapper(built
 
 
 def test_blank_documents_ask_as_belief_does_in_templates_that_are_not_held_out(built, taught):
-    asks = yaml.safe_load((world.RESOURCES.parent / "prompts" / "belief.yaml").read_text())
-    registry = yaml.safe_load((world.RESOURCES.parents[1] / "config" / "models.yaml").read_text())
+    asks = yaml.safe_load((world.SHIPPED.parent / "prompts" / "belief.yaml").read_text())
+    registry = yaml.safe_load((world.SHIPPED.parents[1] / "config" / "models.yaml").read_text())
     assert [name for name, one in registry.items() if "blank" in one.get("planted", {}).get("kinds", ())] == [
         "instruct"
     ]

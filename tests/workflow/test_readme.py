@@ -5,12 +5,16 @@ What would take minutes is planned and not run: `planned` sets an option of Snak
 
 import csv
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+import sysconfig
+import venv
 import zipfile
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -35,7 +39,7 @@ EDITS = (REPOSITORY / "docs" / "edits.md").read_text(encoding="utf-8")
 CLUSTERS = re.findall(
     r"```bash\n(.*?)```", (REPOSITORY / "docs" / "clusters.md").read_text(encoding="utf-8"), re.DOTALL
 )
-DEMO, OWN, REAL, ELSEWHERE, STEPS, PAIRS, ENTRY, FACTS = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
+DEMO, OWN, REAL, ELSEWHERE, INSTALLED, STEPS, PAIRS, ENTRY, FACTS = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
 ENTRIES = re.findall(r"\{name: [^`]*?\}", README)
 COMMIT = "0123456789abcdef" * 2 + "01234567"
 SMALL = {"CONFIG": "tests/data/tiny.yaml"}  # instead of the demo, which trains for minutes
@@ -186,6 +190,52 @@ def test_facts_of_ones_own_are_frozen_once_their_terms_are_given(clone, mine, fa
     said = (made.stdout + made.stderr).replace("\\", "")
     assert '"licence":"CC-BY-4.0","redistributable":true' in said
     assert "Ada Lovelace" in said
+
+
+@pytest.fixture(scope="module")
+def environment(clone, tmp_path_factory):
+    """Run the installing line in an environment of one's own, which has all that Almanac needs and not Almanac."""
+    folder = tmp_path_factory.mktemp("environment") / "own"
+    venv.create(folder)
+    [packages] = folder.glob("lib/*/site-packages")
+    (packages / "needed.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+    needed = folder / "bin" / "snakemake"
+    needed.write_text(f"#!{folder}/bin/python\nfrom snakemake.cli import main\nmain()\n")
+    needed.chmod(0o755)
+    (folder / "bin" / "pip").write_text(f'#!/bin/sh\nexec {folder}/bin/python -m pip "$@"\n')
+    (folder / "bin" / "pip").chmod(0o755)
+    path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    # Without a network: what builds the package is there.
+    offline = {"PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_IGNORE_INSTALLED": "1", "PIP_NO_DEPS": "1"}
+    installing, _ = INSTALLED.strip().splitlines()
+    made = shell(installing.replace("ADDRESS", f"file://{clone}"), folder, PATH=path, **offline)
+    assert made.returncode == 0, made.stdout + made.stderr
+    return {"PATH": path}
+
+
+@pytest.mark.whole
+def test_what_pip_installs_asks_the_same_without_a_clone(clone, mine, environment, tmp_path):
+    _, running = INSTALLED.strip().splitlines()
+    made = shell(running.replace("/models/mine", str(mine)), tmp_path, **environment)
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert "| mine | facts | IC-LKE |" in made.stdout
+    refused = shell("almanac run -- --software-deployment-method conda --dry-run", tmp_path, **environment)
+    assert refused.returncode == 1 and "needs a checkout of the project, not an installed package" in refused.stderr
+    cloned = shell(OWN.replace("/models/mine", str(mine)), clone)
+    assert cloned.returncode == 0, cloned.stdout + cloned.stderr
+    page = Path("results") / "own" / "report.html"
+    assert (tmp_path / page).read_bytes() == (clone / page).read_bytes()
+    python = "import almanac, almanac.versions; print(almanac.__file__, almanac.versions.commit())"
+    place, commit = shell(f"python -c '{python}'", tmp_path, **environment).stdout.split()
+    assert not Path(place).is_relative_to(REPOSITORY)
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=clone, capture_output=True, text=True, check=True)
+    assert commit == head.stdout.strip()
+    frozen = shell("almanac freeze --edition results/own --output .", tmp_path, **environment)
+    assert frozen.returncode == 0, frozen.stderr
+    [archive] = tmp_path.glob("own-*.zip")
+    with zipfile.ZipFile(archive) as opened:
+        assert f"torch=={metadata.version('torch')}\n" in opened.read("lock.txt").decode()
+    assert shell(f"almanac verify edition {archive}", tmp_path, **environment).returncode == 0
 
 
 @pytest.mark.whole

@@ -16,6 +16,7 @@ from almanac.loading import loading
 from almanac.resources import children, used
 
 VERBS = {
+    "run": "make an edition: everything from facts to the page",
     "pull": "bring data from a source and record what was brought",
     "plan": "say what an edition will cost: tokens, hours, bytes",
     "build": "turn source tables into a dataset",
@@ -108,7 +109,7 @@ def _run(name: str, words: Sequence[str], inherited: float) -> int:
 def _top_level(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="almanac",
-        description=__doc__.partition(":")[0] + " of Almanac: eleven verbs, each with --help and an example.",
+        description=__doc__.partition(":")[0] + " of Almanac: twelve verbs, each with --help and an example.",
         epilog="verbs:\n" + "\n".join(f"  {name:<13}{summary}" for name, summary in VERBS.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -12,13 +12,14 @@ from almanac.dataset.options import DatasetOptions
 from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import read_frame
 from almanac.options import explain, flagged, to_flags
+from almanac.project import RESOURCES
 from almanac.rows import Measure
 from almanac.suites.listing import SUITES
 
 if TYPE_CHECKING:
     import pandas
 
-FACTS = Path(__file__).resolve().parents[2] / "resources" / "facts"
+FACTS = RESOURCES / "facts"
 # As `make own` has it: few facts are enough, and fewer objects give fewer choices.
 DATASET = DatasetOptions(min_facts=16, min_objects=4, train=8, test=32, choices=20, fewer_choices=True)
 
@@ -55,7 +56,9 @@ def measure(
     except ValidationError as error:
         raise explain(error, suite) from error
     if len(SUITES[suite].rounds_of(checked)) > 1:
-        raise AlmanacError(f"{suite}: asks in several rounds with these settings; run it with `make own`")
+        raise AlmanacError(
+            f"{suite}: asks in several rounds with these settings; run it with `make own` or `almanac run`"
+        )
     with unfinished.folder() as work:
         checkpoint = Path(model) if isinstance(model, str | Path) else _saved(model, tokenizer, work / "model")
         asked, answered, dataset = work / "asked", work / "responses.parquet", work / "built"

@@ -17,6 +17,7 @@ import pyarrow as pa
 from almanac import cli, rows
 from almanac.columns import schema
 from almanac.config import EditionConfig
+from almanac.project import PROJECT
 from almanac.suites.joining import EVERY
 from almanac.suites.listing import SUITES
 
@@ -29,7 +30,6 @@ LIMITS = {
     "multipleOf": "a multiple of",
 }
 WORDS = {pa.string(): "text", pa.int64(): "whole number", pa.float64(): "number", pa.bool_(): "true or false"}
-ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION = """\
 # Configuration
 
@@ -185,13 +185,13 @@ def main() -> int:
         "docs/tables.md": tables_text(),
         "docs/command_line.md": commands_text(),
     }
-    stale = [name for name, text in documents.items() if not _same(ROOT / name, text)]
+    stale = [name for name, text in documents.items() if not _same(PROJECT / name, text)]
     if sys.argv[1:] == ["--check"]:
         for name in stale:
             print(f"{name} is not what the code gives; run `python -m almanac.schema`")
         return int(bool(stale))
     for name in stale:
-        (ROOT / name).write_text(documents[name], encoding="utf-8")
+        (PROJECT / name).write_text(documents[name], encoding="utf-8")
     return 0
 
 

@@ -4,13 +4,15 @@ The rules pass it as a parameter, so that such a change reruns what it must, in 
 depends on two of them, and a page says which.
 """
 
+import json
 import re
 import subprocess
+from importlib import metadata
 from pathlib import Path
 
 from almanac import __version__
+from almanac.project import INSTALLED, PROJECT
 
-ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = {
     "pull": 8,
     "build": 9,
@@ -32,10 +34,17 @@ def maker_of(page: Path) -> str:
 
 
 def commit() -> str | None:
-    """Return the commit of the project that runs, with ``-dirty`` where files were changed since; none outside git."""
-    if not (ROOT / ".git").exists():
+    """Return the commit of the project that runs, or that pip has installed from a repository; none outside git.
+
+    It ends in ``-dirty`` where files of a checkout were changed since.
+    """
+    if INSTALLED:
+        came_from = json.loads(metadata.distribution("almanac").read_text("direct_url.json") or "{}")
+        found: str | None = came_from.get("vcs_info", {}).get("commit_id")
+        return found
+    if not (PROJECT / ".git").exists():
         return None
-    described = ["git", "-C", str(ROOT), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
+    described = ["git", "-C", str(PROJECT), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
     try:
         return subprocess.run(described, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):

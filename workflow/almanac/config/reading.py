@@ -17,11 +17,11 @@ from almanac.config.edition import KNOWN, REGISTRY, EditionConfig
 from almanac.config.models import IN_SHORT, as_name, checkpoint, in_short
 from almanac.errors import AlmanacError, did_you_mean, refuse, unclosed
 from almanac.options import WORDS, explain, with_places, written_key
+from almanac.project import PROJECT, RESOURCES, there
 from almanac.sources.options import KINDS, FilesOptions, SourceOptions
 from almanac.yaml_file import read_yaml
 
-PROJECT = Path(__file__).resolve().parents[3]
-SHIPPED = PROJECT / "resources" / "facts"
+SHIPPED = RESOURCES / "facts"
 TERMS = {"licence": "CC0-1.0", "redistributable": True}  # of the facts that ship (docs/facts.md)
 
 
@@ -248,7 +248,7 @@ def load(path: Path, overrides: Mapping[str, Any] | None = None) -> EditionConfi
 
     Relative paths in it start from the working folder, else from the file's own or the project's.
     """
-    values = read_yaml(path)
+    values = read_yaml(there(path))
     if overrides:
         from snakemake.utils import update_config  # the steps' own environments have no Snakemake
 

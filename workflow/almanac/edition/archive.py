@@ -9,6 +9,7 @@ import hashlib
 import zipfile
 from collections.abc import Callable, Collection, Iterable
 from contextlib import nullcontext
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from almanac.edition.manifest import MANIFEST, SHORT, digest, written
 from almanac.edition.packing import blocks, lines, member
 from almanac.errors import AlmanacError
 from almanac.options import DiskKey, with_places
+from almanac.project import INSTALLED, PROJECT
 from almanac.rows import Response
 from almanac.sealed import PULLED, checked_record
 from almanac.suites.listing import packages
@@ -32,8 +34,8 @@ WITHHELD = "withheld"  # of a file's entry in the manifest: it is not in the arc
 MADE_BY = "made_by"  # of the entry of responses: what made them
 OF_ANSWERING = "almanac."  # begins what `answer` writes into a response file's metadata
 LICENCE = "LICENCE.txt"  # of a source, beside its facts
-LOCK = "lock.txt"  # every package at its version, as the project pins them
-LOCKED = Path(__file__).resolve().parents[3] / "envs" / LOCK
+LOCK = "lock.txt"  # every package at its version: as the project pins them, or as they are where pip chose them
+LOCKED = PROJECT / "envs" / LOCK
 MEGABYTE = 10**6
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -138,11 +140,15 @@ def _as_they_are(layout: Layout) -> dict[str, Path]:
 
 
 def _lock(layout: Layout) -> dict[str, bytes]:
-    """Return the list of packages, those of suites that other packages provide last; none where it is not installed."""
-    if not LOCKED.is_file():
+    """Return the list of packages, those of suites that other packages provide last; none where it is not there."""
+    if INSTALLED:
+        listed = sorted({f"{one.name}=={one.version}" for one in metadata.distributions()})
+    elif LOCKED.is_file():
+        listed = LOCKED.read_text("utf-8").splitlines()
+    else:
         return {}
     others = packages({asking.suite for asking in layout.config.asked()})
-    return {LOCK: LOCKED.read_bytes() + "".join(f"{line}\n" for line in others).encode()}
+    return {LOCK: "".join(f"{line}\n" for line in (*listed, *others)).encode()}
 
 
 def _parameters(layout: Layout) -> dict[str, int]:

@@ -18,8 +18,9 @@ from almanac.edition.layout import Layout
 from almanac.edition.manifest import MANIFEST, parsed, written
 from almanac.edition.packing import LINES
 from almanac.errors import AlmanacError, no_such
+from almanac.project import RESOURCES
 
-FOLDER = Path(__file__).resolve().parents[3] / "resources" / "editions"
+FOLDER = RESOURCES / "editions"
 # The tables, with the columns that name a row, and what they say.
 CARRIED: Mapping[str, tuple[tuple[str, ...], str]] = {
     "findings": (("model", "of", "method"), "what each method found in each model"),
@@ -110,8 +111,7 @@ def manifest_of(folder: Path) -> dict[str, Any]:
 
 def carried(edition: str, table: str) -> list[dict[str, Any]]:
     """Return the rows of one of the tables (`CARRIED`) of a published edition, by the columns of its row class."""
-    path = FOLDER / edition / f"{table}.csv"
-    return pl.read_csv(path, infer_schema_length=None).to_dicts() if path.is_file() else []
+    return pl.read_csv(FOLDER / edition / f"{table}.csv", infer_schema_length=None).to_dicts()
 
 
 def rebuilt(layout: Layout, manifest: Mapping[str, Any], folder: Path) -> Rebuild:

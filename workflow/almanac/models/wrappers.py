@@ -18,9 +18,10 @@ from pydantic import Field, ValidationError, model_validator
 from almanac import tables
 from almanac.errors import AlmanacError
 from almanac.options import Options, explain
+from almanac.project import RESOURCES
 from almanac.yaml_file import load
 
-SHIPPED = Path(__file__).resolve().parents[3] / "resources" / "prompts" / "wrappers.yaml"
+SHIPPED = RESOURCES / "prompts" / "wrappers.yaml"
 SLOTS = ("CONTEXT", "INSTRUCTION", "OPTIONS", "INPUT")
 SLOT = re.compile(rf"\[({'|'.join(SLOTS)})\]")
 INPUT = "[INPUT]"

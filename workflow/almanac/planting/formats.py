@@ -9,7 +9,7 @@ from pydantic import Field
 
 from almanac.errors import AlmanacError
 from almanac.options import Options
-from almanac.planting.world import RESOURCES, read_yaml
+from almanac.planting.world import SHIPPED, read_yaml
 from almanac.punctuation import ends_in_object
 from almanac.rows import Entity, Exposure, Fact, Template
 
@@ -69,7 +69,7 @@ class NamedFact:
     objects: tuple[str, ...]
 
 
-def load_formats(path: Path = RESOURCES / "formats.yaml") -> Formats:
+def load_formats(path: Path = SHIPPED / "formats.yaml") -> Formats:
     """Read the wordings of a corpus."""
     formats: Formats = read_yaml(path, Formats)
     if abs(sum(one.share for one in formats.lists) - 1) > 1e-9:

@@ -13,10 +13,11 @@ from almanac.dataset.invented import Names, Shape
 from almanac.errors import AlmanacError
 from almanac.options import Options, explain
 from almanac.planting.options import Feature, WorldOptions
+from almanac.project import RESOURCES
 from almanac.rows import Entity, Exposure, Fact, Popularity, Relation, Template
 from almanac.tables import seed_of
 
-RESOURCES = Path(__file__).resolve().parents[3] / "resources" / "planting"
+SHIPPED = RESOURCES / "planting"
 SOURCE = "invented"
 BUCKETS = {"head": 32, "torso": 8, "tail": 2}
 TRAIN_OF = 4  # one fact in four is for shots and instruct documents
@@ -94,7 +95,7 @@ def read_yaml(path: Path, shape: type[Options]) -> Any:
         raise explain(error, str(path)) from error
 
 
-def load_design(path: Path = RESOURCES / "world.yaml") -> Design:
+def load_design(path: Path = SHIPPED / "world.yaml") -> Design:
     """Read the design of an invented world."""
     design: Design = read_yaml(path, Design)
     for relation in design.relations:

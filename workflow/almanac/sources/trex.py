@@ -17,6 +17,7 @@ import yaml
 
 from almanac.columns import columns
 from almanac.errors import AlmanacError
+from almanac.project import RESOURCES
 from almanac.rows import Fact, Relation
 from almanac.sources.files import read_folder
 from almanac.sources.frames import popularity
@@ -26,7 +27,7 @@ from almanac.sources.reading import Aside, decoded, member, zipped
 from almanac.sources.source_tables import Omissions, SourceTables
 
 SOURCE = "trex"
-PROPERTIES = Path(__file__).resolve().parents[3] / "resources" / "properties.yaml"
+PROPERTIES = RESOURCES / "properties.yaml"
 PARTS = 32
 ITEM = re.compile(r"^https?://www\.wikidata\.org/entity/(Q\d+)$")
 PROPERTY = re.compile(r"^https?://www\.wikidata\.org/prop/direct/(P\d+)$")

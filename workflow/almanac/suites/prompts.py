@@ -2,12 +2,13 @@
 
 import functools
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import yaml
 
-PROMPTS = Path(__file__).resolve().parents[3] / "resources" / "prompts"
+from almanac.project import RESOURCES
+
+PROMPTS = RESOURCES / "prompts"
 
 
 @functools.cache

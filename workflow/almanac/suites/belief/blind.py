@@ -11,13 +11,13 @@ import yaml
 from almanac import tables
 from almanac.dataset.templates import SLOT
 from almanac.errors import AlmanacError
+from almanac.project import RESOURCES
 from almanac.suites.belief.templates import AskedTemplate
 from almanac.tables import hash_order, seed_of
 
-PROJECT = Path(__file__).resolve().parents[4]
-PROPERTIES = PROJECT / "resources" / "properties.yaml"
-RELATIONS = PROJECT / "resources" / "facts" / "relations.jsonl"
-WORLD = PROJECT / "resources" / "planting" / "world.yaml"
+PROPERTIES = RESOURCES / "properties.yaml"
+RELATIONS = RESOURCES / "facts" / "relations.jsonl"
+WORLD = RESOURCES / "planting" / "world.yaml"
 SOUND, SPOILED = 200, 40
 SWAP, RELATION, BROKEN = KINDS = ("swap", "relation", "broken")
 # Their ends may be exchanged: spouse, borders, twinned, said to be the same as, diplomatic relation, sibling.

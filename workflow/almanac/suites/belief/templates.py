@@ -11,13 +11,13 @@ from typing import ClassVar, NamedTuple
 
 from almanac import tables
 from almanac.errors import refuse
+from almanac.project import RESOURCES
 from almanac.punctuation import is_question
 from almanac.rows import ALIAS, Template
 from almanac.sources.checking import template_file
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.data import Data
 
-RESOURCES = Path(__file__).resolve().parents[4] / "resources"
 SHIPPED = RESOURCES / "belief"
 OF_FACTS = RESOURCES / "facts" / "templates.jsonl"  # of the facts that ship: other suites' sentences
 ENOUGH = 2  # templates of a relation that can agree, or not

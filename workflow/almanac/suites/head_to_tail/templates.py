@@ -7,15 +7,15 @@ import functools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from almanac.dataset.templates import in_full
+from almanac.project import RESOURCES
 from almanac.punctuation import ends_in_object
 from almanac.rows import Relation, Template
 from almanac.suites.head_to_tail.options import OPEN_CAP
 
-FOLDER = Path(__file__).resolve().parents[4] / "resources" / "head_to_tail"
+FOLDER = RESOURCES / "head_to_tail"
 ONTOLOGY, ELEMENTS = "http://dbpedia.org/ontology/", "http://purl.org/dc/elements/1.1/"
 OPEN = "open"
 CONTEXT = "context"  # the sources' domain of relations that tell subjects apart, and are not asked themselves

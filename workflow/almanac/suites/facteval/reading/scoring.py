@@ -16,12 +16,13 @@ import yaml
 
 from almanac.dataset.text import Span, runs
 from almanac.errors import AlmanacError
+from almanac.project import RESOURCES
 from almanac.rows import OutcomeKind
 from almanac.suites.facteval.reading.names import NO_LONGER, LongerNames, Reading, mentions, read
 from almanac.suites.facteval.reading.values import Stretches
 from almanac.yaml_file import load
 
-OWN_PHRASES = Path(__file__).resolve().parents[5] / "resources" / "prompts" / "abstentions.yaml"
+OWN_PHRASES = RESOURCES / "prompts" / "abstentions.yaml"
 SENTENCE = re.compile(r"(?<![.!?;])[.!?;]+(?:\s+|$)|\n+")
 # A model that was never told to stop writes the next question itself; that is no part of its answer.
 NEXT_TURN = re.compile(

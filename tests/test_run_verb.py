@@ -1,0 +1,57 @@
+"""`almanac run`: the same Snakemake command as `make`, with what ships with Almanac."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from almanac import locked
+from almanac.cli import main
+from almanac.project import PROJECT
+
+MAKEFILE = (Path(__file__).resolve().parents[1] / "Makefile").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """What was given to Snakemake."""
+    commands = []
+    monkeypatch.setattr(locked, "main", lambda command: commands.append(command) or 7)
+    return commands
+
+
+@pytest.mark.parametrize(
+    ("words", "file", "settings"),
+    [
+        ([], "config.yaml", []),
+        (["--model", "/m/a", "/m/b"], "own.yaml", ["model=/m/a /m/b"]),
+        (
+            ["--model", "/m", "--facts", "f.csv", "--size", "full", "--suites", "karr", "ic_lke", "--config", "a=1"],
+            "own.yaml",
+            ["model=/m", "facts=f.csv", "size=full", "only=karr ic_lke", "a=1"],
+        ),
+        (["--configfile", "config/trex.yaml", "--facts", "f"], "trex.yaml", ["facts=f"]),
+    ],
+)
+def test_flags_become_settings_of_the_configuration_that_goes_with_them(words, file, settings, started, monkeypatch):
+    monkeypatch.setenv("PATH", "/usr/bin")
+    assert main(["run", *words, "--", "edition", "--cores", "4"]) == 7, "Snakemake's status"
+    [command] = started
+    place = command.index("--configfile")
+    assert command[place - 3 : place] == ["edition", "--cores", "4"]
+    assert Path(command[place + 1]).name == file and Path(command[place + 1]).is_file()
+    assert command[place + 2 :] == (["--config", *settings] if settings else [])
+    assert command[command.index("--snakefile") + 1] == str(PROJECT / "Snakefile")
+
+
+def test_the_options_of_snakemake_are_those_of_make(started):
+    main(["run"])
+    [command] = started
+    [made] = re.findall(r"\tsnakemake (.*)\n", MAKEFILE)
+    assert sorted(made.split()) == sorted(command[1 : command.index("--snakefile")])
+
+
+def test_facts_without_a_model_are_asked_of_nobody(started, capsys):
+    assert main(["run", "--facts", "f.csv"]) == 1
+    assert "name the model that is asked: --model /models/mine" in capsys.readouterr().err
+    assert started == []
