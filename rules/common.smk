@@ -24,8 +24,7 @@ if set(str(ROOT)) & set("{}"):
     )
 if not CHECKOUT and workflow.deployment_settings.deployment_method:
     sys.exit(
-        f"almanac: {ROOT}: an environment for each step needs a checkout of the project, not an installed package; "
-        "clone it"
+        "almanac: an environment for each step needs a checkout of the project, not an installed package; clone it"
     )
 sys.path.insert(0, str(PACKAGES))
 
