@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from almanac.project import RESOURCES
 from almanac.sources.dbpedia_dump import ONTOLOGY, RESOURCE
 from almanac.sources.options import DbpediaOptions
-from almanac.suites.head_to_tail.templates import FOLDER
 from benchmarks.imdb import CHUNK, words
 
 TRIPLES = 20_000_000
@@ -64,7 +64,8 @@ def generate(folder: Path, triples: int = TRIPLES) -> None:
         folder: where it goes; it is made.
         triples: how many lines, about: of those that are drawn twice one stands.
     """
-    shipped = [json.loads(line)["predicate"] for line in (FOLDER / "dbpedia.jsonl").read_text("utf-8").splitlines()]
+    questions = RESOURCES / "head_to_tail" / "dbpedia.jsonl"
+    shipped = [json.loads(line)["predicate"] for line in questions.read_text("utf-8").splitlines()]
     predicates = [name for name in shipped if "://" not in name and ":" not in name]
     predicates = [*predicates, *(f"unheardOf{number}" for number in range(UNKNOWN))]
     np.random.default_rng(len(predicates)).shuffle(predicates)

@@ -16,7 +16,7 @@ import pytest
 
 from almanac import __version__
 from almanac.cli import VERBS, load, main
-from almanac.resources import USED
+from almanac.job_size import USED
 
 REPOSITORY = Path(__file__).parents[1]
 FACTS = "relation_id,subject_id,object_id\n" + "".join(f"P,s{one},o{one % 9}\n" for one in range(30))

@@ -114,7 +114,7 @@ def test_there_is_no_import_cycle():
 
 
 FOLDERS = {name.split(".")[1] for name in MODULES if name.startswith("suites.") and name.count(".") > 1}
-OUTER = ("cli", "__main__", "verbs", "report", "edition", "config", "resources", "locked", "versions")
+OUTER = ("cli", "__main__", "verbs", "report", "edition", "config", "job_size", "locked", "versions")
 CONTRACT = {
     "errors": ("errors",),
     "rows": ("rows",),
@@ -129,7 +129,7 @@ CONTRACT = {
     "statistics": ("statistics", *BASE),
     # records, checking: a table of any of several forms, and templates in it; lpaqa: prompts as they are published
     "suites": ("suites", "statistics", "dataset", "sources.records", "sources.checking", "sources.lpaqa", *BASE),
-    "resources": ("resources", "errors"),
+    "job_size": ("job_size", "errors"),
 }
 
 
@@ -176,7 +176,7 @@ def test_the_list_alone_knows_the_suites():
 
 def test_the_configuration_needs_settings_only():
     # What lies on the user's disk is looked at by its files alone.
-    allowed = ("config", "options", "errors", "resources", "models.wrappers", "models.checkpoint", "models.digest")
+    allowed = ("config", "options", "errors", "job_size", "models.wrappers", "models.checkpoint", "models.digest")
     allowed += ("project", "sealed", "yaml_file", "sources.files")
     allowed += ("suites.listing",)  # of the list: what can be asked, whose settings are keys
     assert [found for found in breaches("config", but=allowed) if not found.endswith(".options")] == []
@@ -188,7 +188,7 @@ def test_the_configuration_needs_settings_only():
 
 def test_the_command_line_loads_no_verb_before_it_runs():
     tree = ast.parse(MODULES["cli"].read_text("utf-8"))
-    assert imported(tree, set(MODULES), nested=False) <= {"", "errors", "loading", "resources"}
+    assert imported(tree, set(MODULES), nested=False) <= {"", "errors", "loading", "job_size"}
     assert not any(within(name, "verbs") for name in graph()["cli"])
     importers = [name for name, targets in graph().items() if any(within(target, "verbs") for target in targets)]
     assert importers == []

@@ -11,7 +11,7 @@ from almanac.cli import main
 from almanac.config import EditionConfig, load
 from almanac.config.reading import SHIPPED
 from almanac.edition.costs import TABLES, TRAINING, Costs, Size, by_model, costs, measured, sizes, total
-from almanac.resources import needs
+from almanac.job_size import needs
 from almanac.verbs.plan import overrides, remarks
 
 REPOSITORY = Path(__file__).parents[1]

@@ -79,9 +79,9 @@ def test_what_other_code_has_made_is_not_frozen_and_differs_by_that_where_it_was
     monkeypatch.setattr("almanac.edition.archive.MAKER", other)
     freeze(own, tmp_path / "own.zip")
     assert main(["verify", "edition", str(tmp_path / "own.zip")]) == 1
-    assert f"report.html: is another file when the report is made again by {MAKER}; it was made by {other}" in (
-        capsys.readouterr().err
-    )
+    said = capsys.readouterr().err
+    assert f"it was made by {other}, and this is {MAKER}, which may measure or draw something else" in said
+    assert f"report.html: is another file when the report is made again by {MAKER}; it was made by {other}" in said
 
 
 def test_an_archive_says_which_commit_froze_it_and_has_the_same_digest_by_any(small, tmp_path, monkeypatch):
@@ -101,7 +101,7 @@ def test_the_commit_is_that_of_the_project(tmp_path, monkeypatch):
     def git(*words):
         subprocess.run(["git", "-C", str(tmp_path), *words], check=True, capture_output=True)
 
-    monkeypatch.setattr(versions, "ROOT", tmp_path)
+    monkeypatch.setattr(versions, "PROJECT", tmp_path)
     assert versions.commit() is None
     git("init")
     assert versions.commit() is None, "nothing is committed yet"

@@ -13,7 +13,7 @@ import pytest
 from almanac.config import EditionConfig, check, read_yaml
 from almanac.config.edition import RELATIONS
 from almanac.edition.costs import Costs, sizes
-from almanac.resources import BYTES
+from almanac.job_size import BYTES
 from almanac.sources import google_re
 from almanac.sources.options import NOBEL
 from almanac.verbs.plan import remarks

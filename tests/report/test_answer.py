@@ -1,6 +1,7 @@
 """What the page says first: whether anything is above chance, in few sentences; and facts that are known and not."""
 
 from dataclasses import replace
+from pathlib import Path
 
 from almanac.config import Asking
 from almanac.report.answer import FactFound, Told, by_themselves, chapter, facts_table, markdown, sentences
@@ -194,3 +195,10 @@ def test_a_method_that_shows_examples_says_how_many():
     assert "Shown before each question: IC-LKE, 8 examples." in table.caption
     assert table.rows[0][2] == "IC-LKE", "rows of a published edition are found by this name"
     assert one.label == "IC-LKE"
+
+
+def test_the_columns_of_the_first_table_are_explained():
+    head = chapter(Told([], []), [], {}).parts[0].head
+    page = (Path(__file__).parents[2] / "docs" / "reading_the_page.md").read_text("utf-8")
+    told = "\n".join(line for line in page.splitlines() if line.startswith("| "))
+    assert [name for name in head[3:] if name.split(", ")[0] not in told] == []

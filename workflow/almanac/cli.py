@@ -12,8 +12,8 @@ from typing import Any
 
 from almanac import __version__
 from almanac.errors import INTERRUPTED, AlmanacError, did_you_mean, disk_full
+from almanac.job_size import children, used
 from almanac.loading import loading
-from almanac.resources import children, used
 
 VERBS = {
     "run": "make an edition: everything from facts to the page",

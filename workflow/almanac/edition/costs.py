@@ -12,7 +12,7 @@ from almanac.config.datasets import DatasetConfig
 from almanac.config.edition import RELATIONS, Participant
 from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
-from almanac.resources import BYTES, USED, held_bytes, seconds
+from almanac.job_size import BYTES, USED, held_bytes, seconds
 from almanac.sources.options import FilesOptions, TrexOptions
 from almanac.sources.records import is_table
 

@@ -13,11 +13,11 @@ from almanac.config.inputs import files, known, source_files
 from almanac.dataset.options import DatasetOptions
 from almanac.edition.layout import ALL, DATASET_TABLES, Layout
 from almanac.errors import AlmanacError
+from almanac.job_size import MOST_MINUTES, Needs, facts_megabytes, needs
 from almanac.models.options import AnswerOptions
 from almanac.models.wrappers import digests as wrapper_digests
 from almanac.options import to_flags
 from almanac.planting.options import TrainingOptions, WorldOptions
-from almanac.resources import MOST_MINUTES, Needs, facts_megabytes, needs
 from almanac.sealed import MADE, PULLED
 from almanac.suites.answers import RoundFiles
 from almanac.suites.listing import ASKING

@@ -13,8 +13,8 @@ from almanac.config import Asking, EditionConfig
 from almanac.edition.asking import TABLES as REQUEST_TABLES
 from almanac.errors import AlmanacError
 from almanac.frames import read_frame
+from almanac.job_size import stored_parameters
 from almanac.options import INSIDE, explain
-from almanac.resources import stored_parameters
 from almanac.sealed import PULLED, opened
 from almanac.sources.files import table_files
 from almanac.sources.records import TABLES as FACT_TABLES

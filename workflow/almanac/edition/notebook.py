@@ -35,14 +35,14 @@ ROWS: Mapping[str, type] = {
     **{**DATASET_TABLES, "measures": Measure, "between": Measure},
     **{"validation": Validation, "agreements": Agreement, "knowledge": Knowledge},
 }
+ASKED = ("model", "dataset", "suite", "method", "where")  # of whom and what, by which method in which setting
 # The columns of `Edition.findings`, `Edition.known` and `Edition.compared`.
 NUMBERS = ("known", "low", "high", "other_relations_low", "other_relations_high")
 FINDINGS = {
-    **dict.fromkeys(("model", "dataset", "suite", "method"), pl.String()),
+    **dict.fromkeys(ASKED, pl.String()),
     **dict.fromkeys((*NUMBERS, "chance", "above_chance", "above_low", "above_high"), pl.Float64()),
     **{"facts": pl.Int64(), "p": pl.Float64(), "p_unadjusted": pl.Float64(), "verdict": pl.String()},
 }
-ASKED = ("model", "dataset", "suite", "method", "where")  # of whom and what, by which method in which setting
 TEXTS = (*ASKED, "fact", "subject", "relation", "object")
 KNOWN = dict.fromkeys(TEXTS, pl.String()) | {"known": pl.Boolean(), "right": pl.Float64(), "score": pl.Float64()}
 COMPARED = {
@@ -129,9 +129,9 @@ class Edition:
         """What each method says of each model: the page's first table.
 
         ``known`` with the intervals of these relations and of other ones, ``chance``, the difference, the facts that
-        were answered, and the ``verdict``. ``p`` is adjusted for all verdicts (Holm), as on the page;
-        ``p_unadjusted`` is that of the one test. Where a planted model was not taught a method's format, the verdict
-        says so, and there are no numbers.
+        were answered, and the ``verdict``; ``where`` says which items are counted. ``p`` is adjusted for all verdicts
+        (Holm), as on the page; ``p_unadjusted`` is that of the one test. Where a planted model was not taught a
+        method's format, the verdict says so, and there are no numbers.
         """
         rows = [
             {
@@ -139,6 +139,7 @@ class Edition:
                 "dataset": one.known.dataset,
                 "suite": one.known.suite,
                 "method": one.method.label,
+                "where": one.known.where,
                 **({} if one.verdict == NOT_TAUGHT else _numbers(one)),
                 "facts": one.facts,
                 "verdict": one.verdict,
@@ -295,8 +296,8 @@ def _numbers(one: Finding) -> dict[str, float | None]:
         "known": one.known.value,
         "low": one.known.low,
         "high": one.known.high,
-        "other_relations_low": one.elsewhere.low if one.elsewhere else None,
-        "other_relations_high": one.elsewhere.high if one.elsewhere else None,
+        "other_relations_low": one.other_relations.low if one.other_relations else None,
+        "other_relations_high": one.other_relations.high if one.other_relations else None,
         "chance": one.chance.value if one.chance else None,
         "above_chance": one.above.value if one.above else None,
         "above_low": one.above.low if one.above else None,

@@ -198,7 +198,7 @@ def _numbers(one: Finding, null: Measure | None) -> Sequence[Cell]:
     """Return what is known, by both intervals, by chance, by the null and above chance; none in a format not taught."""
     if one.verdict == NOT_TAUGHT:
         return (None,) * 5
-    return one.known, one.elsewhere, None if one.chance is None else one.chance.value, null, one.above
+    return one.known, one.other_relations, None if one.chance is None else one.chance.value, null, one.above
 
 
 def _counted_as(row: Measure) -> int | None:

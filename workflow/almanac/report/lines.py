@@ -7,8 +7,8 @@ from pathlib import Path
 from statistics import median_low
 
 from almanac.errors import INTERRUPTED
+from almanac.job_size import USED
 from almanac.locked import LOCK
-from almanac.resources import USED
 from almanac.rows import Measure, Standing, Validation
 from almanac.suites.judged import conditions_of
 from almanac.suites.standings import ALL

@@ -21,7 +21,7 @@ from almanac.suites.truths import Truths
 
 # The metrics.
 KNOWN, FACTS = "headline", "headline_facts"
-ELSEWHERE = "headline_other_relations"
+OTHER_RELATIONS = "headline_other_relations"
 NULL_KNOWN = "null_model_known"  # of a model's null, where the method judges it by what it found in the model
 FEW = 20  # answered facts of a method, or of several together, below which nothing is concluded
 LEVEL = 0.025  # of the one-sided tests of an edition, all together
@@ -45,7 +45,7 @@ class Finding(NamedTuple):
         facts: how many facts were answered.
         adjusted: the p after Holm's adjustment over all findings of the edition.
         verdict: one of the five that this module names, or `NOT_TAUGHT`.
-        elsewhere: ``known`` again, with the interval of other relations; its own is of these relations.
+        other_relations: ``known`` again, with the interval of other relations; its own is of these relations.
     """
 
     method: Method
@@ -55,7 +55,7 @@ class Finding(NamedTuple):
     facts: int
     adjusted: float | None
     verdict: str
-    elsewhere: Measure | None = None
+    other_relations: Measure | None = None
 
     @property
     def label(self) -> str:
@@ -68,7 +68,7 @@ class Finding(NamedTuple):
 def measures(
     suite: Suite[Any], options: Any, judged: Judged, said: pl.DataFrame, answers: Answers, data: Data
 ) -> Iterator[Measure]:
-    """Yield the headline numbers of one model: `KNOWN`, `ELSEWHERE`, `FACTS` and, if defined, `CHANCE` and `ABOVE`.
+    """Yield the headline numbers of a model: `KNOWN`, `OTHER_RELATIONS`, `FACTS` and, if defined, `CHANCE` and `ABOVE`.
 
     Args:
         suite: whose methods they are of.
@@ -93,7 +93,7 @@ def measures(
             answered = own.frame.filter(pl.col("hit").is_not_null() & pl.col("fact").is_not_null())
             yield from own.measures(KNOWN, "macro_of_facts", "hit")
             beyond = grouped.macro(own.frame, [], "hit", RELATION, SUBJECT, FACT, drawn=True).rows()
-            yield own.measure(ELSEWHERE, Estimate(*beyond[0]) if beyond else None, "macro_of_facts", ("hit",))
+            yield own.measure(OTHER_RELATIONS, Estimate(*beyond[0]) if beyond else None, "macro_of_facts", ("hit",))
             yield own.measure(FACTS, answered["fact"].n_unique(), "other", ("fact",))
             if answered.is_empty():
                 continue
@@ -152,7 +152,7 @@ def findings(
     """
     of: dict[tuple[str, str, str | None, str], dict[str, Measure]] = defaultdict(dict)
     for row in rows:
-        if row.metric in (KNOWN, ELSEWHERE, CHANCE, ABOVE, FACTS):
+        if row.metric in (KNOWN, OTHER_RELATIONS, CHANCE, ABOVE, FACTS):
             of[row.suite, row.dataset, row.model, row.where][row.metric] = row
     found = [(own, method_of(own[KNOWN], methods[own[KNOWN].suite])) for own in of.values()]
     lacks = [_lack(own, method, models.get(str(own[KNOWN].model))) for own, method in found]
@@ -162,8 +162,8 @@ def findings(
     for (own, method), lack in zip(found, lacks, strict=True):
         p = next(adjusted) if lack is None else None
         verdict = lack or (ABOVE_CHANCE if p is not None and p <= LEVEL else NOT_ABOVE)
-        own_above, elsewhere = own.get(ABOVE), own.get(ELSEWHERE)
-        out.append(Finding(method, own[KNOWN], own.get(CHANCE), own_above, _facts(own), p, verdict, elsewhere))
+        own_above, other_relations = own.get(ABOVE), own.get(OTHER_RELATIONS)
+        out.append(Finding(method, own[KNOWN], own.get(CHANCE), own_above, _facts(own), p, verdict, other_relations))
     return out
 
 

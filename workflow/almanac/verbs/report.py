@@ -12,11 +12,11 @@ from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import findings_of, measures_of
 from almanac.edition.unpacking import opened
+from almanac.job_size import USED
 from almanac.options import FILE, FOLDER
 from almanac.report import answer
 from almanac.report.asked import facts_asked
 from almanac.report.lines import failed, run_began, spent, validation_lines
-from almanac.resources import USED
 from almanac.rows import Measure, Validation
 
 EXAMPLES = """\

@@ -30,6 +30,7 @@ from almanac.rows import Measure, Outcome
 from almanac.sealed import check_table
 from almanac.sources.files import read_folder
 from almanac.suites.listing import SUITES
+from almanac.versions import MAKER, maker_of
 
 Row = TypeVar("Row")
 EXAMPLES = """\
@@ -94,6 +95,9 @@ def verify_edition(archive: Path, dense: bool = False, digest: str | None = None
         print(f"{len(manifest['files'])} files agree with the manifest; digest {manifest['digest']}")
         layout = replace(Layout.open(folder, unpacked=True), recorded=manifest["parameters"])
         withheld = withheld_of(layout, manifest)
+        if (maker := maker_of(layout.page())) != MAKER:
+            said = f"it was made by {maker}, and this is {MAKER}, which may measure or draw something else"
+            print(said, file=sys.stderr)
         _begins("the ids of requests and the datasets are made again")
         check_terms(layout, manifest)
         ids = check_ids(layout)

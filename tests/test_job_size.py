@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from almanac import resources
+from almanac import job_size
 from almanac.config import EditionConfig
 from almanac.edition.jobs import Jobs, by_name
 from almanac.edition.layout import Layout
-from almanac.resources import (
+from almanac.job_size import (
     BASE_MIB,
     FACTS_PARQUET,
     LEAST_MINUTES,
@@ -98,7 +98,7 @@ def test_memory_holds_the_weights():
 def test_what_a_process_has_used_is_told_in_the_same_units_everywhere(monkeypatch, platform, unit):
     """The largest memory is counted in KiB by Linux and in bytes by macOS (`man getrusage`)."""
     found = SimpleNamespace(ru_utime=1.0, ru_stime=0.5, ru_maxrss=300 * MIB // unit)
-    monkeypatch.setattr(resources.resource, "getrusage", lambda who: found)
+    monkeypatch.setattr(job_size.resource, "getrusage", lambda who: found)
     monkeypatch.setattr(sys, "platform", platform)
     line = USED.match(f"almanac plant: {used(time.perf_counter() - 2)}")
     assert (float(line["wall"]), float(line["cpu"]), int(line["mib"])) == (pytest.approx(2, abs=0.5), 3.0, 300)
