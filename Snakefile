@@ -98,6 +98,7 @@ onstart:
     refuse_unpinned()
     lift_limit()
     stop_in_a_thread()
+    drop_page()
 
 
 onsuccess:

@@ -52,7 +52,11 @@ try:
         check_cluster(sys.argv[1:], Path(workflow.main_snakefile))
     EDITION = check(
         config,
-        f"configuration of {config.get('edition')!r}",
+        (
+            f"configuration of {config['edition']!r}"
+            if config.get("edition")
+            else str(workflow.configfiles[-1])
+        ),
         ROOT,
         tell=REMARKS.append,
         folders=[*(Path(path).resolve().parent for path in workflow.configfiles), ROOT],
@@ -62,12 +66,12 @@ try:
     check_writable(Path(RESULTS))
     LAYOUT = Layout(Path(RESULTS), EDITION)
     if workflow.is_main_process:
+        if not workflow.output_settings.dryrun:
+            begin(sys.argv[1:], Path("results"))
         check_copied(LAYOUT, Path(".snakemake/metadata"))
         check_served(LAYOUT)
         for REMARK in (*REMARKS, *replaced(LAYOUT)):
             print(f"almanac: {REMARK}", file=sys.stderr)
-        if not workflow.output_settings.dryrun:
-            begin(sys.argv[1:], Path("results"))
 except AlmanacError as mistake:
     sys.exit(f"almanac: {mistake}")
 JOBS = Jobs(EDITION, LAYOUT)
@@ -75,6 +79,8 @@ JOBS = Jobs(EDITION, LAYOUT)
 ASKED = list(dict.fromkeys(asking.model for asking in EDITION.asked()))
 # Every table of the edition, from the datasets to the validation: what its page shows and its archive carries.
 TABLES = [str(path) for path in LAYOUT.tables()]
+# The rules that change nothing of which the page tells.
+AFTER_THE_PAGE = {"print_figures", "freeze_edition", "verify", "repull_source"}
 
 # Sources that are copied, and those that are brought over the network or read from a publisher's files.
 COPIED = [name for name, source in EDITION.sources.items() if source.kind == "files"]
@@ -95,11 +101,12 @@ wildcard_constraints:
 
 
 # Jobs find a checkout's package without installing it, in every environment and on every node, and keep to their threads.
-# Images of containers often forbid bytecode, and then each of many short jobs compiles the package.
+# Images of containers often forbid bytecode, and then each of many short jobs compiles the package. A file of the working
+# folder that is called like a module (statistics.py) is none of a job's.
 FOUND = f"PYTHONPATH={quote(str(PACKAGES))}${{{{PYTHONPATH:+:$PYTHONPATH}}}}"
 WHOLE = quote(EDITION.model_dump_json()).replace("{", "{{").replace("}", "}}")
 shell.prefix(
-    "set -euo pipefail; unset PYTHONDONTWRITEBYTECODE; "
+    "set -euo pipefail; unset PYTHONDONTWRITEBYTECODE; export PYTHONSAFEPATH=1; "
     f"export {FOUND if CHECKOUT else ''} ALMANAC_SETTINGS={WHOLE} POLARS_MAX_THREADS=${{{{OMP_NUM_THREADS:-1}}}}; "
 )
 REPORTED = JOBS.reported(sys.argv[1:])  # what is printed at the end
@@ -116,6 +123,13 @@ def refuse_unpinned():
         check_pinned(EDITION)
     except AlmanacError as mistake:
         sys.exit(f"almanac: {mistake}")
+
+
+def drop_page():
+    """Remove the page where anything that it tells of is made anew: until the run ends, results are of two runs."""
+    again = {job.rule.name for job in workflow.dag.needrun_jobs()}
+    if again - AFTER_THE_PAGE and not workflow.touch:
+        LAYOUT.page().unlink(missing_ok=True)
 
 
 def lift_limit():

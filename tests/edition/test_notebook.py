@@ -31,6 +31,7 @@ def root(small):
 
 def test_what_is_public_is_there_without_loading_it():
     assert set(almanac.__all__) == {"__version__", "measure", "read_edition", "shares"}
+    assert dir(almanac) == sorted(almanac.__all__), "what a notebook offers to complete"
     with pytest.raises(AttributeError, match="no attribute 'read'"):
         almanac.read  # noqa: B018
 
@@ -225,7 +226,13 @@ def test_the_blocks_about_checkpoints_find_when_a_fact_was_learnt_for_good(tmp_p
     assert found["share"].loc[:, "step-9"].tolist() == [1.0, 0.5], "a alone was never read; of b to e two are known"
 
 
-def test_what_cannot_be_measured_so_is_refused_in_words(checkpoint):
+def test_whatever_suite_is_asked_has_the_settings_of_make_own(checkpoint, capsys):
+    found = almanac.measure(checkpoint, None, "eic_lke", sample=1)
+    assert (set(found["model"]), set(found["dataset"])) == ({checkpoint.name}, {"facts"})
+    assert capsys.readouterr().out == "", "a cell of a notebook has the frame alone"
+
+
+def test_what_cannot_be_measured_so_is_refused_in_words(checkpoint, tmp_path, capsys):
     for words, message in [
         ({"suite": "karrr"}, "there is no suite 'karrr'; did you mean karr?"),
         ({"suite": "ic_lke", "shot": 3}, "ic_lke: there is no setting 'shot'; did you mean shots?"),
@@ -233,9 +240,20 @@ def test_what_cannot_be_measured_so_is_refused_in_words(checkpoint):
         ({"suite": "ic_lke", "models": ["base"]}, "ic_lke: there is no setting 'models'"),
         ({"suite": "karr", "spurious": True}, "karr: asks in several rounds with these settings"),
         ({"suite": "ic_lke", "facts": "nowhere"}, "there is no folder nowhere"),
+        ({"suite": "ic_lke", "facts": pandas.DataFrame()}, "measure: facts: name a file or folder"),
+        ({"suite": "ic_lke", "dataset": {"min_fact": 3}}, "dataset: min_fact: is unknown; did you mean min_facts?"),
     ]:
         with pytest.raises(AlmanacError) as error:
             almanac.measure(checkpoint, None, **words)
         assert message in str(error.value)
+    capsys.readouterr()
+    rows = "".join(f"s{at},borders,o{at % 5}\n" for at in range(20))
+    (tmp_path / "few.csv").write_text(f"subject,relation,object\n{rows}")
+    with pytest.raises(AlmanacError, match="head_to_tail: nothing of these facts is asked; what is printed above"):
+        almanac.measure(checkpoint, None, "head_to_tail", tmp_path / "few.csv")
+    assert "borders" in capsys.readouterr().err
+    with pytest.raises(AlmanacError, match="no relation has 30 facts"):
+        almanac.measure(checkpoint, None, "ic_lke", tmp_path / "few.csv", dataset={"min_facts": 30})
+    assert "0 of 1 relations qualify" in capsys.readouterr().err
     with pytest.raises(AlmanacError, match="needs its tokenizer"):
         almanac.measure(object(), None, "ic_lke")

@@ -13,6 +13,10 @@ __all__ = ["__version__", "measure", "read_edition", "shares"]
 PUBLIC = dict.fromkeys(("read_edition", "shares"), "almanac.edition.notebook") | {"measure": "almanac.quick"}
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     """Return what is public and is loaded only when it is asked for."""
     if name in PUBLIC:

@@ -55,13 +55,15 @@ def begin(command: Sequence[str], results: Path) -> None:
         handle = LOCK.open("a")
     except OSError as error:
         raise AlmanacError(f"{LOCK}: cannot be written ({error.strerror}); use a folder of your own") from error
-    for _ in range(PATIENCE * 10):  # for a run that was just killed and whose processes are not all gone yet
+    process = f" (process {pid})" if (pid := _written(LOCK)).isdigit() else ""
+    for second in range(PATIENCE * 10):  # for a run that was just killed and whose processes are not all gone yet
         locked = unfinished.lock(handle.fileno())
         if locked is not False:
             break
+        if not second:
+            print(f"almanac: another run is at work in this folder{process}; waiting {PATIENCE} s", file=sys.stderr)
         time.sleep(0.1)
     else:
-        process = f" (process {pid})" if (pid := _written(LOCK)).isdigit() else ""
         raise AlmanacError(f"another run is at work in this folder{process}; wait for it, or stop it")
     _held.append(handle)
     with contextlib.suppress(OSError):  # a full disk; the lock holds without it

@@ -1,27 +1,32 @@
 """One suite asked of one model in a notebook: `almanac.measure(model, tokenizer, SUITE)`."""
 
 import argparse
+import contextlib
+import io
 import shlex
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from almanac import cli, unfinished
+from almanac import cli, tables, unfinished
+from almanac.config.models import as_name
 from almanac.dataset.options import DatasetOptions
 from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import read_frame
 from almanac.options import explain, flagged, to_flags
-from almanac.project import RESOURCES
-from almanac.rows import Measure
+from almanac.project import PROJECT, RESOURCES
+from almanac.rows import Measure, Request
 from almanac.suites.listing import SUITES
+from almanac.yaml_file import read_yaml
 
 if TYPE_CHECKING:
     import pandas
 
 FACTS = RESOURCES / "facts"
-# As `make own` has it: few facts are enough, and fewer objects give fewer choices.
-DATASET = DatasetOptions(min_facts=16, min_objects=4, train=8, test=32, choices=20, fewer_choices=True)
+OWN = PROJECT / "config" / "own.yaml"  # the settings that are not given: those of `make own`
 
 
 def measure(
@@ -29,6 +34,7 @@ def measure(
     tokenizer: Any,
     suite: str,
     facts: Path | str = FACTS,
+    dataset: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> "pandas.DataFrame":
     """Ask a model one suite and return its numbers, a row a number, with the columns of `almanac.rows.Measure`.
@@ -37,38 +43,47 @@ def measure(
         model: a model of transformers, or the folder of a checkpoint.
         tokenizer: of a model of transformers; none for a folder, which holds its own.
         suite: one of the suites that need one round of questions.
-        facts: a folder of facts; those that ship if not given.
-        settings: the suite's, as in docs/configuration.md; ``shots`` is 8 where the suite has it and it is not given.
+        facts: a file or folder of facts; those that ship if not given.
+        dataset: settings of the dataset that is built of them, such as ``{"min_facts": 8}``; docs/configuration.md.
+        settings: the suite's, such as ``sample=None`` for all test facts; what is not given is as in config/own.yaml.
 
     Raises:
-        AlmanacError: there is no such suite or setting, it needs several rounds, or the facts or the model are wrong.
+        AlmanacError: there is no such suite or setting, it needs several rounds, nothing of the facts is asked, or the
+            facts or the model are wrong.
     """
     if suite not in SUITES:
         raise AlmanacError(f"there is no suite {suite!r}{did_you_mean(suite, SUITES)}")
-    options = SUITES[suite].options
-    if "shots" in options.model_fields:
-        settings = {"shots": DATASET.train, **settings}
+    if not isinstance(facts, str | Path):
+        raise AlmanacError("measure: facts: name a file or folder; a frame's to_csv(PATH, index=False) makes a file")
+    options, own = SUITES[suite].options, read_yaml(OWN)
     known = flagged(options)
     if unknown := [name for name in settings if name not in known]:
         raise AlmanacError(f"{suite}: there is no setting {unknown[0]!r}{did_you_mean(unknown[0], known)}")
+    built = {key: value for key, value in own["datasets"]["facts"].items() if key != "source"} | dict(dataset or {})
     try:
-        checked = options.model_validate(settings)
+        checked = options.model_validate(own["suites"].get(suite, {}).get("facts", {}) | settings)
+        building = DatasetOptions.model_validate(built)
     except ValidationError as error:
-        raise explain(error, suite) from error
+        raise explain(error, suite if error.title == options.__name__ else "dataset") from error
     if len(SUITES[suite].rounds_of(checked)) > 1:
-        raise AlmanacError(
-            f"{suite}: asks in several rounds with these settings; run it with `make own` or `almanac run`"
-        )
+        raise AlmanacError(f"{suite}: asks in several rounds with these settings; run it with `almanac run`")
     with unfinished.folder() as work:
-        checkpoint = Path(model) if isinstance(model, str | Path) else _saved(model, tokenizer, work / "model")
-        asked, answered, dataset = work / "asked", work / "responses.parquet", work / "built"
+        given = isinstance(model, str | Path)
+        checkpoint = Path(model).expanduser() if given else _saved(model, tokenizer, work / "model")
+        name = checkpoint.resolve().name if given else Path(str(getattr(model, "name_or_path", ""))).name
+        asked, answered, place = work / "asked", work / "responses.parquet", work / "built"
         flags = shlex.split(to_flags(checked))
-        _run("build", "dataset", "--facts", facts, "--output", dataset, *shlex.split(to_flags(DATASET)))
-        _run("ask", suite, "--dataset", dataset, "--output", asked, *flags)
-        files = ("--requests", *asked.glob("requests-*.parquet"), "--contexts", asked / "contexts.parquet")
+        _quietly("build", "dataset", "--facts", facts, "--output", place, *shlex.split(to_flags(building)))
+        said = _quietly("ask", suite, "--dataset", place, "--output", asked, *flags)
+        requests = sorted(asked.glob("requests-*.parquet"))
+        if not any(tables.count(path, Request) for path in requests):
+            print(said, file=sys.stderr)
+            raise AlmanacError(f"{suite}: nothing of these facts is asked; what is printed above says why")
+        files = ("--requests", *requests, "--contexts", asked / "contexts.parquet")
         _run("answer", "--model", checkpoint, *files, "--output", answered)
-        files = ("--asked", asked, "--responses", answered, "--facts", dataset)
-        _run("measure", suite, *files, "--output", work / "measured", *flags)
+        files = ("--asked", asked, "--responses", answered, "--facts", place)
+        names = ("--model", as_name(name), "--dataset", "facts")
+        _quietly("measure", suite, *files, *names, "--output", work / "measured", *flags)
         return read_frame(work / "measured" / "measures.parquet", Measure).to_pandas()
 
 
@@ -85,3 +100,15 @@ def _run(verb: str, *words: object) -> None:
     module = cli.load(verb)
     parsed: argparse.Namespace = cli.parser_of(verb, module).parse_args([str(word) for word in words])
     module.run(parsed)
+
+
+def _quietly(verb: str, *words: object) -> str:
+    """Run a verb and return what it prints; that is printed where it led to an error."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            _run(verb, *words)
+    except AlmanacError:
+        print(said.getvalue(), file=sys.stderr)
+        raise
+    return said.getvalue()

@@ -1,6 +1,7 @@
 """An edition in a notebook: its tables as pandas frames, from its folder or from the archive that was frozen."""
 
 import inspect
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,7 +63,10 @@ def read_edition(path: Path | str) -> "Edition":
     Raises:
         AlmanacError: there is none, or the archive is damaged.
     """
-    return Edition(*opened(Path(path)))
+    layout, unpacked = opened(Path(path).expanduser())
+    if not layout.page().is_file():
+        warnings.warn(f"{path} has no page: its run has not ended, and results of two runs may be in it", stacklevel=2)
+    return Edition(layout, unpacked)
 
 
 def shares(known: "pandas.DataFrame", by: Sequence[str] | str) -> "pandas.DataFrame":

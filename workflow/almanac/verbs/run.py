@@ -50,7 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     settings = [f"{name}={value}" for name, value in own.items() if value] + arguments.config
     if arguments.configfile is None and any(own.values()) and not own["model"]:
         raise AlmanacError("command line: name the model that is asked: --model /models/mine; or give a --configfile")
-    file = there(arguments.configfile or (OWN if own["model"] else DEMO))
+    file = there(arguments.configfile) if arguments.configfile else PROJECT / (OWN if own["model"] else DEMO)
+    os.environ["PYTHONSAFEPATH"] = "1"  # a file here that is called like a module is none of Snakemake's
     # Jobs run `python` and `snakemake`: those of the environment that this one is in.
     os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
     fixed = ["--logger", "almanac", "--workflow-profile", "none", "--cores", "all", "--rerun-incomplete"]
