@@ -731,7 +731,7 @@ def test_only_the_suites_that_are_named_are_asked():
     assert found.settled() == found
     with pytest.raises(AlmanacError, match=r"only: there is no suite 'kar'; did you mean karr\?"):
         check(own | {"only": "kar"}, "own.yaml", REPOSITORY)
-    with pytest.raises(AlmanacError, match=r'put spaces between suites: make own SUITES="ic_lke karr"'):
+    with pytest.raises(AlmanacError, match=r'put spaces between suites: SUITES="ic_lke karr", or --suites ic_lke karr'):
         check(own | {"only": "ic_lke, karr"}, "own.yaml", REPOSITORY)
 
 

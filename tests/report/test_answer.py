@@ -101,7 +101,9 @@ def test_what_is_said_of_models_and_facts_stands_before_what_was_not_answered():
     assert more == ["n has more right."]
     assert notes[:2] == ["9 are left out.", "Not tested, since no chance is defined: c."]
     few = sentences([*rows, finding("m", "d", TOO_FEW, facts=9)]).notes[0]
-    assert few.endswith("were answered to d. A larger sample (make own: SIZE=full) asks more, where there are more.")
+    assert few.endswith(
+        "were answered to d. A larger sample (SIZE=full, or --size full) asks more, where there are more."
+    )
     assert sentences([], facts=["9 are left out."]).notes == ["9 are left out."]
 
 

@@ -216,6 +216,8 @@ def environment(clone, tmp_path_factory):
 @pytest.mark.whole
 def test_what_pip_installs_asks_the_same_without_a_clone(clone, mine, environment, tmp_path):
     _, running = INSTALLED.strip().splitlines()
+    for name in ("almanac", "statistics"):  # a job would take such a file of the folder for the module
+        (tmp_path / f"{name}.py").write_text("raise ImportError('another module')\n")
     made = shell(running.replace("/models/mine", str(mine)), tmp_path, **environment)
     assert made.returncode == 0, made.stdout + made.stderr
     assert "| mine | facts | IC-LKE |" in made.stdout
@@ -226,7 +228,7 @@ def test_what_pip_installs_asks_the_same_without_a_clone(clone, mine, environmen
     page = Path("results") / "own" / "report.html"
     assert (tmp_path / page).read_bytes() == (clone / page).read_bytes()
     python = "import almanac, almanac.versions; print(almanac.__file__, almanac.versions.commit())"
-    place, commit = shell(f"python -c '{python}'", tmp_path, **environment).stdout.split()
+    place, commit = shell(f"python -P -c '{python}'", tmp_path, **environment).stdout.split()
     assert not Path(place).is_relative_to(REPOSITORY)
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=clone, capture_output=True, text=True, check=True)
     assert commit == head.stdout.strip()
@@ -236,6 +238,25 @@ def test_what_pip_installs_asks_the_same_without_a_clone(clone, mine, environmen
     with zipfile.ZipFile(archive) as opened:
         assert f"torch=={metadata.version('torch')}\n" in opened.read("lock.txt").decode()
     assert shell(f"almanac verify edition {archive}", tmp_path, **environment).returncode == 0
+    compared = shell(f"almanac differences {archive} results/own", tmp_path, **environment)
+    assert compared.returncode == 0, compared.stdout
+
+
+@pytest.mark.whole
+def test_what_a_run_has_not_finished_is_neither_frozen_nor_read_without_a_word(clone, mine, tmp_path):
+    activated = f'export PATH="{clone}/.venv/bin:$PATH"'
+    running = f"{activated}\nalmanac run --model {mine} --suites ic_lke"
+    assert shell(running, tmp_path).returncode == 0
+    again = shell(f"{running} --size full -- --until ask_ic_lke", tmp_path)
+    assert again.returncode == 0 and "it is made anew for size full" in again.stderr
+    frozen = shell(f"{activated}\nalmanac freeze --edition results/own --output .", tmp_path)
+    assert frozen.returncode == 1 and "report.html: there is no such file, as its run has not ended" in frozen.stderr
+    with pytest.warns(UserWarning, match="own has no page: its run has not ended"):
+        read_edition(tmp_path / "results" / "own")
+    assert shell(f"{running} --size full", tmp_path).returncode == 0
+    assert len(read_edition(tmp_path / "results" / "own").known) == 1248
+    assert "Nothing to be done" in shell(f"{running} --size full", tmp_path).stderr
+    assert (tmp_path / "results" / "own" / "report.html").is_file()
 
 
 @pytest.mark.whole

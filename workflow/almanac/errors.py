@@ -6,6 +6,10 @@ import os
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
+from almanac.project import PROJECT
+
+INSTEAD = "with `almanac run` --config in the place of ARGS="  # of `make`
+
 INTERRUPTED = "interrupted; run the same command again to go on"
 
 
@@ -78,8 +82,10 @@ def no_such(path: Path, what: str) -> str:
 
 def no_configuration(path: Path) -> str:
     """Return that a configuration file is not there, with the one that is whose name is most like its own."""
-    folders = dict.fromkeys((path.parent, Path("config")))
+    own = PROJECT / "config"
+    folders = dict.fromkeys((own, path.parent, Path("config")))  # the last is the nearest
     there = {one.stem: one for folder in folders for one in sorted(folder.glob("*.y*ml"))}  # all end alike
+    there = {stem: Path("config", one.name) if one.parent == own else one for stem, one in there.items()}
     found = difflib.get_close_matches(path.stem, there, 1)
     meant = f"did you mean {there[found[0]]}?" if found else "name one that is there"
     return f"there is no configuration file {path}; {meant}"

@@ -28,6 +28,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from almanac.errors import INTERRUPTED, nearest
 from almanac.locked import EXPECTED, MADE, TARGETS, mistake_in
 from almanac.progress import NOTE
+from almanac.project import INSTALLED
 
 NOTES = 5  # of a job, at most; its log has all
 QUIET = 300  # seconds after which a file is told what is at work
@@ -182,7 +183,8 @@ def no_target(word: str) -> str:
     if re.match(r"\w+=", word):
         first = f'make own ARGS="{word} …", elsewhere --config {word} …'
         return f"{word} is a setting and stands where targets do; write settings before other options: {first}"
-    return f"there is no target {word}{nearest(Path(word), map(Path, TARGETS)) or '; snakemake --list lists them'}"
+    listing = f"{'almanac run --' if INSTALLED else 'snakemake'} --list"
+    return f"there is no target {word}{nearest(Path(word), map(Path, TARGETS)) or f'; {listing} lists them'}"
 
 
 def _end(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -204,7 +204,8 @@ class EditionConfig(AuthorsConfig):
         entries = {model.name for model in self.models} | set(registry)
         if "," in (self.only or ""):
             spaced = " ".join(str(self.only).replace(",", " ").split())
-            raise ValueError(f'only: found {self.only!r}; put spaces between suites: make own SUITES="{spaced}"')
+            how = f'SUITES="{spaced}", or --suites {spaced}'
+            raise ValueError(f"only: found {self.only!r}; put spaces between suites: {how}")
         for name in (self.only or "").split():
             _known("suite", name, self.suites.by_name(), "only")
         for suite, datasets in self.suites.by_name().items():

@@ -19,7 +19,7 @@ from almanac.edition.citation import CITATION, CROISSANT, citation, croissant, l
 from almanac.edition.layout import RECORD, Layout
 from almanac.edition.manifest import MANIFEST, SHORT, digest, written
 from almanac.edition.packing import blocks, lines, member
-from almanac.errors import AlmanacError
+from almanac.errors import INSTEAD, AlmanacError
 from almanac.options import DiskKey, with_places
 from almanac.project import INSTALLED, PROJECT
 from almanac.rows import Response
@@ -226,7 +226,7 @@ def _sources(layout: Layout) -> list[dict[str, Any]]:
             raise AlmanacError(
                 f"sources.{name}: its facts may not be passed on, and an edition carries them; if their terms allow "
                 f"it, set its licence and redistributable: true and run again, with `make own` by "
-                f"ARGS=\"sources='{{{name}: {{licence: CC-BY-4.0, redistributable: true}}}}'\""
+                f"ARGS=\"sources='{{{name}: {{licence: CC-BY-4.0, redistributable: true}}}}'\"; {INSTEAD}"
             )
         record = checked_record(layout.source(name) / PULLED)
         entry = {"name": name, "kind": source.kind, "licence": source.licence}

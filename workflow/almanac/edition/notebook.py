@@ -25,6 +25,7 @@ from almanac.suites.chapter import NOT_TAUGHT
 from almanac.suites.comparison import DIFFERENCE, TUNED
 from almanac.suites.data import Data
 from almanac.suites.headline import Finding
+from almanac.suites.joining import EVERY
 from almanac.suites.judged import Judged, as_text
 from almanac.suites.listing import SUITES
 from almanac.tables import from_arrow
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 ROWS: Mapping[str, type] = {
     **{**DATASET_TABLES, "measures": Measure, "between": Measure},
-    **{"validation": Validation, "agreements": Agreement, "knowledge": Knowledge},
+    **{"validation": Validation, "standings": Standing, "agreements": Agreement, "knowledge": Knowledge},
 }
 ASKED = ("model", "dataset", "suite", "method", "where")  # of whom and what, by which method in which setting
 # The columns of `Edition.findings`, `Edition.known` and `Edition.compared`.
@@ -283,10 +284,10 @@ class Edition:
     @staticmethod
     def describe(table: str) -> str:
         """Return what a table's columns mean: one of a dataset, or a property of this class."""
-        if table in FRAMES:
-            return _described(getattr(Edition, table), FRAMES[table])
+        if table in (*FRAMES, "outcomes"):
+            return _described(getattr(Edition, table), FRAMES.get(table, EVERY))
         if table not in ROWS:
-            raise AlmanacError(f"there is no table {table!r}; there are {', '.join([*FRAMES, *ROWS])}")
+            raise AlmanacError(f"there is no table {table!r}; there are {', '.join([*FRAMES, 'outcomes', *ROWS])}")
         return _described(ROWS[table], columns(ROWS[table]))
 
 

@@ -72,6 +72,8 @@ def opened(path: Path) -> tuple[Layout, unfinished.Folder | None]:
     """
     if (path / MANIFEST).is_file():
         raise AlmanacError(f"{path}: is an archive that was unpacked; name the archive itself, FILE.zip")
+    if not path.exists():
+        raise AlmanacError(no_such(path, "edition"))
     if not path.is_file():
         return Layout.open(path), None
     folder = unfinished.Folder()

@@ -313,7 +313,7 @@ def sentences(
     notes = [*facts, *_not_answered(rows, missing), *missing.notes()]
     if few := {one.method.label: None for one in rows if one.verdict == TOO_FEW and one.facts}:
         answered = f"Fewer than {FEW} facts, too few for a verdict, were answered to {_listed(few, '; ')}."
-        notes.append(f"{answered} A larger sample (make own: SIZE=full) asks more, where there are more.")
+        notes.append(f"{answered} A larger sample (SIZE=full, or --size full) asks more, where there are more.")
     if untested := {one.method.label: None for one in rows if one.verdict == UNDEFINED}:
         notes.append(f"Not tested, since no chance is defined: {_listed(untested, '; ')}.")
     if astray := {one.method.label: None for one in rows if one.verdict == NO_FORMAT}:

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from almanac.errors import AlmanacError
+from almanac.errors import INSTEAD, AlmanacError
 from almanac.frames import frame_of
 from almanac.punctuation import is_question
 from almanac.rows import ALIAS, Exposure, Relation, Template
@@ -25,7 +25,7 @@ STYLES = ("statement", "question", "prefix", ALIAS)
 DIGITS = 18  # of a count: as many as a whole number of 64 bits always holds
 MERGED = "or set datasets.NAME.merge: true"  # the remedy for many such rows
 TO_MERGE = (
-    """To merge such rows with `make own`, add ARGS="datasets='{facts: {merge: true}}'"; """
+    f"""To merge such rows with `make own`, add ARGS="datasets='{{facts: {{merge: true}}}}'"; {INSTEAD}; """
     "with `build dataset`, --merge true; with `pull files`, --merge."
 )
 BOTH = "every entity needs an entity_id and a label"

@@ -15,7 +15,7 @@ from almanac.config import given, load
 from almanac.dataset.building import build_tables, sourced, with_drafts
 from almanac.dataset.options import DatasetOptions
 from almanac.dataset.templates import KEEP
-from almanac.errors import AlmanacError
+from almanac.errors import INSTEAD, AlmanacError
 from almanac.options import FILE, FOLDER, add_flags, from_flags
 from almanac.progress import print_notes, progress
 from almanac.rows import Refused, RelationCount
@@ -158,7 +158,7 @@ def build_dataset(arguments: argparse.Namespace) -> None:
         raise AlmanacError(
             f"{arguments.facts}: no relation has {options.min_facts} facts and {options.min_objects} objects; the "
             "counts are printed above; lower `min_facts` and `min_objects`, with `make own` by "
-            "ARGS=\"datasets='{facts: {min_facts: 10, min_objects: 3}}'\", or bring more facts"
+            f"ARGS=\"datasets='{{facts: {{min_facts: 10, min_objects: 3}}}}'\", or bring more facts; {INSTEAD}"
         )
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from almanac import tables
 from almanac.config import EditionConfig, load
+from almanac.config.flags import add_edition, edition
 from almanac.config.inputs import check_inputs
 from almanac.config.models import UNKNOWN_SIZE
 from almanac.edition.costs import Cost, Costs, by_model, costs, measured, sizes, total
@@ -26,7 +27,7 @@ from almanac.options import FILE, FOLDER
 from almanac.sources.options import DumpOptions
 
 EXAMPLES = """\
-  python -m almanac plan --configfile config/config.yaml
+  python -m almanac plan --model /models/mine --size full
   python -m almanac plan --configfile config/papers/wu.yaml --config contact=me@example.org --output plan.csv"""
 RESULTS = Path("results")
 HEAD = ("tokens, millions", "GPU hours", "core hours", "GPU GiB", "download GB", "responses MB")
@@ -34,8 +35,7 @@ HEAD = ("tokens, millions", "GPU hours", "core hours", "GPU GiB", "download GB",
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
-    parser.add_argument("--configfile", **FILE, required=True, help="the edition's configuration")
-    parser.add_argument("--config", nargs="*", default=[], metavar="KEY=VALUE", help="other settings, as in snakemake")
+    add_edition(parser)
     by = "a line a model, or a line a model, suite and dataset [model]"
     parser.add_argument("--by", choices=("model", "asking"), default="model", help=by)
     parser.add_argument("--output", **FILE, help="write the whole plan there, as .csv or .json")
@@ -48,7 +48,8 @@ def run(arguments: argparse.Namespace) -> None:
     output = arguments.output
     if output is not None and output.suffix not in (".csv", ".json"):
         raise AlmanacError(f"--output: {output} ends in {output.suffix or 'nothing'!r}; allowed are .csv and .json")
-    config = load(arguments.configfile, overrides(arguments.config))
+    file, settings = edition(arguments)
+    config = load(file, overrides(settings))
     check_inputs(config, arguments.results / config.edition)
     rates, editions = measured(arguments.results)
     rows = costs(config, rates)

@@ -8,14 +8,11 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 from almanac import locked
-from almanac.errors import AlmanacError
-from almanac.options import FILE
-from almanac.project import PROJECT, there
+from almanac.config.flags import add_edition, edition
+from almanac.project import PROJECT
 
-DEMO, OWN = Path("config/config.yaml"), Path("config/own.yaml")
 EXAMPLES = """\
   python -m almanac run --model /models/mine                  # every suite, of the facts that ship
   python -m almanac run --model EleutherAI/pythia-70m@COMMIT  # of the hub; or http://localhost:8000/v1, a server
@@ -27,30 +24,14 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
-    more: dict[str, Any] = {"nargs": "+", "default": []}
-    parser.add_argument("--model", **more, metavar="MODEL", help="a checkpoint's folder, OWNER/NAME@COMMIT or a server")
-    parser.add_argument("--facts", metavar="PATH", help="a file or folder of facts of your own [those that ship]")
-    parser.add_argument("--size", metavar="SIZE", help="full: up to 32 test facts of each relation; all [a sample]")
-    parser.add_argument("--suites", **more, metavar="SUITE", help="these suites alone [all]")
-    file = f"the edition's configuration [{OWN} with --model, or else {DEMO}, the demo's]"
-    parser.add_argument("--configfile", **FILE, help=file)
-    parser.add_argument("--config", **more, metavar="KEY=VALUE", help="other settings, as in snakemake")
+    add_edition(parser)
     words = "after --: targets and options of Snakemake, as edition, --dry-run, --cores 4 [all cores]"
     parser.add_argument("words", nargs="*", metavar="WORD", help=words)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run Snakemake on the edition, and return its exit status."""
-    own = {
-        "model": " ".join(arguments.model),
-        "facts": arguments.facts,
-        "size": arguments.size,
-        "only": " ".join(arguments.suites),
-    }
-    settings = [f"{name}={value}" for name, value in own.items() if value] + arguments.config
-    if arguments.configfile is None and any(own.values()) and not own["model"]:
-        raise AlmanacError("command line: name the model that is asked: --model /models/mine; or give a --configfile")
-    file = there(arguments.configfile) if arguments.configfile else PROJECT / (OWN if own["model"] else DEMO)
+    file, settings = edition(arguments)
     os.environ["PYTHONSAFEPATH"] = "1"  # a file here that is called like a module is none of Snakemake's
     # Jobs run `python` and `snakemake`: those of the environment that this one is in.
     os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))

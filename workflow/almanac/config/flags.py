@@ -1,0 +1,43 @@
+"""The flags of a command line that say which edition is meant: a model of one's own, or a configuration."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from almanac.errors import AlmanacError
+from almanac.options import FILE
+from almanac.project import PROJECT, there
+
+DEMO, OWN = Path("config/config.yaml"), Path("config/own.yaml")
+
+
+def add_edition(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that say which edition is meant."""
+    more: dict[str, Any] = {"nargs": "+", "default": []}
+    parser.add_argument("--model", **more, metavar="MODEL", help="a checkpoint's folder, OWNER/NAME@COMMIT or a server")
+    parser.add_argument("--facts", metavar="PATH", help="a file or folder of facts of your own [those that ship]")
+    parser.add_argument("--size", metavar="SIZE", help="full: up to 32 test facts of each relation; all [a sample]")
+    parser.add_argument("--suites", **more, metavar="SUITE", help="these suites alone [all]")
+    file = f"the edition's configuration [{OWN} with --model, or else {DEMO}, the demo's]"
+    parser.add_argument("--configfile", **FILE, help=file)
+    parser.add_argument("--config", **more, metavar="KEY=VALUE", help="other settings, as in snakemake")
+
+
+def edition(arguments: argparse.Namespace) -> tuple[Path, list[str]]:
+    """Return the configuration that the flags of `add_edition` mean, and the settings that they change in it.
+
+    Raises:
+        AlmanacError: facts, a size or suites are given without a model.
+    """
+    own = {
+        "model": " ".join(arguments.model),
+        "facts": arguments.facts,
+        "size": arguments.size,
+        "only": " ".join(arguments.suites),
+    }
+    settings = [f"{name}={value}" for name, value in own.items() if value] + arguments.config
+    if arguments.configfile is not None:
+        return there(arguments.configfile), settings
+    if any(own.values()) and not own["model"]:
+        raise AlmanacError("command line: name the model that is asked: --model /models/mine; or give a --configfile")
+    return PROJECT / (OWN if own["model"] else DEMO), settings
