@@ -47,16 +47,16 @@ if workflow.is_main_process and (MISTAKE := mistake_in(sys.argv[1:])) is not Non
     sys.exit(f"almanac: {MISTAKE}")
 
 REMARKS = []
+# For messages: the edition, or the last file where none has a name for it.
+NAMED = f"configuration of {config.get('edition')!r}"
+if not config.get("edition") and workflow.configfiles:
+    NAMED = str(workflow.configfiles[-1])
 try:
     if workflow.is_main_process:
         check_cluster(sys.argv[1:], Path(workflow.main_snakefile))
     EDITION = check(
         config,
-        (
-            f"configuration of {config['edition']!r}"
-            if config.get("edition")
-            else str(workflow.configfiles[-1])
-        ),
+        NAMED,
         ROOT,
         tell=REMARKS.append,
         folders=[*(Path(path).resolve().parent for path in workflow.configfiles), ROOT],

@@ -56,11 +56,11 @@ def begin(command: Sequence[str], results: Path) -> None:
     except OSError as error:
         raise AlmanacError(f"{LOCK}: cannot be written ({error.strerror}); use a folder of your own") from error
     process = f" (process {pid})" if (pid := _written(LOCK)).isdigit() else ""
-    for second in range(PATIENCE * 10):  # for a run that was just killed and whose processes are not all gone yet
+    for attempt in range(PATIENCE * 10):  # for a run that was just killed and whose processes are not all gone yet
         locked = unfinished.lock(handle.fileno())
         if locked is not False:
             break
-        if not second:
+        if not attempt:
             print(f"almanac: another run is at work in this folder{process}; waiting {PATIENCE} s", file=sys.stderr)
         time.sleep(0.1)
     else:
