@@ -102,7 +102,8 @@ def _run(name: str, words: Sequence[str], inherited: float) -> int:
             raise
         print(f"almanac {name}: {said}", file=sys.stderr)
         return failed
-    print(f"almanac {name}: {used(started, inherited)}", file=sys.stderr)
+    if name != "run":  # which has printed what each of its jobs has used
+        print(f"almanac {name}: {used(started, inherited)}", file=sys.stderr)
     return status
 
 
