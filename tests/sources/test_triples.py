@@ -177,7 +177,8 @@ def test_all_mistakes_are_named_by_the_lines_of_the_file(tmp_path):
         f"line 10: relation 'is|was' {BAR}",
         f"line 12: has no subject; {WRONG}",
     ]
-    assert """add ARGS="datasets='{facts: {merge: true}}'"; with `build dataset`, --merge true;""" in refusal(path)
+    assert """add ARGS="datasets='{facts: {merge: true}}'"; with `almanac run` --config in""" in refusal(path)
+    assert "with `build dataset`, --merge true;" in refusal(path)
 
 
 def test_an_object_of_json_lines_is_one_name(tmp_path):
