@@ -243,6 +243,23 @@ def test_what_pip_installs_asks_the_same_without_a_clone(clone, mine, environmen
 
 
 @pytest.mark.whole
+def test_each_command_of_who_has_installed_it_is_taken(mine, facts, environment, tmp_path):
+    lines = (REPOSITORY / "docs" / "installed.md").read_text(encoding="utf-8").splitlines()
+    commands = [line.split(" | ")[1].strip(" |`") for line in lines if line.startswith("| `")][:-1]
+    assert len(commands) == 8
+    for name in ("mine", "a", "b"):
+        shutil.copytree(mine, tmp_path / "models" / name)
+    (tmp_path / "inventory.csv").write_text("subject,relation,object\nPeru,continent,South America\n")
+    for command in commands:
+        words = command.replace("/models/", f"{tmp_path}/models/").replace("/data/my_facts", str(facts))
+        if words.startswith("almanac run") and "--list" not in words:
+            words += " --dry-run" if " -- " in words else " -- --dry-run"
+        done = shell(words, tmp_path, **environment)
+        assert done.returncode == 0, words + done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.whole
 def test_what_a_run_has_not_finished_is_neither_frozen_nor_read_without_a_word(clone, mine, tmp_path):
     activated = f'export PATH="{clone}/.venv/bin:$PATH"'
     running = f"{activated}\nalmanac run --model {mine} --suites ic_lke"
