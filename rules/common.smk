@@ -127,7 +127,7 @@ def refuse_unpinned():
 
 def drop_page():
     """Remove the page where anything that it tells of is made anew: until the run ends, results are of two runs."""
-    again = {job.rule.name for job in workflow.dag.needrun_jobs()}
+    again = {job.rule.name for job in workflow.dag.needrun_jobs() if job.output}
     if again - AFTER_THE_PAGE and not workflow.touch:
         LAYOUT.page().unlink(missing_ok=True)
 
