@@ -26,7 +26,10 @@ if not CHECKOUT and workflow.deployment_settings.deployment_method:
     sys.exit(
         "almanac: an environment for each step needs a checkout of the project, not an installed package; clone it"
     )
-sys.path.insert(0, str(PACKAGES))
+if (
+    CHECKOUT
+):  # an installed package is found; before the standard library, its neighbours would be too
+    sys.path.insert(0, str(PACKAGES))
 
 from almanac import sealed
 from almanac.clusters import check_cluster

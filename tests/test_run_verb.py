@@ -1,5 +1,6 @@
 """`almanac run`: the same Snakemake command as `make`, with what ships with Almanac."""
 
+import os
 import re
 from pathlib import Path
 
@@ -16,6 +17,8 @@ MAKEFILE = (Path(__file__).resolve().parents[1] / "Makefile").read_text(encoding
 def started(monkeypatch):
     """What was given to Snakemake."""
     commands = []
+    monkeypatch.setenv("PYTHONSAFEPATH", "")  # what the verb sets is taken back
+    monkeypatch.setenv("PATH", os.environ["PATH"])
     monkeypatch.setattr(locked, "main", lambda command: commands.append(command) or 7)
     return commands
 
@@ -49,6 +52,14 @@ def test_the_options_of_snakemake_are_those_of_make(started):
     [command] = started
     [made] = re.findall(r"\tsnakemake (.*)\n", MAKEFILE)
     assert sorted(made.split()) == sorted(command[1 : command.index("--snakefile")])
+
+
+def test_what_is_given_twice_counts_twice_and_a_configuration_stands_before_the_options(started, capsys):
+    main(["run", "--model", "/a", "--model", "/b", "--config", "a=1", "--config", "b=2"])
+    assert started.pop()[-3:] == ["model=/a /b", "a=1", "b=2"]
+    assert main(["run", "--", "--configfile=mine.yaml"]) == 1
+    assert "--configfile stands after --, where it would be passed over" in capsys.readouterr().err
+    assert started == []
 
 
 def test_facts_without_a_model_are_asked_of_nobody(started, capsys):

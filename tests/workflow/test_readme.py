@@ -267,7 +267,7 @@ def test_what_a_run_has_not_finished_is_neither_frozen_nor_read_without_a_word(c
     again = shell(f"{running} --size full -- --until ask_ic_lke", tmp_path)
     assert again.returncode == 0 and "it is made anew for size full" in again.stderr
     frozen = shell(f"{activated}\nalmanac freeze --edition results/own --output .", tmp_path)
-    assert frozen.returncode == 1 and "report.html: there is no such file, as its run has not ended" in frozen.stderr
+    assert frozen.returncode == 1 and "report.html: there is no page, as its run has not ended" in frozen.stderr
     with pytest.warns(UserWarning, match="own has no page: its run has not ended"):
         read_edition(tmp_path / "results" / "own")
     assert shell(f"{running} --size full", tmp_path).returncode == 0

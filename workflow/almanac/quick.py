@@ -73,7 +73,9 @@ def measure(
         name = checkpoint.resolve().name if given else Path(str(getattr(model, "name_or_path", ""))).name
         asked, answered, place = work / "asked", work / "responses.parquet", work / "built"
         flags = shlex.split(to_flags(checked))
-        _quietly("build", "dataset", "--facts", facts, "--output", place, *shlex.split(to_flags(building)))
+        _quietly(
+            "build", "dataset", "--facts", Path(facts).expanduser(), "--output", place, *shlex.split(to_flags(building))
+        )
         said = _quietly("ask", suite, "--dataset", place, "--output", asked, *flags)
         requests = sorted(asked.glob("requests-*.parquet"))
         if not any(tables.count(path, Request) for path in requests):

@@ -13,7 +13,7 @@ DEMO, OWN = Path("config/config.yaml"), Path("config/own.yaml")
 
 def add_edition(parser: argparse.ArgumentParser) -> None:
     """Add the flags that say which edition is meant."""
-    more: dict[str, Any] = {"nargs": "+", "default": []}
+    more: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
     parser.add_argument("--model", **more, metavar="MODEL", help="a checkpoint's folder, OWNER/NAME@COMMIT or a server")
     parser.add_argument("--facts", metavar="PATH", help="a file or folder of facts of your own [those that ship]")
     parser.add_argument("--size", metavar="SIZE", help="full: up to 32 test facts of each relation; all [a sample]")

@@ -130,7 +130,7 @@ def too_large(layout: Layout) -> set[Path]:
 def _as_they_are(layout: Layout) -> dict[str, Path]:
     """Return the files that travel as they are, by their names: copied facts, the page with its tables and figures."""
     if not layout.page().is_file():
-        raise AlmanacError(f"{layout.page()}: there is no such file, as its run has not ended; run it again")
+        raise AlmanacError(f"{layout.page()}: there is no page, as its run has not ended; run it again, whole")
     if (maker := maker_of(layout.page())) != MAKER:
         raise AlmanacError(
             f"{layout.page()}: was made by {maker}, and this is {MAKER}, which may find or draw something else; run "

@@ -66,7 +66,9 @@ def read_edition(path: Path | str) -> "Edition":
     """
     layout, unpacked = opened(Path(path).expanduser())
     if not layout.page().is_file():
-        warnings.warn(f"{path} has no page: its run has not ended, and results of two runs may be in it", stacklevel=2)
+        warnings.warn(
+            f"{path} has no page: its run has not ended or was not whole; results of two may be in it", stacklevel=2
+        )
     return Edition(layout, unpacked)
 
 

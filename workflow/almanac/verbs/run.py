@@ -11,6 +11,7 @@ from pathlib import Path
 
 from almanac import locked
 from almanac.config.flags import add_edition, edition
+from almanac.errors import AlmanacError
 from almanac.project import PROJECT
 
 EXAMPLES = """\
@@ -32,6 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run Snakemake on the edition, and return its exit status."""
     file, settings = edition(arguments)
+    if any(word.partition("=")[0] in ("--configfile", "--configfiles") for word in arguments.words):
+        raise AlmanacError("command line: --configfile stands after --, where it would be passed over; give it before")
     os.environ["PYTHONSAFEPATH"] = "1"  # a file here that is called like a module is none of Snakemake's
     # Jobs run `python` and `snakemake`: those of the environment that this one is in.
     os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
