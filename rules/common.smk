@@ -12,8 +12,7 @@ HERE = workflow.current_basedir.get_path_or_uri(secret_free=True)
 ROOT = Path(HERE).resolve().parent
 # Without a checkout the rules lie in the package itself, which pip has installed.
 CHECKOUT = (ROOT / "workflow" / "almanac").is_dir()
-PACKAGES = ROOT / "workflow" if CHECKOUT else ROOT.parents[1]
-if not (PACKAGES / "almanac" / "project.py").is_file():
+if not (CHECKOUT or (ROOT.parent / "project.py").is_file()):
     sys.exit(
         f"almanac: {HERE}: the rules are there without the package that their commands run; "
         "clone the whole project and name the Snakefile of the clone"
@@ -26,10 +25,9 @@ if not CHECKOUT and workflow.deployment_settings.deployment_method:
     sys.exit(
         "almanac: an environment for each step needs a checkout of the project, not an installed package; clone it"
     )
-if (
-    CHECKOUT
-):  # an installed package is found; before the standard library, its neighbours would be too
-    sys.path.insert(0, str(PACKAGES))
+# An installed package is found as it is: put first, its neighbours would stand before the standard library.
+if CHECKOUT:
+    sys.path.insert(0, str(ROOT / "workflow"))
 
 from almanac import sealed
 from almanac.clusters import check_cluster
@@ -82,8 +80,6 @@ JOBS = Jobs(EDITION, LAYOUT)
 ASKED = list(dict.fromkeys(asking.model for asking in EDITION.asked()))
 # Every table of the edition, from the datasets to the validation: what its page shows and its archive carries.
 TABLES = [str(path) for path in LAYOUT.tables()]
-# The rules that change nothing of which the page tells.
-AFTER_THE_PAGE = {"print_figures", "freeze_edition", "verify", "repull_source"}
 
 # Sources that are copied, and those that are brought over the network or read from a publisher's files.
 COPIED = [name for name, source in EDITION.sources.items() if source.kind == "files"]
@@ -106,7 +102,7 @@ wildcard_constraints:
 # Jobs find a checkout's package without installing it, in every environment and on every node, and keep to their threads.
 # Images of containers often forbid bytecode, and then each of many short jobs compiles the package. A file of the working
 # folder that is called like a module (statistics.py) is none of a job's.
-FOUND = f"PYTHONPATH={quote(str(PACKAGES))}${{{{PYTHONPATH:+:$PYTHONPATH}}}}"
+FOUND = f"PYTHONPATH={quote(str(ROOT / 'workflow'))}${{{{PYTHONPATH:+:$PYTHONPATH}}}}"
 WHOLE = quote(EDITION.model_dump_json()).replace("{", "{{").replace("}", "}}")
 shell.prefix(
     "set -euo pipefail; unset PYTHONDONTWRITEBYTECODE; export PYTHONSAFEPATH=1; "
@@ -129,9 +125,9 @@ def refuse_unpinned():
 
 
 def drop_page():
-    """Remove the page where anything that it tells of is made anew: until the run ends, results are of two runs."""
-    again = {job.rule.name for job in workflow.dag.needrun_jobs() if job.output}
-    if again - AFTER_THE_PAGE and not workflow.touch:
+    """Remove the page where a table of the edition is made anew: until the run ends, tables are of two runs."""
+    anew = {str(path) for job in workflow.dag.needrun_jobs() for path in job.output}
+    if not anew.isdisjoint([*TABLES, str(LAYOUT.record())]) and not workflow.touch:
         LAYOUT.page().unlink(missing_ok=True)
 
 

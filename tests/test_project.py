@@ -9,7 +9,7 @@ from almanac.project import INSTALLED, PROJECT, there
 from almanac.report.trust import EDITION
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-CARRIED = ["Snakefile", "config", "rules", "resources", "envs/lock.txt", "workflow/report", "workflow/profiles"]
+CARRIED = ["Snakefile", "config", "rules", "resources", "envs/lock.txt", "workflow/report"]
 
 
 def files(place: Path) -> list[Path]:

@@ -252,6 +252,9 @@ def test_what_cannot_be_measured_so_is_refused_in_words(checkpoint, tmp_path, ca
     with pytest.raises(AlmanacError, match="head_to_tail: nothing of these facts is asked; what is printed above"):
         almanac.measure(checkpoint, None, "head_to_tail", tmp_path / "few.csv")
     assert "borders" in capsys.readouterr().err
+    (tmp_path / "two.csv").write_text(f"subject,relation,object\n{rows}Peru,continent,America\n")
+    almanac.measure(checkpoint, None, "ic_lke", tmp_path / "two.csv", dataset={"train": 4}, shots=4)
+    assert "left out, having too few facts or objects: continent" in capsys.readouterr().err
     with pytest.raises(AlmanacError, match="no relation has 30 facts"):
         almanac.measure(checkpoint, None, "ic_lke", tmp_path / "few.csv", dataset={"min_facts": 30})
     assert "0 of 1 relations qualify" in capsys.readouterr().err

@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -16,15 +16,16 @@ from almanac.config.models import as_name
 from almanac.dataset.options import DatasetOptions
 from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import read_frame
-from almanac.options import explain, flagged, to_flags
+from almanac.options import Options, explain, flagged, to_flags
 from almanac.project import PROJECT, RESOURCES
-from almanac.rows import Measure, Request
+from almanac.rows import Measure, RelationCount, Request
 from almanac.suites.listing import SUITES
 from almanac.yaml_file import read_yaml
 
 if TYPE_CHECKING:
     import pandas
 
+Kind = TypeVar("Kind", bound=Options)
 FACTS = RESOURCES / "facts"
 OWN = PROJECT / "config" / "own.yaml"  # the settings that are not given: those of `make own`
 
@@ -60,11 +61,8 @@ def measure(
     if unknown := [name for name in settings if name not in known]:
         raise AlmanacError(f"{suite}: there is no setting {unknown[0]!r}{did_you_mean(unknown[0], known)}")
     built = {key: value for key, value in own["datasets"]["facts"].items() if key != "source"} | dict(dataset or {})
-    try:
-        checked = options.model_validate(own["suites"].get(suite, {}).get("facts", {}) | settings)
-        building = DatasetOptions.model_validate(built)
-    except ValidationError as error:
-        raise explain(error, suite if error.title == options.__name__ else "dataset") from error
+    checked = _validated(options, own["suites"].get(suite, {}).get("facts", {}) | settings, suite)
+    building = _validated(DatasetOptions, built, "dataset")
     if len(SUITES[suite].rounds_of(checked)) > 1:
         raise AlmanacError(f"{suite}: asks in several rounds with these settings; run it with `almanac run`")
     with unfinished.folder() as work:
@@ -76,6 +74,10 @@ def measure(
         _quietly(
             "build", "dataset", "--facts", Path(facts).expanduser(), "--output", place, *shlex.split(to_flags(building))
         )
+        if left := [
+            one.relation_id for one in tables.read(place / "counts.parquet", RelationCount) if not one.qualifies
+        ]:
+            print(f"left out, having too few facts or objects: {', '.join(left)}", file=sys.stderr)
         said = _quietly("ask", suite, "--dataset", place, "--output", asked, *flags)
         requests = sorted(asked.glob("requests-*.parquet"))
         if not any(tables.count(path, Request) for path in requests):
@@ -87,6 +89,13 @@ def measure(
         names = ("--model", as_name(name), "--dataset", "facts")
         _quietly("measure", suite, *files, *names, "--output", work / "measured", *flags)
         return read_frame(work / "measured" / "measures.parquet", Measure).to_pandas()
+
+
+def _validated(kind: type[Kind], values: Mapping[str, Any], where: str) -> Kind:
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        raise explain(error, where) from error
 
 
 def _saved(model: Any, tokenizer: Any, folder: Path) -> Path:

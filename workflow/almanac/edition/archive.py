@@ -142,7 +142,7 @@ def _as_they_are(layout: Layout) -> dict[str, Path]:
 def _lock(layout: Layout) -> dict[str, bytes]:
     """Return the list of packages, those of suites that other packages provide last; none where it is not there."""
     if INSTALLED:
-        listed = sorted({f"{one.name}=={one.version}" for one in metadata.distributions()})
+        listed = sorted({f"{one.name}=={one.version}" for one in metadata.distributions() if one.name != "almanac"})
     elif LOCKED.is_file():
         listed = LOCKED.read_text("utf-8").splitlines()
     else:
