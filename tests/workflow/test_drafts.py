@@ -143,7 +143,9 @@ def test_a_servers_model_drafts_and_its_first_round_may_be_the_last(fresh, tmp_p
         # The second round, of a model that weighs no choices: the agreement stays open, and the draft to the reader.
         models = [writer | {"api_generate_with": "completions"}]
         configure(project, models=models, drafting=drafting | {"round_trip": True})
+        (project.results / "report.html").write_text("of other tables than these texts")
         tried = run(project, "--", "drafting")
+        assert (project.results / "report.html").is_file()
     assert made.returncode == 0, made.stdout + made.stderr
     assert tried.returncode == 0, tried.stdout + tried.stderr
     assert drafts_of(project) == first
