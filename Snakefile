@@ -98,7 +98,9 @@ onstart:
     refuse_unpinned()
     lift_limit()
     stop_in_a_thread()
-    drop_page()
+    if not workflow.touch:
+        anew = (path for job in workflow.dag.needrun_jobs() for path in job.output)
+        drop_page(LAYOUT, map(str, anew))
 
 
 onsuccess:

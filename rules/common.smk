@@ -32,11 +32,11 @@ if CHECKOUT:
 from almanac import sealed
 from almanac.clusters import check_cluster
 from almanac.config import check
-from almanac.config.inputs import check_inputs, check_pinned, check_writable, known
+from almanac.config.inputs import check_inputs, check_pinned, check_writable
 from almanac.edition.costs import expected
-from almanac.edition.jobs import PLANTED, Jobs, by_name
+from almanac.edition.jobs import PLANTED, Jobs, by_name, flag, known_by
 from almanac.edition.layout import ALL, BETWEEN, DATASET_TABLES, SHOWN, Layout
-from almanac.edition.replacing import check_copied, check_served, replaced
+from almanac.edition.replacing import check_copied, check_served, drop_page, replaced
 from almanac.errors import AlmanacError
 from almanac.locked import EXPECTED, MADE, TARGETS, begin, mistake_in, stop_in_a_thread
 from almanac.options import to_flags
@@ -124,13 +124,6 @@ def refuse_unpinned():
         sys.exit(f"almanac: {mistake}")
 
 
-def drop_page():
-    """Remove the page where a table of the edition is made anew: until the run ends, tables are of two runs."""
-    anew = {str(path) for job in workflow.dag.needrun_jobs() for path in job.output}
-    if not anew.isdisjoint([*TABLES, str(LAYOUT.record())]) and not workflow.touch:
-        LAYOUT.page().unlink(missing_ok=True)
-
-
 def lift_limit():
     """Lift Snakemake's default limit, 100 jobs a second: for each job that ends it looks at all waiting jobs once a second more."""
     limit = workflow.scheduler.job_rate_limiter
@@ -146,16 +139,6 @@ def of_models(wildcards):
             "name one (models, or model=… of config/own.yaml), or its record: --configfile results/EDITION/edition.json"
         )
     return LAYOUT.products()
-
-
-def known_by(files_of):
-    """A function that gives what a job's files of the user's are known by: one replaced by an older is noticed too."""
-    return lambda wildcards: known(files_of(wildcards))
-
-
-def flag(name, paths):
-    """A flag with a file, where there is one."""
-    return "".join(f"{name} {quote(str(path))}" for path in paths)
 
 
 def of_chapter(wildcards):

@@ -315,6 +315,16 @@ class Jobs:
         return found._replace(runtime=minutes, gpu=int(model.takes_gpu(self.config.gpus)))
 
 
+def known_by(files_of: Callable[[Any], Files]) -> Callable[[Any], list[str]]:
+    """Return a function of a job's wildcards: what its files of the user's are known by (`inputs.known`)."""
+    return lambda wildcards: known(files_of(wildcards))
+
+
+def flag(name: str, paths: Iterable[object]) -> str:
+    """Return a flag with a file, where there is one."""
+    return "".join(f"{name} {shlex.quote(str(path))}" for path in paths)
+
+
 def by_name(of: Callable[[Any, Any, int], Needs], *more: str) -> dict[str, Callable[..., int]]:
     """Return a function a resource (memory, run time and ``more``) of a job's wildcards, input and attempt."""
 

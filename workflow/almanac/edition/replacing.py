@@ -3,7 +3,7 @@
 import json
 import os
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -43,6 +43,17 @@ def check_copied(layout: Layout, remembered: Path) -> None:
                 f"{layout.root}: was made elsewhere with other settings ({first}), which cannot be seen in its files; "
                 f"go on with its own (--configfile {layout.record()}), give another edition=NAME, or remove it"
             )
+
+
+def drop_page(layout: Layout, anew: Iterable[str]) -> None:
+    """Remove the page where a run makes a table of the edition anew: until it ends, tables are of two runs.
+
+    Args:
+        layout: the edition.
+        anew: the files that the run makes.
+    """
+    if not set(anew).isdisjoint(map(str, (*layout.tables(), layout.record()))):
+        layout.page().unlink(missing_ok=True)
 
 
 def check_served(layout: Layout) -> None:
