@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from almanac.config import Asking
-from almanac.report.answer import FactFound, Told, by_themselves, chapter, facts_table, markdown, sentences
+from almanac.report.answer import Told, by_themselves, chapter, markdown, sentences
 from almanac.report.asked import FactsAsked
 from almanac.report.failing import Failures, Unanswered
 from almanac.rows import Measure, RelationCount
@@ -79,19 +79,6 @@ def test_models_that_did_not_answer_many_combinations_of_methods_are_counted():
     ]
     rows.append(finding("o", "b", TOO_FEW, facts=0))
     assert sentences(rows).notes == ["No model answered every method; the page says which, below its first table."]
-
-
-def test_facts_that_most_know_and_fewest_know_are_shown_and_lead_to_their_answers():
-    facts = [FactFound("world", f"P|Q{at}", f"fact {at}", at, at, 10) for at in range(9)]
-    table = facts_table(facts)
-    assert [(row[1], row[2].text, row[3]) for row in table.rows] == [
-        *(("known", f"fact {at}", f"{at} of 10") for at in (8, 7, 6)),
-        *(("unknown", f"fact {at}", f"{at} of 10") for at in (2, 1, 0)),
-    ]
-    assert table.rows[0][2].target == "#fact=world%2FP%7CQ8"
-    assert facts_table([]) is None
-    asked = [FactFound("world", f"P|Q{at}", f"fact {at}", at, int(at == 0), at + 1) for at in range(9)]
-    assert [row[3] for row in facts_table(asked).rows] == ["1 of 1", "0 of 7", "0 of 8", "0 of 9"]  # most sure last
 
 
 def test_what_is_said_of_models_and_facts_stands_before_what_was_not_answered():

@@ -19,8 +19,8 @@ VERSIONS = {
     "plant": 7,
     "ask": 17,
     "answer": 9,
-    "measure": 50,
-    "report": 72,
+    "measure": 51,
+    "report": 73,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

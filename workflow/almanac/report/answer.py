@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
-from urllib.parse import quote
 
 from almanac import tables
 from almanac.config import Asking
@@ -12,10 +11,10 @@ from almanac.edition.measuring import entrant, shown
 from almanac.report import asked, comparing, written
 from almanac.report.asked import FactsAsked
 from almanac.report.failing import Unanswered, unanswered
-from almanac.report.lines import asked_by, share
+from almanac.report.lines import share
 from almanac.rows import Item, Measure
 from almanac.statistics.intervals import Estimate, wilson_n
-from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, PageLink, Table
+from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, Table
 from almanac.suites.headline import (
     ABOVE_CHANCE,
     FEW,
@@ -67,11 +66,6 @@ SIGN_TEST = (
     "objects is the likelier to be true), whatever the threshold, and so may be above chance where hardly a fact is "
     "called known."
 )
-FACTS_CAPTION = (
-    "The facts that most answers know, and those that fewest know. Known by: of models × methods; only methods that "
-    "are above chance for a model count, each once, however many wordings it asks. Choose a fact to see every answer "
-    "to it."
-)
 OF_THESE = (
     "Intervals (95 %) and verdicts are of these relations; for what is known, the page also has the interval of other "
     "relations. Verdicts are adjusted for all rows (Holm) and intervals are not, so one may lie above 0 where the "
@@ -83,7 +77,6 @@ BY_MODEL = (
     "these relations: the numbers of the table above, whose verdicts are adjusted for all of them. Empty where a model "
     "was not asked, answered too few facts or mostly in another form, or was not taught the format."
 )
-SHOWN = 3  # facts of each kind
 LISTED = 7  # names in a sentence
 TOLD = 2  # kinds of models that did not answer the same methods
 Key = tuple[str, str, str, str]
@@ -94,17 +87,6 @@ class Told(NamedTuple):
 
     found: Sequence[str]
     notes: Sequence[str]
-
-
-class FactFound(NamedTuple):
-    """How often a fact is known: ``known`` of ``asked`` models × methods; ``dose``, how often it was taught."""
-
-    dataset: str
-    fact: str
-    label: str
-    dose: int | None
-    known: int
-    asked: int
 
 
 def chapter(
@@ -210,35 +192,6 @@ def _counted_as(row: Measure) -> int | None:
 def key_of(row: Measure) -> Key:
     """Return what a headline number is of."""
     return str(row.model), row.suite, row.dataset, row.where
-
-
-def facts_table(facts: Sequence[FactFound]) -> Table | None:
-    """Return three facts of each dataset that most know and three that fewest know; none where there are no facts.
-
-    The caption says how many facts are known by all and by none, of which those shown are the first by their ids.
-    """
-    of: dict[str, list[FactFound]] = defaultdict(list)
-    for one in facts:
-        of[one.dataset].append(one)
-    rows: list[Sequence[Cell]] = []
-    for dataset, own in of.items():
-        order = sorted(own, key=lambda one: (-one.known / one.asked, -one.asked, one.fact))
-        most = [one for one in order[:SHOWN] if one.known]
-        rows += [_fact_cells(dataset, "known", one) for one in most]
-        fewest = sorted(order[len(most) :], key=lambda one: (one.known / one.asked, -one.asked, one.fact))[:SHOWN]
-        rows += [_fact_cells(dataset, "unknown", one) for one in reversed(fewest)]
-    counts = "; ".join(
-        f"of {len(own):,} facts of {dataset}, {sum(one.known == one.asked for one in own):,} are known by all that "
-        f"asked them and {sum(not one.known for one in own):,} by none ({asked_by([one.asked for one in own])})"
-        for dataset, own in of.items()
-    )
-    head = ("of", "kind", "fact", "known by", "times taught")
-    return Table("facts", f"{FACTS_CAPTION} Counted so, {counts}.", head, rows) if rows else None
-
-
-def _fact_cells(dataset: str, kind: str, one: FactFound) -> Sequence[Cell]:
-    link = PageLink(one.label, f"#fact={quote(f'{dataset}/{one.fact}', safe='')}")
-    return dataset, kind, link, f"{one.known} of {one.asked}", one.dose
 
 
 def told(

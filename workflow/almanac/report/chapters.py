@@ -1,7 +1,7 @@
 """The chapters of an edition's page: what was found, each suite on each dataset, then models side by side."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from almanac.config import Asking
@@ -12,7 +12,7 @@ from almanac.report import agreeing, answer, asked, comparing, course, recoverin
 from almanac.report.page import Page
 from almanac.rows import Measure
 from almanac.suites import comparison_chapter
-from almanac.suites.chapter import Chapter, Shown
+from almanac.suites.chapter import Chapter, Shown, Table
 from almanac.suites.headline import NULL_KNOWN, Finding
 from almanac.suites.listing import SUITES, method_labels
 
@@ -92,8 +92,9 @@ def _nulls(layout: Layout, rows: Sequence[Finding], between: Sequence[Measure]) 
     return out
 
 
-def with_facts(pages: Sequence[Page], facts: Sequence[answer.FactFound]) -> list[Page]:
-    """Return the chapters with facts that are known and unknown in the first."""
-    (first, *others), table = pages, answer.facts_table(facts)
-    parts = [*first.chapter.parts, *([] if table is None else [table])]
+def with_known(pages: Sequence[Page], known: Iterable[Table]) -> list[Page]:
+    """Return the chapters with what is known of relations and facts in the first."""
+    (first, *others), tables = pages, list(known)
+    narrow = [one for one in tables if one.narrow]
+    parts = [*narrow, *first.chapter.parts, *(one for one in tables if not one.narrow)]
     return [replace(first, chapter=replace(first.chapter, parts=parts)), *others]

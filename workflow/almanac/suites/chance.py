@@ -20,10 +20,11 @@ from almanac.punctuation import words_of
 from almanac.rows import Measure
 from almanac.statistics import grouped
 from almanac.statistics.intervals import LEVEL, Estimate, normal_quantile
-from almanac.suites.judged import Judged
+from almanac.suites.judged import RELATION, Judged
 from almanac.suites.truths import Truths
 
-CHANCE, ABOVE = "headline_chance", "headline_above_chance"  # the metrics
+# The metrics; the second is chance again, by relation.
+CHANCE, OF_RELATION, ABOVE = "headline_chance", "headline_chance_of_relation", "headline_above_chance"
 LEAST = 3  # test facts of a relation, asked or not, below which they say nothing of the chance of open answers
 EQUAL = 1e-9  # below which a difference is none
 LEAST_P = 1e-12  # to which the tail of a distribution is summed with some digits right
@@ -84,8 +85,7 @@ def against_false(own: Judged, answered: pl.DataFrame, false: Judged, truths: Tr
         (pl.col("score") > pl.col("false_score")).alias("won"), "mine", "its"
     )
     likes = pl.when("won").then("mine").otherwise("its") / (pl.col("mine") + pl.col("its"))
-    chance = min(1.0, _macro(both, "by_chance"))
-    yield own.measure(CHANCE, chance, "other", ("hit", "score"))
+    yield from _chances(own, both, ("hit", "score"))
     difference = both.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d")).with_columns(draw=pl.col("d"))
     p = _tail(int(liked["won"].sum()), liked.select(likes).to_series())
     yield own.measure(ABOVE, _difference(difference), "other", ("hit", "score"), p)
@@ -143,13 +143,20 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
     facts = facts.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d")).with_columns(
         (pl.col("d") - pl.col("lent")).alias("draw")
     )
-    chance = _macro(facts, "by_chance")
     tested = facts.filter(pl.col("prediction") > 1) if facts["truth"].max() != 1 else facts
-    yield own.measure(CHANCE, chance, "other", ("prediction", "fact"))
+    yield from _chances(own, facts, ("prediction", "fact"))
     difference, p = _difference(facts), _p(tested)
     # The test may count another commonness of objects than the number, and is not heeded where there is no difference.
     p = max(p, 0.5) if (difference.value or 0.0) < EQUAL else p
     yield own.measure(ABOVE, difference, "other", ("prediction", "hit", "fact"), p)
+
+
+def _chances(own: Judged, facts: pl.DataFrame, of: Sequence[str]) -> Iterator[Measure]:
+    """Yield chance over all relations and of each, from ``by_chance`` of their facts, which of a few may be above 1."""
+    yield own.measure(CHANCE, min(1.0, _macro(facts, "by_chance")), "other", of)
+    each = facts.group_by(RELATION, maintain_order=True).agg(pl.col("by_chance").mean().clip(upper_bound=1.0))
+    estimates = {(relation,): Estimate(chance, None, None) for relation, chance in each.iter_rows()}
+    yield from own.measured(OF_RELATION, "other", of, [RELATION], estimates)
 
 
 class _Share(NamedTuple):

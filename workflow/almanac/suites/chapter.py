@@ -40,6 +40,7 @@ class Table:
         rows: as many cells each.
         folded: whether it is shown only when it is asked for.
         hidden: the places of rows that are in the table's files and not on the page.
+        narrow: whether it has room next to the page's first figure.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     folded: bool = False
     hidden: Collection[int] = ()
+    narrow: bool = False
 
     def __post_init__(self) -> None:
         """Refuse rows that do not fit the head.
@@ -102,8 +104,8 @@ class Chapter:
 
     @property
     def leading(self) -> list[Table | Drawing | str]:
-        """The figures and paragraphs that stand before the first table."""
-        return list(takewhile(lambda part: not isinstance(part, Table), self.parts))
+        """The figures, paragraphs and narrow tables that stand before the first other table."""
+        return list(takewhile(lambda part: not isinstance(part, Table) or part.narrow, self.parts))
 
     def __post_init__(self) -> None:
         for kind, word in ((Table, "tables"), (Drawing, "figures")):

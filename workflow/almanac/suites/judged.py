@@ -200,7 +200,25 @@ class Judged:
                 "of a group to `measure`"
             )
         at = len(by)
-        estimates = {row[:at]: Estimate(*row[at:]) for row in found.rows()}
+        return self.measured(metric, formula, of, by, {row[:at]: Estimate(*row[at:]) for row in found.rows()})
+
+    def measured(
+        self,
+        metric: str,
+        formula: Formula,
+        of: Sequence[str],
+        by: Sequence[str],
+        estimates: Mapping[tuple[Any, ...], Estimate],
+    ) -> list[Measure]:
+        """Return a number of each group, sorted, which was computed from them; without a value where there is none.
+
+        Args:
+            metric: its name.
+            formula: how it was computed.
+            of: from which columns.
+            by: what the items are grouped by.
+            estimates: the numbers by the values of these columns.
+        """
         return [
             self._measure(metric, formula, of, dict(zip(by, values, strict=True)), counts, estimates.get(values))
             for values, counts in self._counts(by)
