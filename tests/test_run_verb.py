@@ -66,3 +66,14 @@ def test_facts_without_a_model_are_asked_of_nobody(started, capsys):
     assert main(["run", "--facts", "f.csv"]) == 1
     assert "name the model that is asked: --model /models/mine" in capsys.readouterr().err
     assert started == []
+
+
+def test_a_target_may_stand_before_or_after_the_flags_and_snakemakes_own_stand_after_two_hyphens(started, capsys):
+    for words in (["edition", "--model", "/m", "--", "-n"], ["--model", "/m", "--", "edition", "-n"]):
+        assert main(["run", *words]) == 7
+        command = started.pop()
+        assert command[command.index("--configfile") - 2 : command.index("--configfile")] == ["edition", "-n"]
+    with pytest.raises(SystemExit):
+        main(["run", "--model", "/m", "--dry-run"])
+    said = capsys.readouterr().err
+    assert "unrecognized arguments: --dry-run; options of Snakemake stand after --, as in: almanac run --" in said

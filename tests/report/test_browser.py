@@ -128,6 +128,27 @@ return { wrong, fact, asked, said, scripts: document.querySelectorAll("head scri
 """
 
 
+def test_the_address_of_a_relation_lists_its_facts(browse):
+    said, errors = browse(
+        """
+        const all = [...(await allFacts()).values()], [{ dataset, relation, names }] = all;
+        const own = all.filter((one) => one.dataset === dataset && one.relation === relation);
+        location.hash = `#relation=${encodeURIComponent(`${dataset}/${relation}`)}`;
+        await wait(() => document.querySelector("#found li"));
+        const listed = [...document.querySelectorAll("#found a")].map((one) => one.textContent);
+        const field = document.getElementById("search").value;
+        location.hash = "#relation=none%2FP0";
+        await wait(() => !document.querySelector("#found li"));
+        const shown = own.slice(0, MOST_FOUND).map((one) => one.names.join(" — "));
+        return { listed, shown, field, name: names[1], none: document.getElementById("count").textContent };
+        """
+    )
+    assert errors == []
+    assert said["listed"] == said["shown"] != []
+    assert said["field"] == said["name"]
+    assert said["none"] == "This page carries no facts of relation none/P0."
+
+
 def test_the_field_finds_what_cells_show_and_an_outcome_whole(browse):
     said, errors = browse(
         """

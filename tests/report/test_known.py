@@ -25,7 +25,9 @@ def test_facts_that_most_know_and_fewest_know_are_shown_and_lead_to_their_answer
 def test_relations_stand_by_what_is_known_of_them_a_table_a_dataset_and_a_model_a_column():
     of = {"capital": {"m": 0.2, "n": 0.4}, "author": {"m": 0.9}, "area": {"m": 0.1, "n": 0.6}}
     found = [
-        RelationFound("real", label, {model: Estimate(own, 0.0, 1.0) for model, own in known.items()}, 0.05, 8)
+        RelationFound(
+            "real", label[0], label, {model: Estimate(own, 0.0, 1.0) for model, own in known.items()}, 0.05, 8
+        )
         for label, known in of.items()
     ]
     [table] = tables([], found)
@@ -35,8 +37,9 @@ def test_relations_stand_by_what_is_known_of_them_a_table_a_dataset_and_a_model_
         False,
         True,
     )
-    shown = [(label, *(one.value for one in known), chance, facts) for label, *known, chance, facts in table.rows]
+    shown = [(link.text, *(one.value for one in known), chance, facts) for link, *known, chance, facts in table.rows]
     assert shown == [("author", 0.9, None, 0.05, 8), ("area", 0.1, 0.6, 0.05, 8), ("capital", 0.2, 0.4, 0.05, 8)]
+    assert table.rows[0][0].target == "#relation=real%2Fa"
     assert (table.rows[1][1].low, table.rows[1][1].high) == (0.0, 1.0)
     several = list(tables([], [*found, found[0]._replace(dataset="world")]))
     assert [(one.name, one.folded) for one in several] == [("relations-real", True), ("relations-world", True)]

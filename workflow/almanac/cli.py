@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from almanac import __version__
 from almanac.errors import INTERRUPTED, AlmanacError, did_you_mean, disk_full
@@ -40,8 +40,14 @@ def load(verb: str) -> ModuleType:
 class _Parser(argparse.ArgumentParser):
     """Takes no flag by a part of its name, which may be misspelt; those of its subcommands are of its class."""
 
+    hint = ""  # on what to do with a flag that is none of the verb's
+
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**arguments, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        """Print what is wrong with the command line, and end."""
+        super().error(message + self.hint * message.startswith("unrecognized"))
 
 
 def parser_of(name: str, verb: ModuleType) -> argparse.ArgumentParser:
@@ -53,6 +59,7 @@ def parser_of(name: str, verb: ModuleType) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     verb.add_arguments(parser)
+    parser.hint = getattr(verb, "HINT", "")
     return parser
 
 
@@ -85,7 +92,11 @@ def _run(name: str, words: Sequence[str], inherited: float) -> int:
     parser = parser_of(name, verb)
     started = time.perf_counter()
     try:
-        parsed = parser.parse_args(words)
+        # What is for another program stands after --, and argparse would mistake its flags for the verb's own.
+        own = words[: words.index("--")] if name == "run" and "--" in words else words
+        parsed = parser.parse_args(own)
+        if len(own) < len(words):
+            parsed.words += words[len(own) + 1 :]
         status = int(verb.run(parsed) or 0)
     except AlmanacError as error:
         print(f"almanac {name}: {error}", file=sys.stderr)

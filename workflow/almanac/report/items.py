@@ -161,7 +161,7 @@ class Items:
             for relation, chance, facts in counted.iter_rows():
                 rows = known.filter(pl.col("relation") == relation).drop("relation").iter_rows()
                 of = {model: Estimate(*rest) for model, *rest in rows}
-                found.append(RelationFound(dataset, self.relations[dataset][relation], of, chance, facts))
+                found.append(RelationFound(dataset, relation, self.relations[dataset][relation], of, chance, facts))
         return found
 
 

@@ -19,7 +19,8 @@ RELATIONS = (
     "What is known of each relation{}, best known first: the share of right answers, by all methods together.\n\n"
     "Counted are the methods that are above chance for any model, as far as a model was asked them: of each fact the "
     "mean over these methods, and of a relation the mean over its facts, with the 95 % interval of its other facts. "
-    "Chance: what the same answers would have right by chance, as in the table of methods, a mean over the models."
+    "Chance: what the same answers would have right by chance, as in the table of methods, a mean over the models. "
+    "Choose a relation to see its facts."
 )
 SHOWN = 3  # facts of each kind
 NARROW = 2  # models up to which a table is narrow
@@ -41,6 +42,7 @@ class RelationFound(NamedTuple):
 
     Attributes:
         dataset: whose relation it is.
+        relation: its id.
         label: its name.
         known: by model, the mean over facts of the share of right answers.
         chance: what the same answers would have right by chance, over all models.
@@ -48,10 +50,16 @@ class RelationFound(NamedTuple):
     """
 
     dataset: str
+    relation: str
     label: str
     known: Mapping[str, Estimate]
     chance: float
     facts: int
+
+    @property
+    def link(self) -> Cell:
+        """Its name, which leads to its facts."""
+        return PageLink(self.label, f"#relation={quote(f'{self.dataset}/{self.relation}', safe='')}")
 
     def cell(self, model: str) -> Cell:
         """Return what a model knows, with its interval; an empty cell where it was not asked."""
@@ -70,7 +78,7 @@ def tables(facts: Sequence[FactFound], relations: Sequence[RelationFound]) -> It
         models = list(dict.fromkeys(model for one in own for model in one.known))
         of = f" (dataset {dataset})" if several else ""
         order = sorted(own, key=lambda one: (-mean(found.value or 0.0 for found in one.known.values()), one.label))
-        rows = [(one.label, *(one.cell(model) for model in models), one.chance, one.facts) for one in order]
+        rows = [(one.link, *(one.cell(model) for model in models), one.chance, one.facts) for one in order]
         head = ("relation", *models, "chance", "facts")
         narrow = len(models) <= NARROW
         yield Table(f"relations-{dataset}", RELATIONS.format(of), head, rows, folded=several, narrow=narrow)

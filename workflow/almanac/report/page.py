@@ -148,9 +148,9 @@ def render(
 
 
 def row_heads(table: Table) -> int:
-    """Return how many columns head a table's rows: those of texts before the first that holds anything else."""
+    """Return how many columns head a table's rows: the first, and those of texts before any that holds else."""
     others = (at for at in range(len(table.head)) if not all(isinstance(row[at], str) for row in table.rows))
-    return next(others, 1)
+    return max(1, next(others, 1))
 
 
 def tables_of(chapters: Sequence[Page]) -> Iterator[tuple[str, Table]]:

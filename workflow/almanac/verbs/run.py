@@ -22,6 +22,8 @@ EXAMPLES = """\
   python -m almanac run                                       # the demo, which trains small models
   python -m almanac run --configfile mine.yaml -- edition     # another configuration, up to the archive to cite"""
 
+HINT = "; options of Snakemake stand after --, as in: almanac run -- --dry-run"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""

@@ -1,4 +1,5 @@
-// Facts: found by subject, relation or object; one fact by all models and methods; `#fact=…` opens it.
+// Facts: found by subject, relation or object; one fact by all models and methods; `#fact=…` opens it, `#relation=…` lists
+// those of a relation.
 const MOST_FOUND = 50;
 let facts = null;
 
@@ -27,18 +28,31 @@ async function answersTo(fact) {
 
 const factLink = (fact) => element("a", { href: `#fact=${encodeURIComponent(fact.key)}` }, fact.names.join(" — "));
 
+const field = () => document.getElementById("search");
+
+function list(found, none) {
+  const lines = found.slice(0, MOST_FOUND).map((fact) => element("li", {}, factLink(fact), ` (${fact.dataset})`));
+  document.getElementById("found").replaceChildren(...lines);
+  document.getElementById("count").textContent = found.length ? `${found.length} found${found.length > MOST_FOUND ? `, the first ${MOST_FOUND} are listed: add words to narrow the search` : ""}.` : none;
+}
+
 async function search(text) {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean), list = document.getElementById("found"), count = document.getElementById("count");
-  if (!words.length) { list.replaceChildren(); count.textContent = ""; return; }
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  if (!words.length) { list([], ""); return; }
   const all = await allFacts();
-  if (document.getElementById("search").value !== text) return; // typed on since
+  if (field().value !== text) return; // typed on since
   const found = [...all.values()].filter(({ names, dataset }) => {
     const all = [...names, dataset].join(" ").toLowerCase();
     return words.every((word) => all.includes(word));
   });
-  const lines = found.slice(0, MOST_FOUND).map((fact) => element("li", {}, factLink(fact), ` (${fact.dataset})`));
-  list.replaceChildren(...lines);
-  count.textContent = found.length ? `${found.length} found${found.length > MOST_FOUND ? `, the first ${MOST_FOUND} are listed: add words to narrow the search` : ""}.` : "No fact has these words.";
+  list(found, "No fact has these words.");
+}
+
+// The facts of a relation, DATASET/RELATION by its id; words that are typed after it search among all facts.
+async function showRelation(key) {
+  const found = [...(await allFacts()).values()].filter((fact) => `${fact.dataset}/${fact.relation}` === key);
+  field().value = found[0]?.names[1] ?? key;
+  list(found, `This page carries no facts of relation ${key}.`);
 }
 
 // How an item was asked, and its answer read; of what no method counts, by which experiment.
@@ -79,7 +93,7 @@ async function told(what) {
   try { await what(); } catch (error) { document.getElementById("fact").replaceChildren(element("p", {}, error.message)); }
 }
 
-// Go where the address says: to a fact, or to a place that may lie in a folded chapter.
+// Go where the address says: to a fact, to a relation's, or to a place that may lie in a folded chapter.
 async function follow() {
   const hash = location.hash.slice(1);
   if (hash.startsWith("fact=")) {
@@ -90,6 +104,13 @@ async function follow() {
     head.focus(); // a screen reader goes on from here
     return;
   }
+  if (hash.startsWith("relation=")) {
+    await ready;
+    await told(() => showRelation(decodeURIComponent(hash.slice(9))));
+    document.getElementById("facts").scrollIntoView();
+    field().focus({ preventScroll: true });
+    return;
+  }
   const target = hash && document.getElementById(hash);
   if (!target) return;
   target.querySelector(":scope > details")?.setAttribute("open", "");
@@ -98,7 +119,7 @@ async function follow() {
 }
 
 function beginFacts() {
-  document.getElementById("search").oninput = async (event) => { await ready; told(() => search(event.target.value)); };
+  field().oninput = async (event) => { await ready; told(() => search(event.target.value)); };
   addEventListener("hashchange", follow);
   follow();
   let closed = []; // on paper nothing is folded
