@@ -18,8 +18,9 @@ from almanac.dataset.names import ObjectNames
 from almanac.edition.archive import freeze
 from almanac.edition.measuring import findings_of
 from almanac.report.chapters import chapters
+from almanac.report.counting import Counting
 from almanac.report.evidence import EvidenceFiles
-from almanac.report.items import ItemBlocks, Items, _with_others
+from almanac.report.items import ItemBlocks, _with_others, items
 from almanac.report.written import SHORT, write_table
 from almanac.rows import Entity, Measure, Popularity, Relation, Response, Template
 from almanac.suites.chance import OF_RELATION
@@ -115,17 +116,18 @@ console.log(JSON.stringify([0, 1, 2].map((at) => outcomeOf(columns, at)[0])));
     assert said == ["correct", "called known, wrongly", "error"]
 
 
-def test_how_often_a_fact_was_taught_is_what_any_of_the_models_says(layout, tmp_path):
+def test_how_often_a_fact_was_taught_is_what_any_of_the_models_says(layout):
     """A checkpoint that nobody taught says nothing of it, whether it is asked first or last."""
-    items = Items(layout, EvidenceFiles(tmp_path / "items"), [])
     [dataset] = layout.config.used_datasets()
     fact = layout.data(dataset).facts[0]
+    counting = Counting([], {dataset: layout.data(dataset).names}, {dataset: {fact.relation_id: "maker"}})
     names = {"fact": [fact.fact_id], "relation": [fact.relation_id], "subject": [fact.subject_id], "object": ["Oname"]}
     for dose in (None, 8, None):
         frame = polars.DataFrame({**names, "dose": [dose], "hit": [True]}, schema_overrides={"dose": polars.Int64})
-        items._name(dataset, frame)
-        items._count(dataset, "m", frame, True, {})
-    assert [(one.fact, one.dose, one.known, one.asked) for one in items.facts()] == [(fact.fact_id, 8, 3, 3)]
+        counting.name(dataset, frame)
+        counting.count(dataset, "m", frame, True, {}, {})
+    assert [(one.fact, one.dose, one.known, one.asked) for one in counting.facts()] == [(fact.fact_id, 8, 3, 3)]
+    assert list(counting.relations()) == [], "nothing has a chance"
 
 
 def test_what_is_known_of_a_relation_is_made_of_what_a_notebook_has_of_its_facts(layout, tmp_path):
@@ -133,10 +135,9 @@ def test_what_is_known_of_a_relation_is_made_of_what_a_notebook_has_of_its_facts
     measures = [row for asking in layout.config.asked() for row in layout.read(layout.measures(asking), Measure)]
     tested = [one for one in findings_of(layout, measures) if one.above is not None and one.verdict != NO_FORMAT]
     above = [one._replace(verdict=ABOVE_CHANCE) for one in tested]  # were it so
-    items = Items(layout, EvidenceFiles(tmp_path / "items"), above)
-    for suite, _, askings in layout.askings():
-        items.add(askings, [row for row in measures if row.suite == suite.name])
-    found = {one.label: one for one in items.by_relation()}
+    of_suites = {(row.suite, row.dataset): [one for one in measures if one.suite == row.suite] for row in measures}
+    _, counting = items(layout, EvidenceFiles(tmp_path / "items"), of_suites, above)
+    found = {one.label: one for one in counting.relations()}
 
     counted = [(one.known.suite, one.known.where) for one in above]
     assert len(counted) > 5

@@ -13,19 +13,15 @@ from almanac.dataset.names import ObjectNames
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import judged_of
 from almanac.frames import read_frame
+from almanac.report.counting import Counting
 from almanac.report.evidence import Block, EvidenceFiles, pooled
-from almanac.report.known import FactFound, RelationFound
 from almanac.rows import Measure, Outcome
-from almanac.statistics import grouped
-from almanac.statistics.intervals import Estimate
 from almanac.suites.answers import Answers
 from almanac.suites.asked_texts import asked_texts
-from almanac.suites.chance import OF_RELATION
 from almanac.suites.data import Data
-from almanac.suites.headline import ABOVE_CHANCE, NOT_ABOVE, Finding
-from almanac.suites.judged import RELATION, Condition, as_text, chosen, conditions_of
+from almanac.suites.headline import Finding
+from almanac.suites.judged import Condition, chosen, conditions_of
 from almanac.suites.listing import SUITES
-from almanac.suites.recovery import HALF
 from almanac.suites.suite import Method
 
 RECOMPUTED = ("share", "mean", "macro", "macro_of_facts", "ratio", "count")  # formulas that the page's script has too
@@ -47,20 +43,12 @@ class Items:
     def __init__(self, layout: Layout, evidence: EvidenceFiles, findings: Sequence[Finding]) -> None:
         self._layout = layout
         self._evidence = evidence
-        # What each model is counted by: methods that are above chance for any, and whether they are for itself.
-        above = {_setting(one.known) for one in findings if one.verdict == ABOVE_CHANCE}
-        self._counted: dict[tuple[str | None, str, str], list[tuple[Measure, bool]]] = defaultdict(list)
-        for one in findings:
-            if one.verdict in (ABOVE_CHANCE, NOT_ABOVE) and _setting(one.known) in above:
-                key = one.known.model, one.known.suite, one.known.dataset
-                self._counted[key].append((one.known, one.verdict == ABOVE_CHANCE))
         self._data = {name: layout.data(name) for name in layout.config.used_datasets()}
         self.relations = {
             name: {row.relation_id: row.label for row in own.relations} for name, own in self._data.items()
         }
-        # By dataset: the facts that are asked, and of each model and fact how many methods know it, of how many.
-        self._facts: dict[str, pl.DataFrame] = {}
-        self._known: dict[str, pl.DataFrame] = {}
+        names = {name: own.names for name, own in self._data.items()}
+        self.counting = Counting(findings, names, self.relations)
 
     def add(self, askings: Sequence[Asking], measures: Sequence[Measure]) -> None:
         """Add what a suite asked of a dataset and models; ``measures`` are the numbers of it that are shown."""
@@ -71,12 +59,6 @@ class Items:
         )
         suite, dataset = askings[0].suite, askings[0].dataset
         parts = ItemBlocks(self._data[dataset].names, used, exact, len(askings))
-        chances: dict[tuple[str | None, str], dict[str, float]] = defaultdict(dict)
-        for row in measures:
-            if row.metric == OF_RELATION and row.value is not None:
-                other = dict(conditions_of(row))
-                relation = str(other.pop(RELATION))
-                chances[row.model, as_text(other)][relation] = row.value
         asked: dict[tuple[Path, ...], Mapping[int, str]] = {}
         for asking in askings:
             judged, answers = judged_of(self._layout, asking), self._layout.answers(asking)
@@ -88,81 +70,9 @@ class Items:
             frame = _with_methods(_with_ways(judged.frame, answers), methods).with_columns(said)
             frame = _with_others(frame, self._data[dataset])
             parts.add(asking.model, frame, asked[folders])
-            self._name(dataset, judged.frame)
-            for row, above in self._counted[asking]:
-                chosen_by = conditions_of(row)
-                own = chances[asking.model, as_text(chosen_by)]
-                self._count(dataset, asking.model, judged.where(chosen_by).frame, above, own)
+            self.counting.add(asking, judged, measures)
         about = {"suite": suite, "label": SUITES[suite].label, "dataset": dataset, "scores": SUITES[suite].scores}
         self._evidence.add(list(parts.blocks(f"{suite}-{dataset}", about)))
-
-    def _name(self, dataset: str, frame: pl.DataFrame) -> None:
-        """Note the facts that are asked: their names, and how often they were taught."""
-        own = frame.filter(pl.col("fact").is_not_null()).unique("fact", maintain_order=True)
-        own = own.select(pl.col("fact", *NAMED).cast(pl.String), "dose")
-        every = pl.concat([self._facts.get(dataset, own.clear()), own]).group_by("fact", maintain_order=True)
-        self._facts[dataset] = every.agg(pl.col(NAMED).first(), pl.col("dose").drop_nulls().first())
-
-    def _count(self, dataset: str, model: str, frame: pl.DataFrame, above: bool, chances: Mapping[str, float]) -> None:
-        """Count which facts a model has right by a method.
-
-        ``right`` is the share of right answers and ``chance`` that of its relation, both added up over ``methods``;
-        ``known`` is where most answers are right, of ``asked`` methods that are above chance for the model itself.
-        """
-        observed = frame.filter(pl.col("hit").is_not_null() & pl.col("fact").is_not_null())
-        facts = observed.group_by(pl.col("fact").cast(pl.String), maintain_order=True).agg(
-            pl.col("hit").mean(), pl.col("relation").cast(pl.String).replace_strict(chances, default=None).first()
-        )
-        defined = pl.col("relation").is_not_null()
-        own = facts.select(
-            pl.lit(model).alias("model"),
-            "fact",
-            pl.col("hit").alias("right") * defined,
-            pl.col("relation").fill_null(0.0).alias("chance"),
-            defined.cast(pl.Int64).alias("methods"),
-            ((pl.col("hit") > HALF) & above).cast(pl.Int64).alias("known"),
-            pl.lit(int(above), pl.Int64).alias("asked"),
-        )
-        every = pl.concat([self._known.get(dataset, own.clear()), own]).group_by("model", "fact", maintain_order=True)
-        self._known[dataset] = every.agg(pl.col("right", "chance", "methods", "known", "asked").sum())
-
-    def facts(self) -> list[FactFound]:
-        """Return how often each fact is known, of the models and methods that are above chance.
-
-        All facts become a block of their own, for the search.
-        """
-        asked: dict[str, dict[str, list[Any]]] = {}
-        for dataset, own in self._facts.items():
-            if own.height:
-                label, asked[dataset] = self._data[dataset].names.label, own.to_dict(as_series=False)
-                asked[dataset] |= {name: list(map(label, asked[dataset][name])) for name in ("subject", "object")}
-        self._evidence.add([Block("facts", {"facts": written(asked)})])
-        found = []
-        for dataset, every in self._known.items():
-            label, relations = self._data[dataset].names.label, self.relations[dataset]
-            own = every.filter(pl.col("asked") > 0)
-            counted = own.group_by("fact", maintain_order=True).agg(pl.col("known", "asked").sum())
-            named = counted.join(self._facts[dataset], on="fact", how="left", maintain_order="left")
-            for fact, known, asked_by, relation, subject, truth, dose in named.iter_rows():
-                said = " — ".join((label(subject), relations[relation], label(truth)))
-                found.append(FactFound(dataset, fact, said, dose, known, asked_by))
-        return found
-
-    def by_relation(self) -> list[RelationFound]:
-        """Return what models know of each relation, over all methods that are above chance for any of them."""
-        found = []
-        for dataset, own in self._known.items():
-            named = own.join(self._facts[dataset], on="fact", how="left", maintain_order="left")
-            named = named.filter(pl.col("methods") > 0).with_columns(pl.col("right", "chance") / pl.col("methods"))
-            known = grouped.macro(named, ["relation", "model"], "right", None, "subject")
-            counted = named.group_by("relation", maintain_order=True).agg(
-                pl.col("chance").mean(), pl.col("fact").n_unique()
-            )
-            for relation, chance, facts in counted.iter_rows():
-                rows = known.filter(pl.col("relation") == relation).drop("relation").iter_rows()
-                of = {model: Estimate(*rest) for model, *rest in rows}
-                found.append(RelationFound(dataset, relation, self.relations[dataset][relation], of, chance, facts))
-        return found
 
 
 class ItemBlocks:
@@ -282,18 +192,20 @@ def items(
     evidence: EvidenceFiles,
     measures: Mapping[tuple[str, str], Sequence[Measure]],
     findings: Sequence[Finding],
-) -> tuple[dict[str, Any], list[FactFound], list[RelationFound]]:
-    """Collect the items that numbers count; return what the page is told beside, and what is known of facts.
+) -> tuple[dict[str, Any], Counting]:
+    """Collect the items that numbers count, and the facts, for the search, as a block of their own.
 
-    Numbers are given by suite and dataset; facts are counted by the methods that are above chance.
+    Args:
+        layout: the edition.
+        evidence: where they are collected.
+        measures: the numbers, by suite and dataset.
+        findings: what each method says of each model.
+
+    Returns:
+        What the page is told beside, and what is known of facts and relations.
     """
     out = Items(layout, evidence, findings)
     for suite, dataset, askings in layout.askings():
         out.add(askings, measures[suite.name, dataset])
-    known = out.facts()
-    return {"root": f"results/{layout.config.edition}", "relations": out.relations}, known, out.by_relation()
-
-
-def _setting(known: Measure) -> tuple[str, str, str]:
-    """Return which method in which setting a headline number is of, whoever the model is."""
-    return known.suite, known.dataset, known.where
+    evidence.add([Block("facts", {"facts": written(out.counting.asked())})])
+    return {"root": f"results/{layout.config.edition}", "relations": out.relations}, out.counting

@@ -16,11 +16,12 @@ FACTS = (
     "to it."
 )
 RELATIONS = (
-    "What is known of each relation{}, best known first: the share of right answers, by all methods together.\n\n"
+    "What is known of each relation{}, best known first: the share of right answers, by all methods together. {}\n\n"
     "Counted are the methods that are above chance for any model, as far as a model was asked them: of each fact the "
     "mean over these methods, and of a relation the mean over its facts, with the 95 % interval of its other facts. "
     "Chance: what the same answers would have right by chance, as in the table of methods, a mean over the models. "
-    "Choose a relation to see its facts."
+    "Above chance: for which models, by a one-sided test that counts a subject once and is adjusted for all rows "
+    "(Holm, .025); of so many relations others seem to be known by luck. Choose a relation to see its facts."
 )
 SHOWN = 3  # facts of each kind
 NARROW = 2  # models up to which a table is narrow
@@ -47,6 +48,7 @@ class RelationFound(NamedTuple):
         known: by model, the mean over facts of the share of right answers.
         chance: what the same answers would have right by chance, over all models.
         facts: how many were asked.
+        above: the models that know more of it than chance gives, by a test that is adjusted for all relations.
     """
 
     dataset: str
@@ -55,11 +57,16 @@ class RelationFound(NamedTuple):
     known: Mapping[str, Estimate]
     chance: float
     facts: int
+    above: Sequence[str] = ()
 
     @property
     def link(self) -> Cell:
         """Its name, which leads to its facts."""
         return PageLink(self.label, f"#relation={quote(f'{self.dataset}/{self.relation}', safe='')}")
+
+    def verdict(self, models: Sequence[str]) -> str | None:
+        """Return for which models it is above chance; where one alone was asked, that it is."""
+        return (", ".join(self.above) if len(models) > 1 else "yes") if self.above else None
 
     def cell(self, model: str) -> Cell:
         """Return what a model knows, with its interval; an empty cell where it was not asked."""
@@ -78,10 +85,15 @@ def tables(facts: Sequence[FactFound], relations: Sequence[RelationFound]) -> It
         models = list(dict.fromkeys(model for one in own for model in one.known))
         of = f" (dataset {dataset})" if several else ""
         order = sorted(own, key=lambda one: (-mean(found.value or 0.0 for found in one.known.values()), one.label))
-        rows = [(one.link, *(one.cell(model) for model in models), one.chance, one.facts) for one in order]
-        head = ("relation", *models, "chance", "facts")
+        rows = [
+            (one.link, *(one.cell(model) for model in models), one.chance, one.verdict(models), one.facts)
+            for one in order
+        ]
+        sure = sum(bool(one.above) for one in order)
+        text = RELATIONS.format(of, f"Above chance are {sure} of {len(own)}.")
+        head = ("relation", *models, "chance", "above chance", "facts")
         narrow = len(models) <= NARROW
-        yield Table(f"relations-{dataset}", RELATIONS.format(of), head, rows, folded=several, narrow=narrow)
+        yield Table(f"relations-{dataset}", text, head, rows, folded=several, narrow=narrow)
     if facts:
         yield _facts({dataset: list(own) for dataset, own in groupby(facts, lambda one: one.dataset)})
 

@@ -39,8 +39,8 @@ def report_page(layout: Layout) -> None:
         _empty(layout.shown(one))
     every = [row for own in measures.values() for row in own]
     evidence = EvidenceFiles(layout.shown("items"))
-    told, facts, relations = items(layout, evidence, measures, findings_of(layout, every))
-    found = with_known(found, known.tables(facts, relations))
+    told, counted = items(layout, evidence, measures, findings_of(layout, every))
+    found = with_known(found, known.tables(list(counted.facts()), list(counted.relations())))
     write_csv(layout.shown("tables") / "measures.csv", Measure, every)
     shown = {"findings" if name == "answer-findings" else name: table for name, table in page.tables_of(found)}
     whole = shown | {"findings": with_unadjusted(shown["findings"])}

@@ -23,8 +23,9 @@ from almanac.statistics.intervals import LEVEL, Estimate, normal_quantile
 from almanac.suites.judged import RELATION, Judged
 from almanac.suites.truths import Truths
 
-# The metrics; the second is chance again, by relation.
-CHANCE, OF_RELATION, ABOVE = "headline_chance", "headline_chance_of_relation", "headline_above_chance"
+CHANCE, ABOVE = "headline_chance", "headline_above_chance"  # the metrics
+# By relation: chance, and the mean chance of a fact as the verdict's test has it.
+OF_RELATION, TESTED = "headline_chance_of_relation", "headline_tested_chance_of_relation"
 LEAST = 3  # test facts of a relation, asked or not, below which they say nothing of the chance of open answers
 EQUAL = 1e-9  # below which a difference is none
 LEAST_P = 1e-12  # to which the tail of a distribution is summed with some digits right
@@ -152,11 +153,18 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
 
 
 def _chances(own: Judged, facts: pl.DataFrame, of: Sequence[str]) -> Iterator[Measure]:
-    """Yield chance over all relations and of each, from ``by_chance`` of their facts, which of a few may be above 1."""
+    """Yield chance over all relations and of each, from ``by_chance`` of their facts, which of a few may be above 1.
+
+    Where ``facts`` lack ``drawn``, the chance that is tested is the same.
+    """
     yield own.measure(CHANCE, min(1.0, _macro(facts, "by_chance")), "other", of)
-    each = facts.group_by(RELATION, maintain_order=True).agg(pl.col("by_chance").mean().clip(upper_bound=1.0))
-    estimates = {(relation,): Estimate(chance, None, None) for relation, chance in each.iter_rows()}
-    yield from own.measured(OF_RELATION, "other", of, [RELATION], estimates)
+    tested = "drawn" if "drawn" in facts.columns else "by_chance"
+    each = facts.group_by(RELATION, maintain_order=True).agg(
+        pl.col("by_chance").mean().clip(0.0, 1.0).alias(OF_RELATION), pl.col(tested).mean().clip(0.0, 1.0).alias(TESTED)
+    )
+    for metric in (OF_RELATION, TESTED):
+        estimates = {(one,): Estimate(chance, None, None) for one, chance in each.select(RELATION, metric).iter_rows()}
+        yield from own.measured(metric, "other", of, [RELATION], estimates)
 
 
 class _Share(NamedTuple):
@@ -356,6 +364,11 @@ def _p(facts: pl.DataFrame) -> float:
     """
     subjects = facts.group_by("subject", maintain_order=True).agg(pl.col("hit", "drawn").mean())
     return _tail(math.ceil(float(subjects["hit"].sum()) - 1e-9), subjects["drawn"])
+
+
+def at_least(hits: float, draws: int, chance: float) -> float:
+    """Return how likely at least so many of independent draws of one chance succeed: the binomial tail."""
+    return _tail(math.ceil(hits - 1e-9), pl.Series([chance] * draws))
 
 
 def _tail(least: int, chances: pl.Series) -> float:
