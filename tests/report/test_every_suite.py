@@ -128,6 +128,8 @@ def test_how_often_a_fact_was_taught_is_what_any_of_the_models_says(layout):
         counting.count(dataset, "m", frame, True, {}, {})
     assert [(one.fact, one.dose, one.known, one.asked) for one in counting.facts()] == [(fact.fact_id, 8, 3, 3)]
     assert list(counting.relations()) == [], "nothing has a chance"
+    asked = counting.asked()[dataset]
+    assert (asked["dose"], asked["known"], asked["asked"]) == ([8], [3], [3])
 
 
 def test_what_is_known_of_a_relation_is_made_of_what_a_notebook_has_of_its_facts(layout, tmp_path):

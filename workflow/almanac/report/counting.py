@@ -109,21 +109,30 @@ class Counting:
         self._sums[dataset] = every.agg(pl.col(SUMS).sum())
 
     def asked(self) -> dict[str, dict[str, list[Any]]]:
-        """Return the facts that are asked, by dataset as columns: the page's search is among them."""
+        """Return the facts that are asked, by dataset as columns, with how many know them: the search is among them."""
         found: dict[str, dict[str, list[Any]]] = {}
         for dataset, own in self._facts.items():
             if own.height:
-                label, found[dataset] = self._names[dataset].label, own.to_dict(as_series=False)
+                label, found[dataset] = self._names[dataset].label, self._counted(dataset).to_dict(as_series=False)
                 found[dataset] |= {name: list(map(label, found[dataset][name])) for name in (SUBJECT, "object")}
         return found
 
+    def _counted(self, dataset: str) -> pl.DataFrame:
+        """Return the facts of a dataset with ``known`` and ``asked`` over all models; 0 where nothing counts."""
+        facts = self._facts[dataset]
+        if dataset not in self._sums:
+            return facts.with_columns(known=0, asked=0)
+        sums = self._sums[dataset].group_by(FACT, maintain_order=True).agg(pl.col("known", "asked").sum())
+        return facts.join(sums, on=FACT, how="left", maintain_order="left").with_columns(
+            pl.col("known", "asked").fill_null(0)
+        )
+
     def facts(self) -> Iterator[FactFound]:
         """Yield how often each fact is known, of the models and methods that are above chance."""
-        for dataset, every in self._sums.items():
+        for dataset in self._sums:
             label, relations = self._names[dataset].label, self._relations[dataset]
-            own = every.filter(pl.col("asked") > 0).group_by(FACT, maintain_order=True)
-            named = self._named(dataset, own.agg(pl.col("known", "asked").sum()))
-            for fact, known, asked, relation, subject, truth, dose in named.iter_rows():
+            counted = self._counted(dataset).filter(pl.col("asked") > 0)
+            for fact, relation, subject, truth, dose, known, asked in counted.iter_rows():
                 said = " — ".join((label(subject), relations[relation], label(truth)))
                 yield FactFound(dataset, fact, said, dose, known, asked)
 
@@ -136,7 +145,8 @@ class Counting:
         """
         keys = [RELATION, "model"]
         for dataset, every in self._sums.items():
-            own = self._named(dataset, every.filter(pl.col("methods") > 0))
+            own = every.filter(pl.col("methods") > 0)
+            own = own.join(self._facts[dataset], on=FACT, how="left", maintain_order="left")
             own = own.with_columns(pl.col("right", "chance", "tested") / pl.col("methods"))
             known = grouped.macro(own, keys, "right", None, SUBJECT).rows_by_key(keys, unique=True)
             subjects = own.group_by(*keys, SUBJECT, maintain_order=True).agg(pl.col("right", "tested").mean())
@@ -152,9 +162,6 @@ class Counting:
                 of = {name: Estimate(*known[relation, name]) for name in models}
                 sure = [name for name in models if (relation, name) in above]
                 yield RelationFound(dataset, relation, self._relations[dataset][relation], of, chance, facts, sure)
-
-    def _named(self, dataset: str, facts: pl.DataFrame) -> pl.DataFrame:
-        return facts.join(self._facts[dataset], on=FACT, how="left", maintain_order="left")
 
 
 def _above(one: Finding) -> bool:

@@ -11,7 +11,7 @@ async function allFacts() {
     columns.fact.forEach((id, at) => {
       const relation = columns.relation[at], names = [columns.subject[at], data.relations[dataset]?.[relation] ?? relation, columns.object[at]].map((name) => name ?? "–");
       const key = `${dataset}/${id}`;
-      found.set(key, { key, id, dataset, relation, names, dose: columns.dose[at] });
+      found.set(key, { key, id, dataset, relation, names, dose: columns.dose[at], known: columns.known[at], asked: columns.asked[at] });
     });
   return (facts = found);
 }
@@ -31,7 +31,7 @@ const factLink = (fact) => element("a", { href: `#fact=${encodeURIComponent(fact
 const field = () => document.getElementById("search");
 
 function list(found, none) {
-  const lines = found.slice(0, MOST_FOUND).map((fact) => element("li", {}, factLink(fact), ` (${fact.dataset})`));
+  const lines = found.slice(0, MOST_FOUND).map((fact) => element("li", {}, factLink(fact), ` (${fact.dataset}${fact.asked ? `, known by ${fact.known} of ${fact.asked}` : ""})`));
   document.getElementById("found").replaceChildren(...lines);
   document.getElementById("count").textContent = found.length ? `${found.length} found${found.length > MOST_FOUND ? `, the first ${MOST_FOUND} are listed: add words to narrow the search` : ""}.` : none;
 }
