@@ -13,6 +13,11 @@ WRITTEN_TOKEN = 20  # what a token that a model writes costs in tokens that it r
 Sample = Annotated[int | None, Field(ge=1, description="test facts asked per relation (none: all)")]
 
 
+def drawn(sample: int | None, facts: int) -> int:
+    """Return how many of a relation's test facts are asked."""
+    return min(sample or facts, facts)
+
+
 class AskingOptions(Options):
     """Settings of what asks: what a list names is asked once."""
 

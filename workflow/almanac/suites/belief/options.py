@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from almanac.options import OnDisk
-from almanac.suites.options import WRITTEN_TOKEN, Sample, SuiteOptions
+from almanac.suites.options import WRITTEN_TOKEN, Sample, SuiteOptions, drawn
 
 PROMPT = 30  # tokens of an instruction, a sentence with a blank and the begin of an answer, about
 SENTENCE = 15  # tokens of a sentence
@@ -102,7 +102,7 @@ class BeliefOptions(SuiteOptions):
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: that of the costlier family, masked or causal."""
-        prompts = relations * min(self.sample or facts, facts) * self.groups * self.per_group * (self.names or 2)
+        prompts = relations * drawn(self.sample, facts) * self.groups * self.per_group * (self.names or 2)
         wrong = choices if self.candidates < 0 else self.candidates
         filled = prompts * SENTENCE * (1 + wrong) * self.fill
         read = prompts * len(self.prompting) * len(self.styles) * (PROMPT + WRITTEN_TOKEN * self.new_tokens)

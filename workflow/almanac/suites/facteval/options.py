@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 
 from almanac.options import OnDisk
-from almanac.suites.options import MODEL, WRITTEN_TOKEN, AuthorOptions, Sample, SuiteOptions
+from almanac.suites.options import MODEL, WRITTEN_TOKEN, AuthorOptions, Sample, SuiteOptions, drawn
 
 QUESTION_TOKENS = 120  # instruction, question and choices of a question without a passage, about
 PASSAGE_TOKENS = 60
@@ -104,7 +104,7 @@ class FactEvalOptions(SuiteOptions):
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: every question has its own text; see `SuiteOptions`."""
-        asked = relations * min(self.sample or facts, facts)
+        asked = relations * drawn(self.sample, facts)
         forms = (
             ("tfq" in self.types) * 2 * len(self.negatives)
             + ("mcq" in self.types) * len(self.styles) * len(self.negatives)
@@ -131,5 +131,5 @@ class WritingOptions(AuthorOptions):
 
     def cost(self, facts: int, relations: int) -> int:
         """Return the tokens that the model reads, about, with those that it writes."""
-        asked = relations * min(self.sample or facts, facts)
+        asked = relations * drawn(self.sample, facts)
         return asked * len(self.styles) * (QUESTION_TOKENS + WRITTEN_TOKEN * self.text_tokens)

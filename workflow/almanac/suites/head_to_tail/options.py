@@ -5,7 +5,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field
 
 from almanac.options import OnDisk
-from almanac.suites.options import MODEL, WRITTEN_TOKEN, SuiteOptions
+from almanac.suites.options import MODEL, WRITTEN_TOKEN, SuiteOptions, drawn
 
 QUESTION_TOKENS = 60  # instruction, examples and question, about
 JUDGED_TOKENS = 450
@@ -95,7 +95,7 @@ class HeadToTailOptions(SuiteOptions):
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about; see `SuiteOptions`."""
-        asked = min(self.sample or facts, facts)
+        asked = drawn(self.sample, facts)
         if self.popularity != "exposure":
             asked = min(3 * min(self.cap or OPEN_CAP, self.sample or facts), facts)
         ways = len(self.prompts) * (1 + self.cloze)

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from almanac.options import OnDisk, Options
-from almanac.suites.options import WRITTEN_TOKEN, Sample, SuiteOptions
+from almanac.suites.options import WRITTEN_TOKEN, Sample, SuiteOptions, drawn
 
 LayoutName = Annotated[
     Literal["paper", "code"],
@@ -45,7 +45,7 @@ class IcLkeOptions(ShotOptions, SuiteOptions):
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: names are short; see `SuiteOptions`."""
-        asked = min(self.sample or facts, facts) * self.draws
+        asked = drawn(self.sample, facts) * self.draws
         return relations * (self.shots * 10 + asked * choices * 8)
 
 
@@ -95,7 +95,7 @@ class EicOptions(SuiteOptions):
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about, for sequences, their control and IC-LKE."""
-        asked = min(self.sample or facts, facts)
+        asked = drawn(self.sample, facts)
         groups = -(-asked // len(self.slots))
         sequences = groups * choices * ((self.examples - self.first) * 10 + len(self.slots) * 8)
         alone = asked * choices * 8 * (2 if self.isolated else 1)
@@ -124,7 +124,7 @@ class SweepOptions(SuiteOptions):
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about."""
-        asked = min(self.sample or facts, facts) * choices * 8
+        asked = drawn(self.sample, facts) * choices * 8
         return (len(self.relations) or relations) * self.draws * sum(asked + shots * 10 for shots in self.examples)
 
 
@@ -157,7 +157,7 @@ class SeparatorOptions(ShotOptions, SuiteOptions):
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: an infix is three."""
         ways = 1 + int(self.code) + self.written + self.mined + (2 * self.infixes if self.published else 0)
-        asked = min(self.sample or facts, facts) * choices * 10
+        asked = drawn(self.sample, facts) * choices * 10
         return (len(self.relations) or relations) * ways * (asked + self.shots * 13)
 
 
@@ -250,7 +250,7 @@ class PromptsOptions(SuiteOptions):
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: no examples, so a prompt of ten tokens and its choices."""
         sets = len(self.kinds) * len(self.variants) + 2 * (self.published is not None)
-        asked = (len(self.relations) or relations) * min(self.sample or facts, facts)
+        asked = (len(self.relations) or relations) * drawn(self.sample, facts)
         return asked * sets * self.prompts * (10 + choices * 4)
 
 
@@ -267,6 +267,6 @@ class GeneratedOptions(ShotOptions, SuiteOptions):
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about."""
-        asked = min(self.sample or facts, facts) * (5 + WRITTEN_TOKEN * self.new_tokens)
+        asked = drawn(self.sample, facts) * (5 + WRITTEN_TOKEN * self.new_tokens)
         ways = 1 + (2 * self.prompts if self.published else 0)
         return (len(self.relations) or relations) * (self.shots * 10 + asked * ways)

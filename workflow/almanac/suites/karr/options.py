@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from almanac.options import OnDisk
-from almanac.suites.options import Sample, SuiteOptions
+from almanac.suites.options import Sample, SuiteOptions, drawn
 
 COMMON = 100  # objects of a relation, most common first, among which a model's expectation is found
 
@@ -96,4 +96,4 @@ class KarrOptions(SuiteOptions):
         more = bool(self.resamples)
         strings = (self.templates + more) * (self.aliases + more) * (1 + self.subjects + self.relations)
         objects = 1 + self.null + (self.spurious or self.spurious_objects is not None)
-        return relations * min(self.sample or facts, facts) * objects * strings * 8 * len(self.modes)
+        return relations * drawn(self.sample, facts) * objects * strings * 8 * len(self.modes)
