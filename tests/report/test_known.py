@@ -6,7 +6,8 @@ from scipy.stats import binom
 
 from almanac.dataset.names import ObjectNames
 from almanac.report.counting import Counting
-from almanac.report.known import FactFound, RelationFound, tables
+from almanac.report.known import FactFound, RelationFound, sentences, tables
+from almanac.report.written import write_table
 from almanac.statistics.intervals import Estimate
 
 
@@ -94,3 +95,18 @@ def test_who_knows_nothing_is_above_chance_in_a_relation_of_few_pages_however_al
             draws = {name: np.repeat(own[:1], 3, axis=0) for name, own in draws.items()}
         wrong += any(one.above for one in counted(draws, chances).values())
     assert wrong <= binom.ppf(0.999, pages, 0.025)
+
+
+def test_a_run_ends_with_the_relations_that_are_above_chance(tmp_path):
+    of = {"author": ["m"], "capital": []} | {f"r{at}": ["m"] for at in range(8)}
+    found = [
+        RelationFound(dataset, label, label, {"m": Estimate(0.5, 0.1, 0.9)}, 0.1, 9, above if dataset == "real" else [])
+        for dataset in ("real", "world")
+        for label, above in of.items()
+    ]
+    for table in tables([], found):
+        write_table(table, tmp_path, f"answer-{table.name}")
+    assert list(sentences(tmp_path)) == [
+        "Dataset real: 9 of 10 relations are above chance (author, r0, r1, r2, r3, r4, 3 more).",
+        "Dataset world: 0 of 10 relations are above chance.",
+    ]

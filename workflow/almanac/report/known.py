@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
 from urllib.parse import quote
+
+import polars as pl
 
 from almanac.report.lines import asked_by
 from almanac.statistics.intervals import NOTHING, Estimate
@@ -25,6 +28,8 @@ RELATIONS = (
 )
 SHOWN = 3  # facts of each kind
 NARROW = 2  # models up to which a table is narrow
+LISTED = 7  # relations that are named
+OF_RELATIONS = "relations-"  # begins the name of a table, before its dataset
 
 
 class FactFound(NamedTuple):
@@ -93,9 +98,23 @@ def tables(facts: Sequence[FactFound], relations: Sequence[RelationFound]) -> It
         text = RELATIONS.format(of, f"Above chance are {sure} of {len(own)}.")
         head = ("relation", *models, "chance", "above chance", "facts")
         narrow = len(models) <= NARROW
-        yield Table(f"relations-{dataset}", text, head, rows, folded=several, narrow=narrow)
+        yield Table(f"{OF_RELATIONS}{dataset}", text, head, rows, folded=several, narrow=narrow)
     if facts:
         yield _facts({dataset: list(own) for dataset, own in groupby(facts, lambda one: one.dataset)})
+
+
+def sentences(shown: Path) -> Iterator[str]:
+    """Yield which relations are above chance, as the tables of a page say that was drawn.
+
+    Args:
+        shown: the folder of its tables.
+    """
+    for path in sorted(shown.glob(f"answer-{OF_RELATIONS}*.parquet")):
+        table = pl.read_parquet(path, columns=["relation", "above chance"])
+        sure = table.filter(pl.col("above chance").is_not_null())["relation"].to_list()
+        names = ", ".join(sure if len(sure) <= LISTED else [*sure[: LISTED - 1], f"{len(sure) - LISTED + 1} more"])
+        dataset = path.stem.removeprefix(f"answer-{OF_RELATIONS}")
+        yield f"Dataset {dataset}: {len(sure)} of {table.height} relations are above chance{names and f' ({names})'}."
 
 
 def _facts(of: Mapping[str, Sequence[FactFound]]) -> Table:
