@@ -59,7 +59,7 @@ def test_however_many_models_there_are_a_dataset_takes_one_sentence():
     assert scored.startswith("Only scores are above chance") and scored.endswith("asking (m6); 4 more."), scored
     assert found[0] == (
         "Dataset world: m1, m2, m3, m4, m5, m6, 33 more know more than chance, each by its 1 tested method "
-        "(−.090 to .290 above chance); m0 by 0 of 1 tested method."
+        "(their estimates: −.090 to .290 above chance); m0 by 0 of 1 tested method."
     )
     assert (
         found[1]
@@ -78,7 +78,7 @@ def test_models_that_did_not_answer_many_combinations_of_methods_are_counted():
         "No answers from m to a; b. No answers from n to a. Why, most often: “no blanks”."
     ]
     rows.append(finding("o", "b", TOO_FEW, facts=0))
-    assert sentences(rows).notes == ["No model answered every method; the page says which, below its first table."]
+    assert sentences(rows).notes == ["No model answered every method; the page says which, below its table of methods."]
 
 
 def test_what_is_said_of_models_and_facts_stands_before_what_was_not_answered():

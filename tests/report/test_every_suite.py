@@ -16,17 +16,12 @@ from tests.report.reading import Page, check_items, clickable
 from almanac import read_edition
 from almanac.dataset.names import ObjectNames
 from almanac.edition.archive import freeze
-from almanac.edition.measuring import findings_of
 from almanac.report.chapters import chapters
-from almanac.report.counting import Counting
 from almanac.report.evidence import EvidenceFiles
-from almanac.report.items import ItemBlocks, _with_others, items
+from almanac.report.items import ItemBlocks, Items, _with_others
 from almanac.report.written import SHORT, write_table
-from almanac.rows import Entity, Measure, Popularity, Relation, Response, Template
-from almanac.suites.chance import OF_RELATION
+from almanac.rows import Entity, Popularity, Relation, Response, Template
 from almanac.suites.chapter import Table
-from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT
-from almanac.suites.judged import as_text
 from almanac.suites.listing import OURS
 
 OWN = yaml.safe_load((Path(__file__).parents[2] / "config" / "own.yaml").read_text("utf-8"))
@@ -116,48 +111,17 @@ console.log(JSON.stringify([0, 1, 2].map((at) => outcomeOf(columns, at)[0])));
     assert said == ["correct", "called known, wrongly", "error"]
 
 
-def test_how_often_a_fact_was_taught_is_what_any_of_the_models_says(layout):
+def test_how_often_a_fact_was_taught_is_what_any_of_the_models_says(layout, tmp_path):
     """A checkpoint that nobody taught says nothing of it, whether it is asked first or last."""
+    items = Items(layout, EvidenceFiles(tmp_path / "items"), [])
     [dataset] = layout.config.used_datasets()
     fact = layout.data(dataset).facts[0]
-    counting = Counting([], {dataset: layout.data(dataset).names}, {dataset: {fact.relation_id: "maker"}})
     names = {"fact": [fact.fact_id], "relation": [fact.relation_id], "subject": [fact.subject_id], "object": ["Oname"]}
     for dose in (None, 8, None):
         frame = polars.DataFrame({**names, "dose": [dose], "hit": [True]}, schema_overrides={"dose": polars.Int64})
-        counting.name(dataset, frame)
-        counting.count(dataset, "m", frame, True, {}, {})
-    assert [(one.fact, one.dose, one.known, one.asked) for one in counting.facts()] == [(fact.fact_id, 8, 3, 3)]
-    assert list(counting.relations()) == [], "nothing has a chance"
-    asked = counting.asked()[dataset]
-    assert (asked["dose"], asked["known"], asked["asked"]) == ([8], [3], [3])
-
-
-def test_what_is_known_of_a_relation_is_made_of_what_a_notebook_has_of_its_facts(layout, tmp_path):
-    edition = read_edition(layout.root)
-    measures = [row for asking in layout.config.asked() for row in layout.read(layout.measures(asking), Measure)]
-    tested = [one for one in findings_of(layout, measures) if one.above is not None and one.verdict != NO_FORMAT]
-    above = [one._replace(verdict=ABOVE_CHANCE) for one in tested]  # were it so
-    of_suites = {(row.suite, row.dataset): [one for one in measures if one.suite == row.suite] for row in measures}
-    _, counting = items(layout, EvidenceFiles(tmp_path / "items"), of_suites, above)
-    found = {one.label: one for one in counting.relations()}
-
-    counted = [(one.known.suite, one.known.where) for one in above]
-    assert len(counted) > 5
-    known = edition.known
-    known = known[[pair in counted for pair in zip(known["suite"], known["where"], strict=True)]]
-    chances = {
-        (row["suite"], as_text({key: own for key, own in where.items() if key != "relation"}), where["relation"]): value
-        for _, row in edition.measures[edition.measures["metric"] == OF_RELATION].iterrows()
-        for where, value in [(json.loads(row["where"]), row["value"])]
-    }
-    keys = zip(known["suite"], known["where"], known["fact"].str.split("|").str[0], strict=True)
-    known = known.assign(chance=[chances.get(key) for key in keys]).dropna(subset="chance")
-    facts = known.groupby(["relation", "fact"])[["right", "chance"]].mean().groupby("relation")
-    assert found.keys() == set(known["relation"]) == {"maker P1", "maker P2"}
-    for label, own in facts.mean().iterrows():
-        assert found[label].known["m"].value == pytest.approx(own["right"], abs=1e-12)
-        assert found[label].chance == pytest.approx(own["chance"], abs=1e-12)
-    assert {label: one.facts for label, one in found.items()} == facts.size().to_dict()
+        items._name(dataset, frame)
+        items._count(dataset, frame)
+    assert [(one.fact, one.dose, one.known, one.asked) for one in items.facts()] == [(fact.fact_id, 8, 3, 3)]
 
 
 def test_values_by_which_items_are_chosen_are_whole_and_what_is_no_finite_number_is_no_value():

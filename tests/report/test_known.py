@@ -1,112 +1,95 @@
-"""What the page says is known: facts that most know and fewest know, and how much of each relation."""
+"""What the page says is known: how much of each relation, and facts that most know and fewest know."""
 
-import numpy as np
-import polars as pl
-from scipy.stats import binom
-
-from almanac.dataset.names import ObjectNames
-from almanac.report.counting import Counting
-from almanac.report.known import FactFound, RelationFound, sentences, tables
-from almanac.report.written import write_table
-from almanac.statistics.intervals import Estimate
+from almanac.report.asked import FactsAsked
+from almanac.report.known import FactFound, facts_table, of_relations
+from almanac.rows import Measure, RelationCount
+from almanac.suites.headline import ABOVE_CHANCE, NOT_ABOVE, TOO_FEW, Finding
+from almanac.suites.suite import Method
 
 
 def test_facts_that_most_know_and_fewest_know_are_shown_and_lead_to_their_answers():
     facts = [FactFound("world", f"P|Q{at}", f"fact {at}", at, at, 10) for at in range(9)]
-    [table] = tables(facts, [])
+    table = facts_table(facts)
     assert [(row[1], row[2].text, row[3]) for row in table.rows] == [
         *(("known", f"fact {at}", f"{at} of 10") for at in (8, 7, 6)),
         *(("unknown", f"fact {at}", f"{at} of 10") for at in (2, 1, 0)),
     ]
     assert table.rows[0][2].target == "#fact=world%2FP%7CQ8"
-    assert list(tables([], [])) == []
-    asked = [FactFound("world", f"P|Q{at}", f"fact {at}", at, int(at == 0), at + 1) for at in range(9)]
-    assert [row[3] for table in tables(asked, []) for row in table.rows] == [
-        "1 of 1",
-        "0 of 7",
-        "0 of 8",
-        "0 of 9",
-    ]  # most sure last
+    assert facts_table([]) is None
 
 
-def test_relations_stand_by_what_is_known_of_them_a_table_a_dataset_and_a_model_a_column():
-    of = {"capital": {"m": 0.2, "n": 0.4}, "author": {"m": 0.9}, "area": {"m": 0.1, "n": 0.6}}
-    found = [
-        RelationFound(
-            "real", label[0], label, {model: Estimate(own, 0.0, 1.0) for model, own in known.items()}, 0.05, 8
-        )
-        for label, known in of.items()
+def test_facts_that_few_methods_asked_are_not_among_those_that_most_know_or_fewest():
+    asked = [FactFound("world", f"P|Q{at}", f"fact {at}", at, int(at == 4), at + 1) for at in range(9)]
+    table = facts_table(asked)
+    assert [row[3] for row in table.rows] == ["1 of 5", "0 of 7", "0 of 8", "0 of 9"]  # most sure last
+    assert "of 5 facts of dataset world, 0 are known by all that asked them and 4 by none" in table.caption
+
+
+def number(metric, value, p=None, model="m", where='{"method":"a"}', n=20):
+    return Measure("suite", "d", model, None, metric, where, "mean", ("hit",), value, 0.0, 1.0, p, n, 0, 0, 0, 0, 0)
+
+
+def finding(method, facts, verdict=NOT_ABOVE, model="m"):
+    where = f'{{"method":"{method}"}}'
+    return Finding(Method(method, method.upper(), {}), number("headline", 0.5, None, model, where), None, None, facts,
+                   None, verdict)  # fmt: skip
+
+
+def numbers(of, model="m", method="a"):
+    """Return what is known of relations, and by chance: by relation the share, chance and p."""
+    for relation, (share, chance, p) in of.items():
+        where = f'{{"method":"{method}","relation":"{relation}"}}'
+        yield number("known_of_relation", share, None, model, where)
+        yield number("chance_of_relation", chance, p, model, where)
+
+
+FACTS = FactsAsked("d", [RelationCount(one, one.upper(), True, *[0] * 8) for one in "pqrst"])
+
+
+def test_relations_are_told_by_the_tested_method_with_most_facts_and_adjusted_for_all_of_them():
+    found = [finding("b", 90), finding("a", 100, ABOVE_CHANCE), finding("c", 500, TOO_FEW)]
+    of = {"p": (0.9, 0.3, 0.01), "q": (0.5, 0.1, 0.006), "r": (0.2, 0.1, 0.3), "s": (0.1, 0.1, None)}
+    of["t"] = (0.2, 0.3, 1e-9)  # whatever a test says: no more is known than by chance
+    other = numbers({"p": (0.0, 0.0, 1e-9)}, method="b")
+    [one] = of_relations(found, [*numbers(of), *other], [FACTS])
+    assert (one.dataset, one.method, list(one.models)) == ("d", "A", ["m"])
+    assert [(row.label, bool(row.above)) for row in one.relations] == [
+        ("Q", True),  # .006 × 4 is at most .025
+        ("P", False),  # .01 × 3 is more
+        ("R", False),
+        ("T", False),
+        ("S", False),
     ]
-    [table] = tables([], found)
-    assert (table.name, table.head, table.folded, table.narrow) == (
-        "relations-real",
-        ("relation", "m", "n", "chance", "above chance", "facts"),
-        False,
-        True,
-    )
-    shown = [(link.text, *(one.value for one in known)) for link, *known, _, _, _ in table.rows]
-    assert shown == [("author", 0.9, None), ("area", 0.1, 0.6), ("capital", 0.2, 0.4)]
-    assert [row[-3:] for row in table.rows] == [(0.05, None, 8)] * 3
-    assert "Above chance are 0 of 3." in table.caption
-    [sure] = tables([], [found[0]._replace(above=["m", "n"]), found[1]])
-    assert [row[-2] for row in sure.rows] == [None, "m, n"]
-    [alone] = tables([], [found[1]._replace(above=["m"])])
-    assert alone.rows[0][-2] == "yes"
-    assert "Above chance are 1 of 1." in alone.caption
-    assert table.rows[0][0].target == "#relation=real%2Fa"
-    assert (table.rows[1][1].low, table.rows[1][1].high) == (0.0, 1.0)
-    several = list(tables([], [*found, found[0]._replace(dataset="world")]))
-    assert [(one.name, one.folded) for one in several] == [("relations-real", True), ("relations-world", True)]
-
-
-def counted(hits, chances):
-    """Return what is known of relations: the hits of a model by relation, a row a method and a column a fact."""
-    counting = Counting([], {"d": ObjectNames({})}, {"d": {name: name for name in hits}})
-    facts = [(name, f"{name}|s{at}") for name, own in hits.items() for at in range(own.shape[1])]
-    names = {"fact": [fact for _, fact in facts], "relation": [name for name, _ in facts]}
-    frame = pl.DataFrame(names | {"subject": names["fact"], "object": names["fact"]}).with_columns(dose=None)
-    counting.name("d", frame)
-    for at in range(len(next(iter(hits.values())))):
-        own = pl.Series("hit", np.concatenate([one[at] for one in hits.values()]), pl.Float64)
-        counting.count("d", "m", frame.with_columns(own), True, chances, chances)
-    return {one.label: one for one in counting.relations()}
-
-
-def test_a_relation_is_above_chance_by_the_tail_of_a_binomial_adjusted_for_all_relations():
-    hits = {"a": np.zeros((2, 10)), "b": np.zeros((2, 10)), "c": np.zeros((2, 10))}
-    hits["a"][:, :5] = 1
-    hits["b"][:, :3] = 1
-    hits["c"][0, :9] = 1  # by one of two methods: 4.5 of 10
-    chances = {"a": 0.1, "b": 0.1, "c": 0.2}
-    found = counted(hits, chances)
-    assert [found[name].known["m"].value for name in "abc"] == [0.5, 0.3, 0.45]
-    ps = {name: binom.sf(k - 1, 10, chances[name]) for name, k in (("a", 5), ("b", 3), ("c", 5))}
-    assert ps["a"] * 3 < 0.025 < ps["c"] * 2
-    assert {name: list(one.above) for name, one in found.items()} == {"a": ["m"], "b": [], "c": []}
-
-
-def test_who_knows_nothing_is_above_chance_in_a_relation_of_few_pages_however_alike_its_methods_answer():
-    rng, pages = np.random.default_rng(1), 200
-    chances = {f"r{at}": chance for at, chance in enumerate((0.02, 0.05, 0.1, 0.25, 0.5) * 4)}
-    wrong = 0
-    for page in range(pages):
-        draws = {name: rng.random((3, 12)) < chance for name, chance in chances.items()}
-        if page % 2:  # all methods answer as the first does
-            draws = {name: np.repeat(own[:1], 3, axis=0) for name, own in draws.items()}
-        wrong += any(one.above for one in counted(draws, chances).values())
-    assert wrong <= binom.ppf(0.999, pages, 0.025)
-
-
-def test_a_run_ends_with_the_relations_that_are_above_chance(tmp_path):
-    of = {"author": ["m"], "capital": []} | {f"r{at}": ["m"] for at in range(8)}
-    found = [
-        RelationFound(dataset, label, label, {"m": Estimate(0.5, 0.1, 0.9)}, 0.1, 9, above if dataset == "real" else [])
-        for dataset in ("real", "world")
-        for label, above in of.items()
+    assert str(one) == "Dataset d: 1 of 5 relations is above chance by A (Q)."
+    table = one.table(several=False)
+    assert table.head == ("relation", "above chance", "known", "chance", "answers")
+    assert (table.rows[0][0].text, table.rows[0][0].target) == ("Q", "#relation=d%2Fq")
+    assert [(row[1], row[2].value, *row[3:]) for row in table.rows[:2]] == [
+        ("yes", 0.5, 0.1, 20),
+        ("not shown", 0.9, 0.3, 20),
     ]
-    for table in tables([], found):
-        write_table(table, tmp_path, f"answer-{table.name}")
-    assert list(sentences(tmp_path)) == [
-        "Dataset real: 9 of 10 relations are above chance (author, r0, r1, r2, r3, r4, 3 more).",
-        "Dataset world: 0 of 10 relations are above chance.",
-    ]
+    assert (table.narrow, table.folded) == (True, False)
+    assert "by A: 1 of 5 are above chance." in table.caption
+    assert one.table(several=True).folded
+
+
+def test_of_several_models_each_has_a_column_and_the_verdict_names_those_that_know():
+    found = [finding("a", 100, model=name) for name in ("m", "n", "o")]
+    known = {"m": {"p": (0.5, 0.1, 1e-4), "q": (0.1, 0.1, 0.5)}, "n": {"p": (0.6, 0.3, 1e-5)}}
+    rows = [row for name, of in known.items() for row in numbers(of, name)]
+    [one] = of_relations(found, rows, [FACTS])
+    assert str(one) == "Dataset d: 1 of 2 relations is above chance by A for at least one model (P)."
+    table = one.table(several=False)
+    assert table.head == ("relation", "above chance", "m", "n", "o", "chance", "answers")
+    first, second = table.rows
+    assert (first[1], first[2].value, first[3].value, first[4], first[5]) == ("m, n", 0.5, 0.6, None, 0.2)
+    assert (second[1], second[2].value, *second[3:6]) == ("not shown", 0.1, None, None, 0.1)
+    assert (table.narrow, table.folded) == (False, True)
+
+
+def test_where_nothing_is_tested_nothing_is_told_of_relations():
+    assert list(of_relations([finding("a", 9, TOO_FEW)], list(numbers({"p": (0.5, 0.1, 0.0)})), [FACTS])) == []
+    assert list(of_relations([], [], [FACTS])) == []
+    many = {f"p{at}": (0.5, 0.1, 1e-6) for at in range(9)}
+    [one] = of_relations([finding("a", 99)], list(numbers(many)), [FACTS])
+    assert str(one) == "Dataset d: 9 of 9 relations are above chance by A (p0, p1, p2, p3, p4, p5, 3 more)."

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks.chance import above, likings, scores
+from benchmarks.chance import LIKINGS, above, likings, model, over_all, scores
 from scipy.stats import binom, norm, poisson_binom
 
 from almanac.report import answer
@@ -17,7 +17,7 @@ from almanac.rows import Measure
 from almanac.statistics import grouped
 from almanac.statistics.intervals import wilson
 from almanac.suites import chance, headline
-from almanac.suites.chance import ABOVE, CHANCE
+from almanac.suites.chance import ABOVE, CHANCE, OF_RELATION
 from almanac.suites.chapter import NOT_TAUGHT, Entrant
 from almanac.suites.headline import FACTS, KNOWN, findings, holm
 from almanac.suites.judged import Judged, as_text
@@ -271,6 +271,56 @@ def test_few_hits_by_chance_have_the_exact_p():
     assert numbers(own, truths)[ABOVE].p == pytest.approx(expected, abs=1e-12)
 
 
+def test_each_relation_has_its_chance_and_the_tail_of_a_binomial_at_the_mean_chance_of_its_test():
+    """In a, two of four answers are right, in b none is; c has too few facts to say anything of open answers."""
+    objects = {"a": ["Rome", "Paris", "Rome", "Oslo"], "b": ["red", "blue", "blue", "green"], "c": ["Rome"]}
+    answers = {"a": ["Rome", "Rome", "Paris", "Oslo"], "b": ["Rome"] * 4, "c": ["Rome"]}
+    rows = [(name, f"{name}{at}", [one], answers[name][at]) for name in "abc" for at, one in enumerate(objects[name])]
+    own, truths = judged(rows)
+    found = {
+        row.where: row
+        for row in chance.against_others(own, own.frame, truths)
+        if row.metric == OF_RELATION and row.value is not None
+    }
+    a, b = (found[as_text({"relation": name})] for name in "ab")
+    assert len(found) == 2
+    assert (a.value, a.n, b.value) == (pytest.approx((1 / 3 + 2 / 3 + 1 / 3 + 0) / 4), 4, 0.0)
+    # Its own fact counts too: Rome is right for two of four facts, held against three, Paris and Oslo for one.
+    assert a.p == pytest.approx(binom.sf(1, 4, (2 / 3 + 2 / 3 + 1 / 3 + 1 / 3) / 4))
+    assert b.p == 1.0
+
+
+def test_of_one_relation_whose_facts_have_the_same_chance_p_is_that_of_all_relations():
+    rows = [("a", f"s{at}", [f"o{at}"], f"o{at}" if at < 7 else f"w{at}") for at in range(24)]
+    offered = pl.DataFrame(
+        {"fact": [f"f{at}" for at in range(24)], "offered": [[f"o{at}", f"w{at}", "x", "y"] for at in range(24)]}
+    )
+    own, truths = judged(rows)
+    found = numbers(own, Truths(truths.of_item, truths.names, offered))
+    assert found[OF_RELATION].p == pytest.approx(max(binom.sf(6, 24, 1 / 4), found[ABOVE].p))
+    same = {name: [f"o{at % 2}" for at in range(12)] for name in ("t", "w")}
+    pairs = [(f"o{at % 2}", f"o{1 - at % 2}") for at in range(12)]
+    won = false_objects([2.0] * 9 + [1.0] * 3, [1.0] * 9 + [2.0] * 3, pairs, same["t"])
+    assert won[OF_RELATION].p == pytest.approx(won[ABOVE].p) == pytest.approx(binom.sf(8, 12, 1 / 2))
+
+
+def test_facts_of_one_subject_are_one_draw_of_their_relations_test_too():
+    one = [("a", f"s{at}", [f"o{at % 2}"], f"o{at % 2 if at < 8 else 1 - at % 2}") for at in range(10)]
+    assert numbers(*judged(one + one))[OF_RELATION].p == pytest.approx(numbers(*judged(one))[OF_RELATION].p, rel=0.3)
+    assert numbers(*judged(one + one))[OF_RELATION].p > numbers(*judged(one))[OF_RELATION].p / 2
+
+
+def test_who_knows_nothing_is_above_chance_in_a_relation_of_few_models():
+    rng, models = np.random.default_rng(5), 120
+    wrong = {"answers": 0, "scores": 0}
+    for at in range(models):
+        rows = {"answers": model(rng, list(LIKINGS.values())[at % 4], 0.0, 12, (12, 40, 20))}
+        rows["scores"] = scores(rng, likings(rng, 12, 100, 30), 10, 0.0)
+        for name, own in rows.items():
+            wrong[name] += min(holm([row.p for row in own if row.metric == OF_RELATION])) <= 0.025
+    assert max(wrong.values()) <= binom.ppf(0.999, models, 0.025), wrong
+
+
 def test_only_facts_whose_truth_was_offered_count_and_names_are_found_in_longer_answers():
     rows = [
         ("a", "s1", ["New York", "NYC"], "It is New York!"),
@@ -358,7 +408,7 @@ def test_chance_by_false_objects_has_no_bias_where_a_relation_has_two_facts():
     rng = np.random.default_rng(1)
     model = likings(rng, 36, 100, 20)
     assert above(model, 0.0) == pytest.approx(0.0, abs=1e-12)
-    found = [scores(rng, model, 2, 0.0).value for _ in range(60)]
+    found = [over_all(scores(rng, model, 2, 0.0)).value for _ in range(60)]
     assert np.mean(found) == pytest.approx(0.0, abs=4 * np.std(found) / math.sqrt(60))
     assert 4 * np.std(found) / math.sqrt(60) < 0.04
 

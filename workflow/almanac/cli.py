@@ -47,7 +47,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong with the command line, and end."""
-        super().error(message + self.hint * message.startswith("unrecognized"))
+        super().error(f"{message}{self.hint}" if message.startswith("unrecognized") else message)
 
 
 def parser_of(name: str, verb: ModuleType) -> argparse.ArgumentParser:

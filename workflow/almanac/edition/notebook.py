@@ -133,7 +133,7 @@ class Edition:
 
     @property
     def findings(self) -> "pandas.DataFrame":
-        """What each method says of each model: the page's first table.
+        """What each method says of each model: the page's table of methods.
 
         ``known`` with the intervals of these relations and of other ones, ``chance``, the difference, the facts that
         were answered, and the ``verdict``; ``where`` says which items are counted. ``p`` is adjusted for all verdicts

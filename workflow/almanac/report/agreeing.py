@@ -30,8 +30,9 @@ PALE = 0.4  # how much of its colour a point has that has no verdict; the rest i
 FOREST = (
     "The share that each method calls known of the {facts} facts that all of these methods asked of a model (dataset "
     f"{{dataset}}), with 95 % intervals (of these relations). A method that shares fewer than {FEW} facts with those "
-    "above it is left out. Filled, empty and pale are the verdict by all facts that the method asked: above chance, "
-    "not distinguishable from it, none. Grey tick: the method's chance, where it asked the model these facts alone."
+    "above it is left out. A filled point is above chance, an empty one is not distinguishable from it, and a pale one "
+    "has no test: by all facts that the method asked. A grey tick is the method's chance, where it asked the model these "
+    "facts alone."
 )
 OF_RECIPES = " Models of one recipe have one colour, and those of one world one marker; controls are grey."
 PAIRS = (
@@ -60,7 +61,7 @@ def chapter(layout: Layout) -> Chapter | None:
             knowledge[one.dataset, one.model].append(one)
     named = method_labels([key for row in rows for key in _methods(row)])
     models, datasets = (list(dict.fromkeys(getattr(row, of) for row in rows)) for of in ("model", "dataset"))
-    over = f", a mean over those of {len(models)} models" if len(models) > 1 else f" asked of {models[0]}"
+    over = f", a mean over those of {len(models)} models" if len(models) > 1 else f" of {models[0]}"
     over += f" and over {len(datasets)} datasets" if len(datasets) > 1 else f" ({datasets[0]})"
     caption = f"Cohen's κ of each two methods on the facts that both asked{over}; the table has each model's."
     parts: list[Table | Drawing | str] = [

@@ -8,9 +8,10 @@ from almanac import tables
 from almanac.config import Asking
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import entrant, shown
-from almanac.report import asked, comparing, written
+from almanac.report import asked, comparing, known, written
 from almanac.report.asked import FactsAsked
 from almanac.report.failing import Unanswered, unanswered
+from almanac.report.known import RelationsFound
 from almanac.report.lines import share
 from almanac.rows import Item, Measure
 from almanac.statistics.intervals import Estimate, wilson_n
@@ -95,6 +96,7 @@ def chapter(
     nulls: Mapping[Key, Measure],
     facts: Sequence[FactsAsked] = (),
     figures: Iterable[Drawing] = (),
+    relations: Sequence[RelationsFound] = (),
 ) -> Chapter:
     """Return the page's first chapter: sentences, figures, and a table of what was answered.
 
@@ -104,6 +106,7 @@ def chapter(
         nulls: by model, suite, dataset and condition what the same method finds in the model's null.
         facts: what became of the facts of each dataset.
         figures: what all methods found, side by side.
+        relations: what is known of the relations of each dataset.
     """
     cells: list[Sequence[Cell]] = [
         (
@@ -122,12 +125,15 @@ def chapter(
     head = (*HEAD[:3], "verdict", *known, "chance", "null", above, "p", "facts", "count as")
     caption = "\n\n".join([RULE, *_remarks(rows, facts)])
     unanswered = [at for at, one in enumerate(rows) if not one.facts]
+    of_relations = [one.table(len(relations) > 1) for one in relations]
     parts: list[Table | Drawing | str] = [
+        *(table for table in of_relations if table.narrow),
         *told.notes,
         *figures,
         Table("findings", caption, head, cells, hidden=unanswered),
         *_unanswered(rows),
         *_by_model(rows),
+        *(table for table in of_relations if not table.narrow),
         *([left_out] if (left_out := asked.table(facts)) is not None else []),
     ]
     return Chapter("What was found", "\n\n".join(told.found), parts)
@@ -215,7 +221,13 @@ def told(
     answered: dict[str, int] = {}
     for one in found:
         answered[one.known.dataset] = max(one.facts, answered.get(one.known.dataset, 0))
-    compared = [*by_themselves(found, planted), *taught, *comparing.sentences(between, controls, layout.config.compare)]
+    relations = list(map(str, known.of_relations(found, measures, facts)))
+    compared = [
+        *by_themselves(found, planted),
+        *relations,
+        *taught,
+        *comparing.sentences(between, controls, layout.config.compare),
+    ]
     of_facts = [*asked.sentences(facts, answered), *_asks_nothing(layout)]
     return sentences(found, compared, of_facts, unanswered(layout), controls)
 
@@ -298,7 +310,7 @@ def _not_answered(rows: Sequence[Finding], missing: Unanswered) -> list[str]:
     if len(methods) > TOLD:
         whole = len(silent) == len({one.known.model for one in rows})
         which = "No model answered every method" if whole else f"{len(silent)} models did not answer some methods"
-        return [f"{which}; the page says which, below its first table."]
+        return [f"{which}; the page says which, below its table of methods."]
     parts = [f"No answers from {_listed(models)} to {labels}." for labels, models in methods.items()]
     of = [missing.unsupported.get(asking(one)) for own in silent.values() for one in own]
     if why := {f"“{one.commonest}”": None for one in of if one is not None}:
@@ -326,7 +338,7 @@ def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]
             one.above.value or 0.0 for name in names for one in own[name] if one.above and one.verdict == ABOVE_CHANCE
         ]
         ends = " to ".join(dict.fromkeys(share(end) for end in (min(more), max(more)))) if more else ""
-        span = f" ({ends} above chance)" if more else ""
+        span = f" ({'their estimates: ' * (' to ' in ends)}{ends} above chance)" if more else ""
         each = ", each" if len(names) > 1 else ""
         listed = _listed(f"{name} (a control)" if name in controls else name for name in names)
         counts = sorted({len(own[name]) for name in names})

@@ -1,7 +1,7 @@
 """The chapters of an edition's page: what was found, each suite on each dataset, then models side by side."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from almanac.config import Asking
@@ -9,10 +9,11 @@ from almanac.edition.layout import Layout
 from almanac.edition.measuring import findings_of, pooled, shown
 from almanac.errors import AlmanacError
 from almanac.report import agreeing, answer, asked, comparing, course, recovering, trust
+from almanac.report.known import FactFound, facts_table, of_relations
 from almanac.report.page import Page
 from almanac.rows import Measure
 from almanac.suites import comparison_chapter
-from almanac.suites.chapter import Chapter, Shown, Table
+from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.headline import NULL_KNOWN, Finding
 from almanac.suites.listing import SUITES, method_labels
 
@@ -55,7 +56,8 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
     methods = [Page(name, "", "", one) for name, one in together.items() if one is not None]
     nulls, figures = _nulls(layout, first, between), agreeing.forests(layout.config, between, first)
     facts = asked.facts_asked(layout)
-    answered = answer.chapter(answer.told(layout, first, every, between, facts), first, nulls, facts, figures)
+    told, relations = answer.told(layout, first, every, between, facts), of_relations(first, every, facts)
+    answered = answer.chapter(told, first, nulls, facts, figures, list(relations))
     pages = [Page("answer", "", "", answered), *methods, *found, *compared]
     named = Counter(one.anchor for one in pages)
     if twice := next((one for one in pages if named[one.anchor] > 1), None):
@@ -92,9 +94,8 @@ def _nulls(layout: Layout, rows: Sequence[Finding], between: Sequence[Measure]) 
     return out
 
 
-def with_known(pages: Sequence[Page], known: Iterable[Table]) -> list[Page]:
-    """Return the chapters with what is known of relations and facts in the first."""
-    (first, *others), tables = pages, list(known)
-    narrow = [one for one in tables if one.narrow]
-    parts = [*narrow, *first.chapter.parts, *(one for one in tables if not one.narrow)]
+def with_facts(pages: Sequence[Page], facts: Sequence[FactFound]) -> list[Page]:
+    """Return the chapters with facts that are known and unknown in the first."""
+    (first, *others), table = pages, facts_table(facts)
+    parts = [*first.chapter.parts, *([] if table is None else [table])]
     return [replace(first, chapter=replace(first.chapter, parts=parts)), *others]

@@ -29,11 +29,12 @@ COUNTED = (
     "An abstention counts as not right, and where a method knows abstentions a refusal too. Facts of which either "
     "model has no answer at all (too long, failed, or else refused) are left out, and so is a method whose form either "
     "mostly did not follow. Where a method asks a fact several times, in other wordings or after other examples, the "
-    "share of right answers counts: a difference is that of the shares in the first table, but for what is left out."
+    "share of right answers counts: a difference is that of the shares in the table of methods, but for what is left "
+    "out."
 )
 NO_MORE = (
-    "Chance is not taken off: where the first table finds neither model above it, a difference may be one of what they "
-    "like to say. A difference over all relations may be more in one and less in another: see the chapters of the "
+    "Chance is not taken off: where the table of methods finds neither model above it, a difference may be one of what "
+    "they like to say. A difference over all relations may be more in one and less in another: see the chapters of the "
     "methods. Methods that share a score and differ in its threshold alone (the agreement of methods has a ρ of 1) "
     "say the same twice."
 )

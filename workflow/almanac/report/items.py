@@ -13,15 +13,16 @@ from almanac.dataset.names import ObjectNames
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import judged_of
 from almanac.frames import read_frame
-from almanac.report.counting import Counting
 from almanac.report.evidence import Block, EvidenceFiles, pooled
+from almanac.report.known import FactFound
 from almanac.rows import Measure, Outcome
 from almanac.suites.answers import Answers
 from almanac.suites.asked_texts import asked_texts
 from almanac.suites.data import Data
-from almanac.suites.headline import Finding
+from almanac.suites.headline import ABOVE_CHANCE, Finding
 from almanac.suites.judged import Condition, chosen, conditions_of
 from almanac.suites.listing import SUITES
+from almanac.suites.recovery import HALF
 from almanac.suites.suite import Method
 
 RECOMPUTED = ("share", "mean", "macro", "macro_of_facts", "ratio", "count")  # formulas that the page's script has too
@@ -43,12 +44,17 @@ class Items:
     def __init__(self, layout: Layout, evidence: EvidenceFiles, findings: Sequence[Finding]) -> None:
         self._layout = layout
         self._evidence = evidence
+        self._above: dict[tuple[str | None, str, str], list[Measure]] = defaultdict(list)
+        for one in findings:
+            if one.verdict == ABOVE_CHANCE:
+                self._above[one.known.model, one.known.suite, one.known.dataset].append(one.known)
         self._data = {name: layout.data(name) for name in layout.config.used_datasets()}
         self.relations = {
             name: {row.relation_id: row.label for row in own.relations} for name, own in self._data.items()
         }
-        names = {name: own.names for name, own in self._data.items()}
-        self.counting = Counting(findings, names, self.relations)
+        # By dataset: the facts that are asked, and by how many models and methods each is known, of how many.
+        self._facts: dict[str, pl.DataFrame] = {}
+        self._known: dict[str, pl.DataFrame] = {}
 
     def add(self, askings: Sequence[Asking], measures: Sequence[Measure]) -> None:
         """Add what a suite asked of a dataset and models; ``measures`` are the numbers of it that are shown."""
@@ -70,9 +76,48 @@ class Items:
             frame = _with_methods(_with_ways(judged.frame, answers), methods).with_columns(said)
             frame = _with_others(frame, self._data[dataset])
             parts.add(asking.model, frame, asked[folders])
-            self.counting.add(asking, judged, measures)
+            self._name(dataset, judged.frame)
+            for row in self._above[asking]:
+                self._count(dataset, judged.where(conditions_of(row)).frame)
         about = {"suite": suite, "label": SUITES[suite].label, "dataset": dataset, "scores": SUITES[suite].scores}
         self._evidence.add(list(parts.blocks(f"{suite}-{dataset}", about)))
+
+    def _name(self, dataset: str, frame: pl.DataFrame) -> None:
+        """Note the facts that are asked: their names, and how often they were taught."""
+        own = frame.filter(pl.col("fact").is_not_null()).unique("fact", maintain_order=True)
+        own = own.select(pl.col("fact", *NAMED).cast(pl.String), "dose")
+        every = pl.concat([self._facts.get(dataset, own.clear()), own]).group_by("fact", maintain_order=True)
+        self._facts[dataset] = every.agg(pl.col(NAMED).first(), pl.col("dose").drop_nulls().first())
+
+    def _count(self, dataset: str, frame: pl.DataFrame) -> None:
+        """Count which facts one model knows by one method: those that most of its items know."""
+        observed = frame.filter(pl.col("hit").is_not_null() & pl.col("fact").is_not_null())
+        known = (pl.col("hit").mean() > HALF).cast(pl.Int64)
+        own = observed.group_by(pl.col("fact").cast(pl.String), maintain_order=True).agg(known.alias("known"), asked=1)
+        every = pl.concat([self._known.get(dataset, own.clear()), own]).group_by("fact", maintain_order=True)
+        self._known[dataset] = every.agg(pl.col("known", "asked").sum())
+
+    def facts(self) -> list[FactFound]:
+        """Return how often each fact is known, of the models and methods that are above chance.
+
+        All facts become a block of their own, for the search.
+        """
+        asked: dict[str, dict[str, list[Any]]] = {}
+        found = []
+        for dataset, facts in self._facts.items():
+            label, relations = self._data[dataset].names.label, self.relations[dataset]
+            counts = self._known.get(dataset, facts.select("fact", known=0, asked=0).clear())
+            own = facts.join(counts, on="fact", how="left", maintain_order="left").with_columns(
+                pl.col("known", "asked").fill_null(0)
+            )
+            if own.height:
+                asked[dataset] = own.to_dict(as_series=False)
+                asked[dataset] |= {name: list(map(label, asked[dataset][name])) for name in ("subject", "object")}
+            for fact, relation, subject, truth, dose, known, asked_by in own.filter(pl.col("asked") > 0).iter_rows():
+                said = " — ".join((label(subject), relations[relation], label(truth)))
+                found.append(FactFound(dataset, fact, said, dose, known, asked_by))
+        self._evidence.add([Block("facts", {"facts": written(asked)})])
+        return found
 
 
 class ItemBlocks:
@@ -192,20 +237,13 @@ def items(
     evidence: EvidenceFiles,
     measures: Mapping[tuple[str, str], Sequence[Measure]],
     findings: Sequence[Finding],
-) -> tuple[dict[str, Any], Counting]:
-    """Collect the items that numbers count, and the facts, for the search, as a block of their own.
+) -> tuple[dict[str, Any], list[FactFound]]:
+    """Collect the items that numbers count; return what the page is told beside, and how often each fact is known.
 
-    Args:
-        layout: the edition.
-        evidence: where they are collected.
-        measures: the numbers, by suite and dataset.
-        findings: what each method says of each model.
-
-    Returns:
-        What the page is told beside, and what is known of facts and relations.
+    Numbers are given by suite and dataset; facts are counted by the methods that are above chance.
     """
     out = Items(layout, evidence, findings)
     for suite, dataset, askings in layout.askings():
         out.add(askings, measures[suite.name, dataset])
-    evidence.add([Block("facts", {"facts": written(out.counting.asked())})])
-    return {"root": f"results/{layout.config.edition}", "relations": out.relations}, out.counting
+    known = out.facts()
+    return {"root": f"results/{layout.config.edition}", "relations": out.relations}, known

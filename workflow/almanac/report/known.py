@@ -1,35 +1,37 @@
-"""What models know: which facts most of them have right and which fewest, and how much of each relation."""
+"""What models know: how much of each relation, and which facts most of them have right and which fewest."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
-from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
 from urllib.parse import quote
 
-import polars as pl
-
+from almanac.report.asked import FactsAsked
 from almanac.report.lines import asked_by
-from almanac.statistics.intervals import NOTHING, Estimate
-from almanac.suites.chapter import Cell, PageLink, Table, without_items
+from almanac.rows import Measure
+from almanac.suites.chance import OF_RELATION
+from almanac.suites.chapter import Cell, PageLink, Table
+from almanac.suites.headline import ABOVE_CHANCE, KNOWN_OF_RELATION, LEVEL, NOT_ABOVE, Finding, holm
+from almanac.suites.judged import RELATION, as_text, conditions_of
 
 FACTS = (
-    "The facts that most answers know, and those that fewest know. Known by: of models × methods; only methods that "
-    "are above chance for a model count, each once, however many wordings it asks. Choose a fact to see every answer "
-    "to it."
+    "The facts that most answers know, and those that fewest know, of those that at least half as many asked as any. "
+    "Known by: of models × methods; only methods that are above chance for a model count, each once, however many "
+    "wordings it asks. Choose a fact to see every answer to it."
 )
 RELATIONS = (
-    "What is known of each relation{}, best known first: the share of right answers, by all methods together. {}\n\n"
-    "Counted are the methods that are above chance for any model, as far as a model was asked them: of each fact the "
-    "mean over these methods, and of a relation the mean over its facts, with the 95 % interval of its other facts. "
-    "Chance: what the same answers would have right by chance, as in the table of methods, a mean over the models. "
-    "Above chance: for which models, by a one-sided test that counts a subject once and is adjusted for all rows "
-    "(Holm, .025); of so many relations others seem to be known by luck. Choose a relation to see its facts."
+    "What is known of each relation{dataset}, by {method}: {above} of {all} are above chance{any}.\n\n"
+    "By {method}, since of the methods that were tested it has most facts. Known is a mean over facts, with the 95 % "
+    "interval of other facts of the relation. Chance is that of the table of methods, in this relation, as a mean over "
+    "the models.\n\n"
+    "Above chance: by a one-sided test that is adjusted for all relations and models of this table (Holm, .025) and "
+    "errs on the careful side. These relations come first. Of so many relations others seem to be known by luck: what "
+    "is not shown to be above chance may be known or not, and its place in the table says little.\n\n"
+    "Choose a relation to see its facts, and a number to see its answers."
 )
 SHOWN = 3  # facts of each kind
 NARROW = 2  # models up to which a table is narrow
-LISTED = 7  # relations that are named
-OF_RELATIONS = "relations-"  # begins the name of a table, before its dataset
+LISTED = 7  # relations that a sentence names
 
 
 class FactFound(NamedTuple):
@@ -44,80 +46,116 @@ class FactFound(NamedTuple):
 
 
 class RelationFound(NamedTuple):
-    """What is known of a relation.
+    """What is known of a relation: by model the share and chance, and for which it is above chance."""
 
-    Attributes:
-        dataset: whose relation it is.
-        relation: its id.
-        label: its name.
-        known: by model, the mean over facts of the share of right answers.
-        chance: what the same answers would have right by chance, over all models.
-        facts: how many were asked.
-        above: the models that know more of it than chance gives, by a test that is adjusted for all relations.
-    """
-
-    dataset: str
     relation: str
     label: str
-    known: Mapping[str, Estimate]
-    chance: float
-    facts: int
-    above: Sequence[str] = ()
+    known: Mapping[str, Measure]
+    chances: Sequence[float]
+    above: Sequence[str]
+
+
+class RelationsFound(NamedTuple):
+    """What models know of the relations of a dataset, by one method: relations above chance first, then best first."""
+
+    dataset: str
+    method: str
+    models: Sequence[str]
+    relations: Sequence[RelationFound]
+
+    def __str__(self) -> str:
+        """Return how many relations are above chance, and which."""
+        sure = [one.label for one in self.relations if one.above]
+        names = ", ".join(sure if len(sure) <= LISTED else [*sure[: LISTED - 1], f"{len(sure) - LISTED + 1} more"])
+        of = f"{len(sure)} of {len(self.relations)} relations {'is' if len(sure) == 1 else 'are'} above chance"
+        return f"Dataset {self.dataset}: {of} by {self.method}{self.for_any}{names and f' ({names})'}."
 
     @property
-    def link(self) -> Cell:
-        """Its name, which leads to its facts."""
-        return PageLink(self.label, f"#relation={quote(f'{self.dataset}/{self.relation}', safe='')}")
+    def for_any(self) -> str:
+        """What is said of several models."""
+        return " for at least one model" * (len(self.models) > 1)
 
-    def verdict(self, models: Sequence[str]) -> str | None:
-        """Return for which models it is above chance; where one alone was asked, that it is."""
-        return (", ".join(self.above) if len(models) > 1 else "yes") if self.above else None
-
-    def cell(self, model: str) -> Cell:
-        """Return what a model knows, with its interval; an empty cell where it was not asked."""
-        return without_items("", "known", "", *self.known.get(model, NOTHING), self.facts)
-
-
-def tables(facts: Sequence[FactFound], relations: Sequence[RelationFound]) -> Iterator[Table]:
-    """Yield what is known by relation, a table a dataset, and the facts that most know and that fewest know.
-
-    Of facts, three of each dataset are shown that most know, and three that fewest know. The caption says how many are
-    known by all and by none, of which those shown are the first by their ids.
-    """
-    several = len({one.dataset for one in relations}) > 1
-    for dataset, found in groupby(relations, lambda one: one.dataset):
-        own = list(found)
-        models = list(dict.fromkeys(model for one in own for model in one.known))
-        of = f" (dataset {dataset})" if several else ""
-        order = sorted(own, key=lambda one: (-mean(found.value or 0.0 for found in one.known.values()), one.label))
-        rows = [
-            (one.link, *(one.cell(model) for model in models), one.chance, one.verdict(models), one.facts)
-            for one in order
-        ]
-        sure = sum(bool(one.above) for one in order)
-        text = RELATIONS.format(of, f"Above chance are {sure} of {len(own)}.")
-        head = ("relation", *models, "chance", "above chance", "facts")
-        narrow = len(models) <= NARROW
-        yield Table(f"{OF_RELATIONS}{dataset}", text, head, rows, folded=several, narrow=narrow)
-    if facts:
-        yield _facts({dataset: list(own) for dataset, own in groupby(facts, lambda one: one.dataset)})
+    def table(self, several: bool) -> Table:
+        """Return a row a relation and a column a model; ``several``: there are such tables of other datasets."""
+        of_one = len(self.models) == 1
+        rows = []
+        for one in self.relations:
+            link = PageLink(one.label, f"#relation={quote(f'{self.dataset}/{one.relation}', safe='')}")
+            verdict = ("yes" if of_one else ", ".join(one.above)) if one.above else "not shown"
+            chance, asked = mean(one.chances), max(row.n for row in one.known.values())
+            rows.append((link, verdict, *map(one.known.get, self.models), chance, asked))
+        caption = RELATIONS.format(
+            dataset=f" (dataset {self.dataset})" * several,
+            method=self.method,
+            above=sum(bool(one.above) for one in self.relations),
+            all=len(rows),
+            any=self.for_any,
+        )
+        head = ("relation", "above chance", *(["known"] if of_one else self.models), "chance", "answers")
+        narrow = len(self.models) <= NARROW
+        return Table(f"relations-{self.dataset}", caption, head, rows, folded=several or not narrow, narrow=narrow)
 
 
-def sentences(shown: Path) -> Iterator[str]:
-    """Yield which relations are above chance, as the tables of a page say that was drawn.
+def of_relations(
+    findings: Sequence[Finding], measures: Sequence[Measure], facts: Sequence[FactsAsked]
+) -> Iterator[RelationsFound]:
+    """Yield for each dataset what is known of its relations, by the tested method that has most facts.
 
     Args:
-        shown: the folder of its tables.
+        findings: what each method says of each model.
+        measures: the numbers of all models.
+        facts: the facts of each dataset, with the names of its relations.
     """
-    for path in sorted(shown.glob(f"answer-{OF_RELATIONS}*.parquet")):
-        table = pl.read_parquet(path, columns=["relation", "above chance"])
-        sure = table.filter(pl.col("above chance").is_not_null())["relation"].to_list()
-        names = ", ".join(sure if len(sure) <= LISTED else [*sure[: LISTED - 1], f"{len(sure) - LISTED + 1} more"])
-        dataset = path.stem.removeprefix(f"answer-{OF_RELATIONS}")
-        yield f"Dataset {dataset}: {len(sure)} of {table.height} relations are above chance{names and f' ({names})'}."
+    tested = [one for one in findings if one.verdict in (ABOVE_CHANCE, NOT_ABOVE)]
+    numbers: dict[tuple[str, str, str, str], dict[tuple[str, str], Measure]] = defaultdict(dict)
+    for row in measures:
+        if row.metric in (KNOWN_OF_RELATION, OF_RELATION) and row.model and row.value is not None:
+            conditions = dict(conditions_of(row))
+            relation = str(conditions.pop(RELATION))
+            numbers[row.suite, row.dataset, as_text(conditions), row.metric][relation, row.model] = row
+    for dataset in facts:
+        own = [one for one in tested if one.known.dataset == dataset.dataset]
+        counts: dict[tuple[str, str], int] = defaultdict(int)
+        for one in own:
+            counts[one.known.suite, one.known.where] += one.facts
+        if not counts:
+            continue
+        suite, where = max(counts, key=lambda one: counts[one])
+        chosen = [one for one in own if (one.known.suite, one.known.where) == (suite, where)]
+        models = [str(one.known.model) for one in chosen]
+        known, chance = (
+            {key: row for key, row in numbers[suite, dataset.dataset, where, metric].items() if key[1] in models}
+            for metric in (KNOWN_OF_RELATION, OF_RELATION)
+        )
+        both = [key for key in known if key in chance]
+        ps = holm([1.0 if (p := chance[key].p) is None else p for key in both])
+        # The test may count chance otherwise than the number, and is not heeded where no more is known.
+        sure = {key for key, p in zip(both, ps, strict=True) if p <= LEVEL and _value(known[key]) > _value(chance[key])}
+        labels = {row.relation_id: row.label for row in dataset.counts}
+        found = []
+        for relation in dict.fromkeys(relation for relation, _ in both):
+            asked = [model for model in models if (relation, model) in both]
+            of = {model: known[relation, model] for model in asked}
+            chances = [_value(chance[relation, model]) for model in asked]
+            above = [model for model in asked if (relation, model) in sure]
+            found.append(RelationFound(relation, labels.get(relation, relation), of, chances, above))
+        found.sort(key=lambda one: (not one.above, -mean(map(_value, one.known.values())), one.label))
+        yield RelationsFound(dataset.dataset, chosen[0].label, models, found)
 
 
-def _facts(of: Mapping[str, Sequence[FactFound]]) -> Table:
+def facts_table(facts: Sequence[FactFound]) -> Table | None:
+    """Return three facts of each dataset that most know and three that fewest know; none where there are no facts.
+
+    Of facts that few methods asked nothing is said. The caption says how many facts are known by all and by none, of
+    which those shown are the first by their ids.
+    """
+    most_asked: dict[str, int] = defaultdict(int)
+    for one in facts:
+        most_asked[one.dataset] = max(one.asked, most_asked[one.dataset])
+    of: dict[str, list[FactFound]] = defaultdict(list)
+    for one in facts:
+        if 2 * one.asked >= most_asked[one.dataset]:
+            of[one.dataset].append(one)
     rows: list[Sequence[Cell]] = []
     for dataset, own in of.items():
         order = sorted(own, key=lambda one: (-one.known / one.asked, -one.asked, one.fact))
@@ -126,14 +164,18 @@ def _facts(of: Mapping[str, Sequence[FactFound]]) -> Table:
         fewest = sorted(order[len(most) :], key=lambda one: (one.known / one.asked, -one.asked, one.fact))[:SHOWN]
         rows += [_fact_cells(dataset, "unknown", one) for one in reversed(fewest)]
     counts = "; ".join(
-        f"of {len(own):,} facts of {dataset}, {sum(one.known == one.asked for one in own):,} are known by all that "
-        f"asked them and {sum(not one.known for one in own):,} by none ({asked_by([one.asked for one in own])})"
+        f"of {len(own):,} facts of dataset {dataset}, {sum(one.known == one.asked for one in own):,} are known by all "
+        f"that asked them and {sum(not one.known for one in own):,} by none ({asked_by([one.asked for one in own])})"
         for dataset, own in of.items()
     )
     head = ("of", "kind", "fact", "known by", "times taught")
-    return Table("facts", f"{FACTS} Counted so, {counts}.", head, rows)
+    return Table("facts", f"{FACTS} Counted so, {counts}.", head, rows) if rows else None
 
 
 def _fact_cells(dataset: str, kind: str, one: FactFound) -> Sequence[Cell]:
     link = PageLink(one.label, f"#fact={quote(f'{dataset}/{one.fact}', safe='')}")
     return dataset, kind, link, f"{one.known} of {one.asked}", one.dose
+
+
+def _value(row: Measure) -> float:
+    return row.value or 0.0

@@ -16,9 +16,9 @@ from almanac.columns import columns
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import findings_of
 from almanac.frames import frames
-from almanac.report import drawing, known, page
+from almanac.report import drawing, page
 from almanac.report.asked import facts_asked
-from almanac.report.chapters import chapters, with_known
+from almanac.report.chapters import chapters, with_facts
 from almanac.report.evidence import MOST, EvidenceFiles
 from almanac.report.items import items
 from almanac.report.written import reference, summary, write_table
@@ -39,8 +39,8 @@ def report_page(layout: Layout) -> None:
         _empty(layout.shown(one))
     every = [row for own in measures.values() for row in own]
     evidence = EvidenceFiles(layout.shown("items"))
-    told, counted = items(layout, evidence, measures, findings_of(layout, every))
-    found = with_known(found, known.tables(list(counted.facts()), list(counted.relations())))
+    told, facts = items(layout, evidence, measures, findings_of(layout, every))
+    found = with_facts(found, facts)
     write_csv(layout.shown("tables") / "measures.csv", Measure, every)
     shown = {"findings" if name == "answer-findings" else name: table for name, table in page.tables_of(found)}
     whole = shown | {"findings": with_unadjusted(shown["findings"])}
@@ -79,7 +79,7 @@ def _empty(folder: Path) -> None:
 
 
 def with_unadjusted(findings: Table) -> Table:
-    """Return the first table with the p of each row's one test, next to the page's, which is adjusted for all."""
+    """Return the table of methods with the p of each row's one test, next to the page's, which is adjusted for all."""
     rows = [
         (*row, next((cell.p for cell in row if isinstance(cell, Measure) and cell.p is not None), None))
         for row in findings.rows

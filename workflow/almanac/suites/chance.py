@@ -13,6 +13,7 @@ from collections.abc import Hashable, Iterator, Sequence, Set
 from functools import cache
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from almanac.dataset.templates import folded
@@ -24,8 +25,7 @@ from almanac.suites.judged import RELATION, Judged
 from almanac.suites.truths import Truths
 
 CHANCE, ABOVE = "headline_chance", "headline_above_chance"  # the metrics
-# By relation: chance, and the mean chance of a fact as the verdict's test has it.
-OF_RELATION, TESTED = "headline_chance_of_relation", "headline_tested_chance_of_relation"
+OF_RELATION = "chance_of_relation"  # chance in one relation, with the p of a test whether more is known
 LEAST = 3  # test facts of a relation, asked or not, below which they say nothing of the chance of open answers
 EQUAL = 1e-9  # below which a difference is none
 LEAST_P = 1e-12  # to which the tail of a distribution is summed with some digits right
@@ -82,14 +82,15 @@ def against_false(own: Judged, answered: pl.DataFrame, false: Judged, truths: Tr
     if whole:
         of_others += total / whole * pl.col("weight") * (pl.col("false_hit") - false_known)
     both = both.with_columns(((1 - pl.col("apart")) * pl.col("hit") + of_others).alias("by_chance"))
-    liked = both.filter(pl.col("score") != pl.col("false_score")).select(
-        (pl.col("score") > pl.col("false_score")).alias("won"), "mine", "its"
-    )
-    likes = pl.when("won").then("mine").otherwise("its") / (pl.col("mine") + pl.col("its"))
-    yield from _chances(own, both, ("hit", "score"))
+    won = (pl.col("score") > pl.col("false_score")).alias("hit")
+    likes = pl.when("hit").then("mine").otherwise("its") / (pl.col("mine") + pl.col("its"))
+    liked = both.filter(pl.col("score") != pl.col("false_score")).with_columns(won).with_columns(likes.alias("drawn"))
+    of = ("hit", "score")
+    yield own.measure(CHANCE, min(1.0, _macro(both, "by_chance")), "other", of)
+    yield from _of_relations(own, of, both, liked)
     difference = both.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d")).with_columns(draw=pl.col("d"))
-    p = _tail(int(liked["won"].sum()), liked.select(likes).to_series())
-    yield own.measure(ABOVE, _difference(difference), "other", ("hit", "score"), p)
+    p = _tail(int(liked["hit"].sum()), liked["drawn"])
+    yield own.measure(ABOVE, _difference(difference), "other", of, p)
 
 
 def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Iterator[Measure]:
@@ -145,26 +146,41 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
         (pl.col("d") - pl.col("lent")).alias("draw")
     )
     tested = facts.filter(pl.col("prediction") > 1) if facts["truth"].max() != 1 else facts
-    yield from _chances(own, facts, ("prediction", "fact"))
+    of = ("prediction", "fact")
+    yield own.measure(CHANCE, _macro(facts, "by_chance"), "other", of)
+    yield from _of_relations(own, of, facts, tested)
     difference, p = _difference(facts), _p(tested)
     # The test may count another commonness of objects than the number, and is not heeded where there is no difference.
     p = max(p, 0.5) if (difference.value or 0.0) < EQUAL else p
     yield own.measure(ABOVE, difference, "other", ("prediction", "hit", "fact"), p)
 
 
-def _chances(own: Judged, facts: pl.DataFrame, of: Sequence[str]) -> Iterator[Measure]:
-    """Yield chance over all relations and of each, from ``by_chance`` of their facts, which of a few may be above 1.
+def _of_relations(own: Judged, of: Sequence[str], facts: pl.DataFrame, tested: pl.DataFrame) -> list[Measure]:
+    """Return chance by relation, with the p of a test whether more is right.
 
-    Where ``facts`` lack ``drawn``, the chance that is tested is the same.
+    A subject is one draw, as in the test of all relations. A relation's draws are taken for alike, with the mean of
+    their chances, by which more successes than are expected are likelier (Hoeffding, Annals of Mathematical Statistics
+    27, 1956): so p errs upwards.
+
+    Args:
+        own: the items.
+        of: the columns that the numbers are of.
+        facts: ``by_chance`` of each.
+        tested: those that the test is of, with ``subject``, and ``hit`` and ``drawn`` as the test has them.
     """
-    yield own.measure(CHANCE, min(1.0, _macro(facts, "by_chance")), "other", of)
-    tested = "drawn" if "drawn" in facts.columns else "by_chance"
-    each = facts.group_by(RELATION, maintain_order=True).agg(
-        pl.col("by_chance").mean().clip(0.0, 1.0).alias(OF_RELATION), pl.col(tested).mean().clip(0.0, 1.0).alias(TESTED)
+    from scipy import stats  # slow to load, and most steps compute nothing with it
+
+    chances = facts.group_by(RELATION, maintain_order=True).agg(pl.col("by_chance").mean().clip(0.0, 1.0))
+    subjects = tested.group_by(RELATION, "subject", maintain_order=True).agg(pl.col("hit", "drawn").mean())
+    draws = subjects.group_by(RELATION, maintain_order=True).agg(
+        pl.col("hit").sum(), pl.len().alias("draws"), pl.col("drawn").mean()
     )
-    for metric in (OF_RELATION, TESTED):
-        estimates = {(one,): Estimate(chance, None, None) for one, chance in each.select(RELATION, metric).iter_rows()}
-        yield from own.measured(metric, "other", of, [RELATION], estimates)
+    tails = stats.binom.sf(np.ceil(draws["hit"].to_numpy() - EQUAL) - 1, draws["draws"].to_numpy(), draws["drawn"])
+    ps = dict(
+        zip(draws.select(RELATION).rows(), map(float, tails), strict=True)
+    )  # of one without any draw there is none
+    estimates = {(relation,): Estimate(chance, None, None) for relation, chance in chances.iter_rows()}
+    return own.measured(OF_RELATION, "other", of, [RELATION], estimates, ps)
 
 
 class _Share(NamedTuple):
@@ -364,11 +380,6 @@ def _p(facts: pl.DataFrame) -> float:
     """
     subjects = facts.group_by("subject", maintain_order=True).agg(pl.col("hit", "drawn").mean())
     return _tail(math.ceil(float(subjects["hit"].sum()) - 1e-9), subjects["drawn"])
-
-
-def at_least(hits: float, draws: int, chance: float) -> float:
-    """Return how likely at least so many of independent draws of one chance succeed: the binomial tail."""
-    return _tail(math.ceil(hits - 1e-9), pl.Series([chance] * draws))
 
 
 def _tail(least: int, chances: pl.Series) -> float:

@@ -4,9 +4,9 @@ Wu et al., sections 5.1 to 5.3, for any method. A model is measured on the facts
 abstained from counts as not right, and so does what it refused where the suite scores that; what else it did not answer
 (refused, too long, unsupported, failed) is left out, and ``n`` is the number that remain. Of a fact that is asked
 several times the share of right answers counts; where a fact must be known or not, more than half make it known. So a
-difference is that of the shares of the first table, where both models answered the same. A model that answered none is
-listed without a number, and one whose answers mostly lack the form that was asked for has no difference from others: it
-would be one of forms.
+difference is that of the shares of the table of methods, where both models answered the same. A model that answered
+none is listed without a number, and one whose answers mostly lack the form that was asked for has no difference from
+others: it would be one of forms.
 """
 
 import math

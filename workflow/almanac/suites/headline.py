@@ -22,6 +22,7 @@ from almanac.suites.truths import Truths
 # The metrics.
 KNOWN, FACTS = "headline", "headline_facts"
 OTHER_RELATIONS = "headline_other_relations"
+KNOWN_OF_RELATION = "known_of_relation"
 NULL_KNOWN = "null_model_known"  # of a model's null, where the method judges it by what it found in the model
 FEW = 20  # answered facts of a method, or of several together, below which nothing is concluded
 LEVEL = 0.025  # of the one-sided tests of an edition, all together
@@ -68,7 +69,7 @@ class Finding(NamedTuple):
 def measures(
     suite: Suite[Any], options: Any, judged: Judged, said: pl.DataFrame, answers: Answers, data: Data
 ) -> Iterator[Measure]:
-    """Yield the headline numbers of a model: `KNOWN`, `OTHER_RELATIONS`, `FACTS` and, if defined, `CHANCE` and `ABOVE`.
+    """Yield the headline numbers of a model: what is known, by chance, and above it, where that is defined.
 
     Args:
         suite: whose methods they are of.
@@ -95,6 +96,7 @@ def measures(
             beyond = grouped.macro(own.frame, [], "hit", RELATION, SUBJECT, FACT, drawn=True).rows()
             yield own.measure(OTHER_RELATIONS, Estimate(*beyond[0]) if beyond else None, "macro_of_facts", ("hit",))
             yield own.measure(FACTS, answered["fact"].n_unique(), "other", ("fact",))
+            yield from own.measures(KNOWN_OF_RELATION, "macro_of_facts", "hit", by=[RELATION])
             if answered.is_empty():
                 continue
             if not (method.by_answer or isinstance(method.guess, Mapping)):

@@ -209,6 +209,7 @@ class Judged:
         of: Sequence[str],
         by: Sequence[str],
         estimates: Mapping[tuple[Any, ...], Estimate],
+        ps: Mapping[tuple[Any, ...], float] | None = None,
     ) -> list[Measure]:
         """Return a number of each group, sorted, which was computed from them; without a value where there is none.
 
@@ -218,9 +219,18 @@ class Judged:
             of: from which columns.
             by: what the items are grouped by.
             estimates: the numbers by the values of these columns.
+            ps: the p of tests, likewise.
         """
         return [
-            self._measure(metric, formula, of, dict(zip(by, values, strict=True)), counts, estimates.get(values))
+            self._measure(
+                metric,
+                formula,
+                of,
+                dict(zip(by, values, strict=True)),
+                counts,
+                estimates.get(values),
+                (ps or {}).get(values),
+            )
             for values, counts in self._counts(by)
         ]
 

@@ -14,7 +14,7 @@ from almanac.edition.measuring import findings_of, measures_of
 from almanac.edition.unpacking import opened
 from almanac.job_size import USED
 from almanac.options import FILE, FOLDER
-from almanac.report import answer, known
+from almanac.report import answer
 from almanac.report.asked import facts_asked
 from almanac.report.lines import failed, run_began, spent, validation_lines
 from almanac.rows import Measure, Validation
@@ -84,14 +84,12 @@ def print_found(layout: Layout) -> None:
     if layout.page().is_file():
         layout = Layout.open(layout.root)
         measures = measures_of(layout)
-        paths = [path for path in map(layout.measures, layout.config.asked()) if path.is_file()]
-        newer = any(path.stat().st_mtime > layout.page().stat().st_mtime for path in paths)
         found, between = findings_of(layout, measures), layout.read(layout.between("across"), Measure)
         if layout.config.asked():
             told = answer.told(layout, found, measures, between, facts_asked(layout))
-            of_relations = [] if newer else known.sentences(layout.shown("tables"))
-            lines = [*told.found, *of_relations, *told.notes]
-            print(*(["", answer.markdown(found)] if found else []), "", *lines, sep="\n")
+            print(*(["", answer.markdown(found)] if found else []), "", *told.found, *told.notes, sep="\n")
+        paths = [path for path in map(layout.measures, layout.config.asked()) if path.is_file()]
+        newer = any(path.stat().st_mtime > layout.page().stat().st_mtime for path in paths)
         older = " (is older than these numbers; a run without a target draws it again)" if newer else ""
         print(f"\n{layout.page()}{older}")
         frozen = layout.frozen()

@@ -30,7 +30,7 @@ ASKS = (
 ONE_THRESHOLD = (
     "Where a threshold is chosen by facts that models were taught, models are compared at the geometric mean of "
     "theirs: at their own, each chosen from few facts, models that know the same would differ. The shares then are "
-    "other ones than those of the first table."
+    "other ones than those of the table of methods."
 )
 METHODS = (
     "Known: the share of facts above the threshold. False: the same share with another, false object of the relation. "
@@ -39,10 +39,10 @@ METHODS = (
     "taught. Chosen by: by how many facts taught most often, and how many never taught or false, the threshold was "
     f"chosen; with fewer than {LEAST} of either it is set. The released code weights sentences differently, so its "
     "values and its threshold differ. Known, false, null model and recall count all facts, also those on which the "
-    "threshold was chosen. Intervals here take all facts together (Wilson); the one in the page's first table is of a "
-    "mean over relations, and so differs. No interval knows of the threshold's choice: chosen from other facts, known "
-    "may be quite another share. So each model's is its own, and models are compared elsewhere on the page, at one "
-    "threshold."
+    "threshold was chosen. Intervals here take all facts together (Wilson); the one in the page's table of methods is "
+    "of a mean over relations, and so differs. No interval knows of the threshold's choice: chosen from other facts, "
+    "known may be quite another share. So each model's is its own, and models are compared elsewhere on the page, at "
+    "one threshold."
 )
 HELD_OUT = (
     "The same shares of only the half of the facts on which no threshold was chosen: of those taught most often, of "
