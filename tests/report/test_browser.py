@@ -227,7 +227,7 @@ def test_a_page_without_its_files_says_which_are_missing(browse, layout, aside, 
 def test_a_head_sorts_its_table_both_ways_and_a_table_is_copied(browse):
     said, _ = browse(
         """
-        const table = document.querySelector("#answer table");
+        const table = document.querySelector("[id='answer.findings'] table");
         const heads = [...table.tHead.querySelectorAll("th")];
         const head = heads.find((one) => one.textContent === "known, of these relations");
         const read = () => [...table.tBodies[0].rows].map((line) => sortedBy(line.cells[head.cellIndex]));
@@ -264,7 +264,7 @@ def test_a_table_is_copied_as_the_latex_of_its_file_be_it_short_or_of_several_pa
     said, errors = browse(
         """
         const of = (place) => document.querySelector(`[id="${place}"] table`);
-        const one = of(PLACES[0]), [body] = one.tBodies;
+        const one = of("answer.findings"), [body] = one.tBodies;
         const shown = Object.fromEntries(PLACES.map((place) => [place, copied(of(place), "LaTeX")]));
         const row = body.rows[0];
         body.replaceChildren(...Array.from({ length: SHORT + 1 }, () => row.cloneNode(true)));
@@ -349,8 +349,9 @@ def test_the_keyboard_opens_a_number_sorts_a_table_and_unfolds_a_chapter(browse)
     said, _ = browse(
         """
         const reached = (one) => { one.focus(); return document.activeElement === one; };
-        const number = document.querySelector("button[data-n]"), head = document.querySelector("#answer th button");
-        const chapter = document.querySelector("#methods summary"), table = document.querySelector("#answer .wide");
+        const found = document.querySelector("[id='answer.findings']");
+        const number = found.querySelector("button[data-n]"), head = found.querySelector("th button");
+        const chapter = document.querySelector("#methods summary"), table = found.querySelector(".wide");
         const focus = [number, head, chapter, table].map(reached);
         number.focus(); number.click();
         await wait(() => document.getElementById("items").open);
@@ -394,7 +395,7 @@ def test_what_is_read_out_has_a_name_and_a_place(browse):
 def test_what_is_reached_backwards_is_not_hidden_by_the_heads_that_stay(browse):
     said, _ = browse(
         """
-        const wide = document.querySelector("#answer .wide"), head = wide.querySelector("th");
+        const wide = document.querySelector("[id='answer.findings'] .wide"), head = wide.querySelector("th");
         const body = wide.querySelector("tbody");
         for (let more = 9; more > 0; more -= 1) body.append(body.rows[0].cloneNode(true));
         const shown = () => document.activeElement.getBoundingClientRect().top >= head.getBoundingClientRect().bottom;
@@ -413,7 +414,7 @@ def test_on_paper_every_table_is_there_and_what_was_folded_is_folded_again_after
         const tables = [...document.querySelectorAll("main table")];
         const seen = () => tables.filter((one) => one.checkVisibility({ contentVisibilityAuto: true })).length;
         const before = seen();
-        dispatchEvent(new Event("beforeprint")); const printed = seen();
+        dispatchEvent(new Event("beforeprint")); document.body.getBoundingClientRect(); const printed = seen();
         const print = [...document.styleSheets[0].cssRules].find((rule) => rule.conditionText === "print");
         print.media.mediaText = "all";
         const wide = document.documentElement.scrollWidth, head = getComputedStyle(document.querySelector("th button"));

@@ -60,7 +60,7 @@ def test_relations_are_told_by_the_tested_method_with_most_facts_and_adjusted_fo
         ("T", False),
         ("S", False),
     ]
-    assert str(one) == "Dataset d: 1 of 5 relations is above chance by A (Q)."
+    assert str(one) == "Dataset d: 1 of 5 relations is above chance, by A: Q."
     table = one.table(several=False)
     assert table.head == ("relation", "above chance", "known", "chance", "answers")
     assert (table.rows[0][0].text, table.rows[0][0].target) == ("Q", "#relation=d%2Fq")
@@ -78,7 +78,7 @@ def test_of_several_models_each_has_a_column_and_the_verdict_names_those_that_kn
     known = {"m": {"p": (0.5, 0.1, 1e-4), "q": (0.1, 0.1, 0.5)}, "n": {"p": (0.6, 0.3, 1e-5)}}
     rows = [row for name, of in known.items() for row in numbers(of, name)]
     [one] = of_relations(found, rows, [FACTS])
-    assert str(one) == "Dataset d: 1 of 2 relations is above chance by A for at least one model (P)."
+    assert str(one) == "Dataset d: 1 of 2 relations is above chance of at least one model, by A: P."
     table = one.table(several=False)
     assert table.head == ("relation", "above chance", "m", "n", "o", "chance", "answers")
     first, second = table.rows
@@ -92,4 +92,4 @@ def test_where_nothing_is_tested_nothing_is_told_of_relations():
     assert list(of_relations([], [], [FACTS])) == []
     many = {f"p{at}": (0.5, 0.1, 1e-6) for at in range(9)}
     [one] = of_relations([finding("a", 99)], list(numbers(many)), [FACTS])
-    assert str(one) == "Dataset d: 9 of 9 relations are above chance by A (p0, p1, p2, p3, p4, p5, 3 more)."
+    assert str(one) == "Dataset d: 9 of 9 relations are above chance, by A: p0, p1, p2, p3, p4, p5, 3 more."

@@ -31,8 +31,8 @@ FOREST = (
     "The share that each method calls known of the {facts} facts that all of these methods asked of a model (dataset "
     f"{{dataset}}), with 95 % intervals (of these relations). A method that shares fewer than {FEW} facts with those "
     "above it is left out. A filled point is above chance, an empty one is not distinguishable from it, and a pale one "
-    "has no test: by all facts that the method asked. A grey tick is the method's chance, where it asked the model these "
-    "facts alone."
+    "has no test: by all facts that the method asked. A grey tick is the method's chance, where it asked the model "
+    "these facts alone."
 )
 OF_RECIPES = " Models of one recipe have one colour, and those of one world one marker; controls are grey."
 PAIRS = (
