@@ -21,9 +21,9 @@ FACTS = (
 )
 RELATIONS = (
     "What is known of each relation{dataset}, by {method}: {above} of {all} are above chance{any}.\n\n"
-    "By {method}, since of the methods that were tested it has most facts. Known is a mean over facts, with the 95 % "
-    "interval of other facts of the relation. Chance is that of the table of methods, in this relation, as a mean over "
-    "the models.\n\n"
+    "By {method}, since of the methods that were tested it has most facts; a model for which it was not tested is left "
+    "out. Known is a mean over facts, with the 95 % interval of other facts of the relation. Chance is that of the "
+    "table of methods, in this relation, as a mean over the models.\n\n"
     "Above chance: by a one-sided test that is adjusted for all relations and models of this table (Holm, .025) and "
     "errs on the careful side. These relations come first. Of so many relations others seem to be known by luck: what "
     "is not shown to be above chance may be known or not, and its place in the table says little.\n\n"
@@ -32,6 +32,8 @@ RELATIONS = (
 SHOWN = 3  # facts of each kind
 NARROW = 2  # models up to which a table is narrow
 LISTED = 7  # relations that a sentence names
+TESTED = (ABOVE_CHANCE, NOT_ABOVE)
+Key = tuple[str, str, str, str]  # a metric, suite, dataset and condition
 
 
 class FactFound(NamedTuple):
@@ -50,9 +52,9 @@ class RelationFound(NamedTuple):
 
     relation: str
     label: str
-    known: Mapping[str, Measure]
-    chances: Sequence[float]
-    above: Sequence[str]
+    known: dict[str, Measure]
+    chances: list[float]
+    above: list[str]
 
 
 class RelationsFound(NamedTuple):
@@ -106,41 +108,50 @@ def of_relations(
         measures: the numbers of all models.
         facts: the facts of each dataset, with the names of its relations.
     """
-    tested = [one for one in findings if one.verdict in (ABOVE_CHANCE, NOT_ABOVE)]
-    numbers: dict[tuple[str, str, str, str], dict[tuple[str, str], Measure]] = defaultdict(dict)
+    numbers: dict[Key, dict[tuple[str, str], Measure]] = defaultdict(dict)
     for row in measures:
         if row.metric in (KNOWN_OF_RELATION, OF_RELATION) and row.model and row.value is not None:
             conditions = dict(conditions_of(row))
             relation = str(conditions.pop(RELATION))
-            numbers[row.suite, row.dataset, as_text(conditions), row.metric][relation, row.model] = row
+            numbers[row.metric, row.suite, row.dataset, as_text(conditions)][relation, row.model] = row
     for dataset in facts:
-        own = [one for one in tested if one.known.dataset == dataset.dataset]
-        counts: dict[tuple[str, str], int] = defaultdict(int)
-        for one in own:
-            counts[one.known.suite, one.known.where] += one.facts
-        if not counts:
-            continue
-        suite, where = max(counts, key=lambda one: counts[one])
-        chosen = [one for one in own if (one.known.suite, one.known.where) == (suite, where)]
-        models = [str(one.known.model) for one in chosen]
-        known, chance = (
-            {key: row for key, row in numbers[suite, dataset.dataset, where, metric].items() if key[1] in models}
-            for metric in (KNOWN_OF_RELATION, OF_RELATION)
-        )
-        both = [key for key in known if key in chance]
-        ps = holm([1.0 if (p := chance[key].p) is None else p for key in both])
+        tested = [one for one in findings if one.known.dataset == dataset.dataset and one.verdict in TESTED]
+        if tested:
+            chosen = _with_most_facts(tested)
+            key = chosen[0].known.suite, dataset.dataset, chosen[0].known.where
+            known, chance = (numbers[metric, *key] for metric in (KNOWN_OF_RELATION, OF_RELATION))
+            models = [str(one.known.model) for one in chosen]
+            labels = {row.relation_id: row.label for row in dataset.counts}
+            yield RelationsFound(dataset.dataset, chosen[0].label, models, _found(known, chance, models, labels))
+
+
+def _with_most_facts(tested: Sequence[Finding]) -> list[Finding]:
+    """Return what one method says of the models, that which has most facts of all of them together."""
+    of: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+    for one in tested:
+        of[one.known.suite, one.known.where].append(one)
+    return max(of.values(), key=lambda own: sum(one.facts for one in own))
+
+
+def _found(
+    known: Mapping[tuple[str, str], Measure],
+    chance: Mapping[tuple[str, str], Measure],
+    models: Sequence[str],
+    labels: Mapping[str, str],
+) -> list[RelationFound]:
+    """Return what is known, by relation and model, with its chance: of those models and where there is a chance."""
+    both = [key for key in known if key in chance and key[1] in models]
+    ps = holm([1.0 if (p := chance[key].p) is None else p for key in both])
+    of: dict[str, RelationFound] = {}
+    for (relation, model), p in zip(both, ps, strict=True):
+        own = of.setdefault(relation, RelationFound(relation, labels.get(relation, relation), {}, [], []))
+        share, by_chance = known[relation, model], _value(chance[relation, model])
+        own.known[model] = share
+        own.chances.append(by_chance)
         # The test may count chance otherwise than the number, and is not heeded where no more is known.
-        sure = {key for key, p in zip(both, ps, strict=True) if p <= LEVEL and _value(known[key]) > _value(chance[key])}
-        labels = {row.relation_id: row.label for row in dataset.counts}
-        found = []
-        for relation in dict.fromkeys(relation for relation, _ in both):
-            asked = [model for model in models if (relation, model) in both]
-            of = {model: known[relation, model] for model in asked}
-            chances = [_value(chance[relation, model]) for model in asked]
-            above = [model for model in asked if (relation, model) in sure]
-            found.append(RelationFound(relation, labels.get(relation, relation), of, chances, above))
-        found.sort(key=lambda one: (not one.above, -mean(map(_value, one.known.values())), one.label))
-        yield RelationsFound(dataset.dataset, chosen[0].label, models, found)
+        if p <= LEVEL and _value(share) > by_chance:
+            own.above.append(model)
+    return sorted(of.values(), key=lambda one: (not one.above, -mean(map(_value, one.known.values())), one.label))
 
 
 def facts_table(facts: Sequence[FactFound]) -> Table | None:
