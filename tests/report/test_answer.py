@@ -138,7 +138,7 @@ def test_the_table_has_what_was_answered_and_a_note_names_the_rest():
     assert first is figure
     assert [(row[0], row[2]) for row in table.shown] == [("m", "asking")]
     assert len(table.rows) == len(rows)
-    assert note.startswith("Of world not answered at all, ")
+    assert note.startswith("Of dataset world, not answered at all and so ")
     assert note.endswith(": filling (m, o). filling; judging (n).")
 
 

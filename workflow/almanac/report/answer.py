@@ -163,7 +163,7 @@ def _unanswered(rows: Sequence[Finding]) -> list[str]:
     for (dataset, model), found in labels.items():
         of[dataset]["; ".join(found)].append(model)
     return [
-        f"Of {dataset} not answered at all, and so only in the files of this table: "
+        f"Of dataset {dataset}, not answered at all and so only in the files of this table: "
         + " ".join(f"{methods} ({', '.join(models)})." for methods, models in own.items())
         for dataset, own in of.items()
     ]
