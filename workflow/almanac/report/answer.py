@@ -337,8 +337,8 @@ def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]
         more = [
             one.above.value or 0.0 for name in names for one in own[name] if one.above and one.verdict == ABOVE_CHANCE
         ]
-        ends = " to ".join(dict.fromkeys(share(end) for end in (min(more), max(more)))) if more else ""
-        span = f" ({'their estimates: ' * (' to ' in ends)}{ends} above chance)" if more else ""
+        ends = list(dict.fromkeys(share(end) for end in (min(more), max(more)))) if more else []
+        span = f" ({'their estimates: ' if len(ends) > 1 else ''}{' to '.join(ends)} above chance)" if more else ""
         each = ", each" if len(names) > 1 else ""
         listed = _listed(f"{name} (a control)" if name in controls else name for name in names)
         counts = sorted({len(own[name]) for name in names})
