@@ -78,7 +78,7 @@ def test_of_several_models_each_has_a_column_and_the_verdict_names_those_that_kn
     known = {"m": {"p": (0.5, 0.1, 1e-4), "q": (0.1, 0.1, 0.5)}, "n": {"p": (0.6, 0.3, 1e-5)}}
     rows = [row for name, of in known.items() for row in numbers(of, name)]
     [one] = of_relations(found, rows, [FACTS])
-    assert str(one) == "Dataset d: 1 of 2 relations is above chance of at least one model, by A: P."
+    assert str(one) == "Dataset d: 1 of 2 relations is above chance for at least one model, by A: P."
     table = one.table(several=False)
     assert table.head == ("relation", "above chance", "m", "n", "o", "chance", "answers")
     first, second = table.rows

@@ -70,12 +70,12 @@ class RelationsFound(NamedTuple):
         sure = [one.label for one in self.relations if one.above]
         names = ", ".join(sure if len(sure) <= LISTED else [*sure[: LISTED - 1], f"{len(sure) - LISTED + 1} more"])
         of = f"{len(sure)} of {len(self.relations)} relations {'is' if len(sure) == 1 else 'are'} above chance"
-        return f"Dataset {self.dataset}: {of}{self.of_any}, by {self.method}{names and f': {names}'}."
+        return f"Dataset {self.dataset}: {of}{self.for_any}, by {self.method}{names and f': {names}'}."
 
     @property
-    def of_any(self) -> str:
+    def for_any(self) -> str:
         """What is said of several models."""
-        return " of at least one model" * (len(self.models) > 1)
+        return " for at least one model" * (len(self.models) > 1)
 
     def table(self, several: bool) -> Table:
         """Return a row a relation and a column a model; ``several``: there are such tables of other datasets."""
@@ -91,7 +91,7 @@ class RelationsFound(NamedTuple):
             method=self.method,
             above=sum(bool(one.above) for one in self.relations),
             all=len(rows),
-            any=self.of_any,
+            any=self.for_any,
         )
         head = ("relation", "above chance", *(["known"] if of_one else self.models), "chance", "answers")
         narrow = len(self.models) <= NARROW
