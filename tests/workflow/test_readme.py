@@ -262,16 +262,16 @@ def test_each_command_of_who_has_installed_it_is_taken(mine, facts, environment,
 @pytest.mark.whole
 def test_what_a_run_has_not_finished_is_neither_frozen_nor_read_without_a_word(clone, mine, tmp_path):
     activated = f'export PATH="{clone}/.venv/bin:$PATH"'
-    running = f"{activated}\nalmanac run --model {mine} --suites ic_lke"
+    running = f"{activated}\nalmanac run --model {mine} --suites lke_prompts"
     assert shell(running, tmp_path).returncode == 0
-    again = shell(f"{running} --size full -- --until ask_ic_lke", tmp_path)
+    again = shell(f"{running} --size full -- --until ask_lke_prompts", tmp_path)
     assert again.returncode == 0 and "it is made anew for size full" in again.stderr
     frozen = shell(f"{activated}\nalmanac freeze --edition results/own --output .", tmp_path)
     assert frozen.returncode == 1 and "report.html: there is no page, as its run has not ended" in frozen.stderr
     with pytest.warns(UserWarning, match="own has no page: its run has not ended"):
         read_edition(tmp_path / "results" / "own")
     assert shell(f"{running} --size full", tmp_path).returncode == 0
-    assert len(read_edition(tmp_path / "results" / "own").known) == 1248
+    assert read_edition(tmp_path / "results" / "own").known["fact"].nunique() == 1248
     assert "Nothing to be done" in shell(f"{running} --size full", tmp_path).stderr
     assert (tmp_path / "results" / "own" / "report.html").is_file()
 
