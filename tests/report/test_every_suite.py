@@ -17,7 +17,6 @@ from almanac import read_edition
 from almanac.dataset.names import ObjectNames
 from almanac.edition.archive import freeze
 from almanac.report.chapters import chapters
-from almanac.report.evidence import EvidenceFiles
 from almanac.report.items import ItemBlocks, Items, _with_others
 from almanac.report.written import SHORT, write_table
 from almanac.rows import Entity, Popularity, Relation, Response, Template
@@ -111,10 +110,10 @@ console.log(JSON.stringify([0, 1, 2].map((at) => outcomeOf(columns, at)[0])));
     assert said == ["correct", "called known, wrongly", "error"]
 
 
-def test_how_often_a_fact_was_taught_is_what_any_of_the_models_says(layout, tmp_path):
+def test_how_often_a_fact_was_taught_is_what_any_of_the_models_says(layout):
     """A checkpoint that nobody taught says nothing of it, whether it is asked first or last."""
-    items, blocks = Items(layout, EvidenceFiles(tmp_path / "items"), []), []
-    items._evidence = SimpleNamespace(add=blocks.extend)
+    blocks = []
+    items = Items(layout, SimpleNamespace(add=blocks.extend), [])
     [dataset] = layout.config.used_datasets()
     fact = layout.data(dataset).facts[0]
     names = {"fact": [fact.fact_id], "relation": [fact.relation_id], "subject": [fact.subject_id], "object": ["Oname"]}

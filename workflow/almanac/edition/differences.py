@@ -21,9 +21,8 @@ from almanac.sealed import check_table
 from almanac.suites.listing import SUITES
 
 NAMED = (DATASET_TABLES, REQUEST_TABLES)  # the row classes of tables whose place tells nothing
-MADE_AGAIN = {
-    name for suite in SUITES.values() for name, own in suite.own.items() if not own.frozen
-}  # no archive has them
+# Tables that no archive has, since they are made again.
+MADE_AGAIN = {name for suite in SUITES.values() for name, own in suite.own.items() if not own.frozen}
 BLOCK = 50_000  # rows that are read together
 AT, IN_A, IN_B = "\0at", "\0a", "\0b"  # rows' places, and values; no table has columns of these names
 

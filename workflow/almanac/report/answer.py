@@ -8,11 +8,11 @@ from almanac import tables
 from almanac.config import Asking
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import entrant, shown
-from almanac.report import asked, comparing, known, written
+from almanac.report import asked, comparing, written
 from almanac.report.asked import FactsAsked
 from almanac.report.failing import Unanswered, unanswered
 from almanac.report.known import RelationsFound
-from almanac.report.lines import share
+from almanac.report.lines import share, shortened
 from almanac.rows import Item, Measure
 from almanac.statistics.intervals import Estimate, wilson_n
 from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, Table
@@ -21,7 +21,7 @@ from almanac.suites.headline import (
     FEW,
     LEVEL,
     NO_FORMAT,
-    NOT_ABOVE,
+    TESTED,
     TOO_FEW,
     UNDEFINED,
     Finding,
@@ -78,7 +78,6 @@ BY_MODEL = (
     "these relations: the numbers of the table above, whose verdicts are adjusted for all of them. Empty where a model "
     "was not asked, answered too few facts or mostly in another form, or was not taught the format."
 )
-LISTED = 7  # names in a sentence
 TOLD = 2  # kinds of models that did not answer the same methods
 Key = tuple[str, str, str, str]
 
@@ -172,14 +171,14 @@ def _unanswered(rows: Sequence[Finding]) -> list[str]:
 def _remarks(rows: Sequence[Finding], facts: Sequence[FactsAsked]) -> Iterator[str]:
     """Yield what is said below the columns: verdicts by scores, examples shown, facts that names give away."""
     if by_scores := [one.method.label for one in rows if not one.method.by_answer and one.above is not None]:
-        yield SIGN_TEST.format(_listed(by_scores, "; "))
+        yield SIGN_TEST.format(shortened(by_scores, "; "))
     if shown := [one.label for one in rows if one.label != one.method.label]:
-        yield f"Shown before each question: {_listed(shown, '; ')}."
+        yield f"Shown before each question: {shortened(shown, '; ')}."
     readable = [one for one in facts if one.guessable]
     of = [f"{one.guessable:,} of {one.tested:,} test facts (dataset {one.dataset})" for one in readable]
     if of:
         text = "their true objects stand in their subject's name (the setting “guessable: false” leaves them out)."
-        yield f"Readable from the question: {_listed(of)}; {text}"
+        yield f"Readable from the question: {shortened(of)}; {text}"
 
 
 def _numbers(one: Finding, null: Measure | None) -> Sequence[Cell]:
@@ -206,10 +205,12 @@ def told(
     measures: Sequence[Measure],
     between: Sequence[Measure],
     facts: Sequence[FactsAsked],
+    relations: Sequence[RelationsFound],
 ) -> Told:
     """Return what was found, in words: what the page begins with, and what a run ends with.
 
-    ``measures`` are the numbers of models, ``between`` those between them.
+    ``measures`` are the numbers of models, ``between`` those between them; ``facts`` and ``relations`` are of each
+    dataset.
     """
     entrants = {one.model: entrant(layout, one) for one in layout.config.asked()}
     controls = [name for name, one in entrants.items() if one.permuted]
@@ -221,10 +222,9 @@ def told(
     answered: dict[str, int] = {}
     for one in found:
         answered[one.known.dataset] = max(one.facts, answered.get(one.known.dataset, 0))
-    relations = list(map(str, known.of_relations(found, measures, facts)))
     compared = [
         *by_themselves(found, planted),
-        *relations,
+        *map(str, relations),
         *taught,
         *comparing.sentences(between, controls, layout.config.compare),
     ]
@@ -258,7 +258,7 @@ def sentences(
         controls: models that were taught nothing true.
     """
     missing = missing or Unanswered()
-    tested = [one for one in rows if one.verdict in (ABOVE_CHANCE, NOT_ABOVE)]
+    tested = [one for one in rows if one.verdict in TESTED]
     of: dict[str, list[Finding]] = defaultdict(list)
     for one in tested:
         of[one.known.dataset].append(one)
@@ -266,25 +266,25 @@ def sentences(
         out = ["Nothing can be said: no method was answered by enough facts and in the form that was asked for"]
         out[0] += ", with a chance to hold it against." if any(one.verdict == UNDEFINED for one in rows) else "."
     elif not any(one.verdict == ABOVE_CHANCE for one in tested):
-        models = _listed(str(one.known.model) for one in tested)
+        models = shortened(str(one.known.model) for one in tested)
         out = [f"Nothing is distinguishable from chance: {models}, {_methods(tested)}."]
     else:
         out = [_of_dataset(dataset, own, controls) for dataset, own in of.items()]
     scored = [one for one in tested if one.verdict == ABOVE_CHANCE and one.above and (one.above.value or 0.0) <= 0]
     if scored:
-        labels = _listed((f"{one.method.label} ({one.known.model})" for one in scored), "; ")
+        labels = shortened((f"{one.method.label} ({one.known.model})" for one in scored), "; ")
         out.append(f"Only scores are above chance, and no more true objects are known than false ones: {labels}.")
     failing = [own.told(model) for model, own in missing.failed.items()]
     notes = [*facts, *_not_answered(rows, missing), *missing.notes()]
     if few := {one.method.label: None for one in rows if one.verdict == TOO_FEW and one.facts}:
-        answered = f"Fewer than {FEW} facts, too few for a verdict, were answered to {_listed(few, '; ')}."
+        answered = f"Fewer than {FEW} facts, too few for a verdict, were answered to {shortened(few, '; ')}."
         notes.append(f"{answered} A larger sample (SIZE=full, or --size full) asks more, where there are more.")
     if untested := {one.method.label: None for one in rows if one.verdict == UNDEFINED}:
-        notes.append(f"Not tested, since no chance is defined: {_listed(untested, '; ')}.")
+        notes.append(f"Not tested, since no chance is defined: {shortened(untested, '; ')}.")
     if astray := {one.method.label: None for one in rows if one.verdict == NO_FORMAT}:
         notes.append(
             "Most answers of a model could not be judged, being in another form than was asked for or of several "
-            f"tokens where one is scored: {_listed(astray, '; ')}."
+            f"tokens where one is scored: {shortened(astray, '; ')}."
         )
     return Told([*out, *failing, *compared], notes)
 
@@ -306,15 +306,15 @@ def _not_answered(rows: Sequence[Finding], missing: Unanswered) -> list[str]:
             silent[str(one.known.model)].append(one)
     methods: dict[str, list[str]] = defaultdict(list)
     for model, own in silent.items():
-        methods[_listed((one.method.label for one in own), "; ")].append(model)
+        methods[shortened((one.method.label for one in own), "; ")].append(model)
     if len(methods) > TOLD:
         whole = len(silent) == len({one.known.model for one in rows})
         which = "No model answered every method" if whole else f"{len(silent)} models did not answer some methods"
         return [f"{which}; the page says which, below its table of methods."]
-    parts = [f"No answers from {_listed(models)} to {labels}." for labels, models in methods.items()]
+    parts = [f"No answers from {shortened(models)} to {labels}." for labels, models in methods.items()]
     of = [missing.unsupported.get(asking(one)) for own in silent.values() for one in own]
     if why := {f"“{one.commonest}”": None for one in of if one is not None}:
-        parts.append(f"Why, most often: {_listed(why)}.")
+        parts.append(f"Why, most often: {shortened(why)}.")
     return [" ".join(parts)] if parts else []
 
 
@@ -325,7 +325,7 @@ def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]
     """
     models = list(dict.fromkeys(str(one.known.model) for one in rows))
     if not any(one.verdict == ABOVE_CHANCE for one in rows):
-        whom = f"{_listed(models)}, {_methods(rows)}"
+        whom = f"{shortened(models)}, {_methods(rows)}"
         return f"On {dataset}, nothing is distinguishable from chance over all facts that were asked: {whom}."
     own = {name: [one for one in rows if one.known.model == name] for name in models}
     alike: dict[tuple[int, int], list[str]] = defaultdict(list)  # all of them is 1 of 1, however many
@@ -340,13 +340,13 @@ def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]
         ends = list(dict.fromkeys(share(end) for end in (min(more), max(more)))) if more else []
         span = f" ({'their estimates: ' if len(ends) > 1 else ''}{' to '.join(ends)} above chance)" if more else ""
         each = ", each" if len(names) > 1 else ""
-        listed = _listed(f"{name} (a control)" if name in controls else name for name in names)
+        listed = shortened(f"{name} (a control)" if name in controls else name for name in names)
         counts = sorted({len(own[name]) for name in names})
         methods = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
         of_them = f"{hit} of {of}" if hit < of else f"all of its {methods}" if counts[-1] > 1 else "its 1"
         know = "" if parts else f" know{'s' * (len(names) == 1)} more than chance"  # the first of them are above it
         parts.append(f"{listed}{know}{each} by {of_them} tested method{'s' * (counts[-1] != 1)}{span}")
-    return f"Dataset {dataset}: {_listed(parts, '; ')}."
+    return f"Dataset {dataset}: {shortened(parts, '; ')}."
 
 
 def by_themselves(rows: Sequence[Finding], planted: Collection[str]) -> Iterator[str]:
@@ -355,7 +355,7 @@ def by_themselves(rows: Sequence[Finding], planted: Collection[str]) -> Iterator
     Verdicts are adjusted for all rows of a page, so that they hang on who else is there; of planted models it is left
     out, whose knowledge is no question.
     """
-    tested = [one for one in rows if one.verdict in (ABOVE_CHANCE, NOT_ABOVE) and one.above is not None]
+    tested = [one for one in rows if one.verdict in TESTED and one.above is not None]
     of: dict[tuple[str, str], list[Finding]] = defaultdict(list)
     for one in tested:
         if one.known.model not in planted:
@@ -367,20 +367,13 @@ def by_themselves(rows: Sequence[Finding], planted: Collection[str]) -> Iterator
         if alone > sum(one.verdict == ABOVE_CHANCE for one in own):
             more.append(f"{model} would be above chance by {alone} of {len(own)} tested methods on {dataset}")
     if more:
-        each = f"On a page of its own, {_listed(more, '; ')}."
+        each = f"On a page of its own, {shortened(more, '; ')}."
         yield f"Verdicts are adjusted for all {len(tested)} tested rows of this page. {each}"
 
 
 def _methods(rows: Sequence[Finding]) -> str:
     count = len({(one.known.suite, one.known.dataset, one.known.where) for one in rows})
     return f"{count} tested method{'s' * (count != 1)}"
-
-
-def _listed(names: Iterable[str], between: str = ", ") -> str:
-    """Return names one after another, of many the first."""
-    own = list(dict.fromkeys(names))
-    kept = own if len(own) <= LISTED else [*own[: LISTED - 1], f"{len(own) - LISTED + 1} more"]
-    return between.join(kept)
 
 
 def markdown(rows: Sequence[Finding]) -> str:

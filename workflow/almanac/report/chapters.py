@@ -56,8 +56,9 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
     methods = [Page(name, "", "", one) for name, one in together.items() if one is not None]
     nulls, figures = _nulls(layout, first, between), agreeing.forests(layout.config, between, first)
     facts = asked.facts_asked(layout)
-    told, relations = answer.told(layout, first, every, between, facts), of_relations(first, every, facts)
-    answered = answer.chapter(told, first, nulls, facts, figures, list(relations))
+    relations = list(of_relations(first, every, facts))
+    told = answer.told(layout, first, every, between, facts, relations)
+    answered = answer.chapter(told, first, nulls, facts, figures, relations)
     pages = [Page("answer", "", "", answered), *methods, *found, *compared]
     named = Counter(one.anchor for one in pages)
     if twice := next((one for one in pages if named[one.anchor] > 1), None):

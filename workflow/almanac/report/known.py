@@ -7,11 +7,11 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from almanac.report.asked import FactsAsked
-from almanac.report.lines import asked_by
+from almanac.report.lines import asked_by, shortened
 from almanac.rows import Measure
 from almanac.suites.chance import OF_RELATION
 from almanac.suites.chapter import Cell, PageLink, Table
-from almanac.suites.headline import ABOVE_CHANCE, KNOWN_OF_RELATION, LEVEL, NOT_ABOVE, Finding, holm
+from almanac.suites.headline import KNOWN_OF_RELATION, LEVEL, TESTED, Finding, holm
 from almanac.suites.judged import RELATION, as_text, conditions_of
 
 FACTS = (
@@ -31,8 +31,6 @@ RELATIONS = (
 )
 SHOWN = 3  # facts of each kind
 NARROW = 2  # models up to which a table is narrow
-LISTED = 7  # relations that a sentence names
-TESTED = (ABOVE_CHANCE, NOT_ABOVE)
 Key = tuple[str, str, str, str]  # a metric, suite, dataset and condition
 
 
@@ -68,14 +66,14 @@ class RelationsFound(NamedTuple):
     def __str__(self) -> str:
         """Return how many relations are above chance, and which."""
         sure = [one.label for one in self.relations if one.above]
-        names = ", ".join(sure if len(sure) <= LISTED else [*sure[: LISTED - 1], f"{len(sure) - LISTED + 1} more"])
         of = f"{len(sure)} of {len(self.relations)} relations {'is' if len(sure) == 1 else 'are'} above chance"
-        return f"Dataset {self.dataset}: {of}{self.for_any}, by {self.method}{names and f': {names}'}."
+        names = f": {shortened(sure)}" if sure else ""
+        return f"Dataset {self.dataset}: {of}{self.for_any}, by {self.method}{names}."
 
     @property
     def for_any(self) -> str:
         """What is said of several models."""
-        return " for at least one model" * (len(self.models) > 1)
+        return " for at least one model" if len(self.models) > 1 else ""
 
     def table(self, several: bool) -> Table:
         """Return a row a relation and a column a model; ``several``: there are such tables of other datasets."""
@@ -87,7 +85,7 @@ class RelationsFound(NamedTuple):
             chance, asked = mean(one.chances), max(row.n for row in one.known.values())
             rows.append((link, verdict, *map(one.known.get, self.models), chance, asked))
         caption = RELATIONS.format(
-            dataset=f" (dataset {self.dataset})" * several,
+            dataset=f" (dataset {self.dataset})" if several else "",
             method=self.method,
             above=sum(bool(one.above) for one in self.relations),
             all=len(rows),

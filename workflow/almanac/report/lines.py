@@ -19,6 +19,7 @@ BY_CHANCE = (
     "other seeds (planting.worlds.NAME.seed) show whether it was chance."
 )
 SHOWN = 12  # lines of a failed job's log
+NAMES = 7  # in a sentence
 STOPPED = (INTERRUPTED, "KeyboardInterrupt")  # the last line of an interrupted one's, however early that was
 SLURM = Path(".snakemake/slurm_logs")  # of failed jobs, as SLURM's executor keeps them
 # A line that says why a job of a cluster failed; a step is cancelled as a consequence.
@@ -135,6 +136,12 @@ def measure_lines(rows: Iterable[Measure]) -> str:
         said = ", ".join(f"{name} {value}" for name, value in conditions_of(row).items())
         lines.append(f"{row.model or '':<12}{row.metric:<20}{with_interval(row):>22}{row.n:>8}  {said}")
     return "\n".join(lines)
+
+
+def shortened(names: Iterable[str], between: str = ", ") -> str:
+    """Return names one after another, of many the first."""
+    own = list(dict.fromkeys(names))
+    return between.join(own if len(own) <= NAMES else [*own[: NAMES - 1], f"{len(own) - NAMES + 1} more"])
 
 
 def asked_by(counts: Sequence[int]) -> str:

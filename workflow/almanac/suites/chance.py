@@ -176,11 +176,10 @@ def _of_relations(own: Judged, of: Sequence[str], facts: pl.DataFrame, tested: p
         pl.col("hit").sum(), pl.len().alias("draws"), pl.col("drawn").mean()
     )
     tails = stats.binom.sf(np.ceil(draws["hit"].to_numpy() - EQUAL) - 1, draws["draws"].to_numpy(), draws["drawn"])
-    ps = dict(
-        zip(draws.select(RELATION).rows(), map(float, tails), strict=True)
-    )  # of one without any draw there is none
+    # Of a relation without any draw there is no p.
+    ps = dict(zip(draws.select(RELATION).rows(), map(float, tails), strict=True))
     estimates = {(relation,): Estimate(chance, None, None) for relation, chance in chances.iter_rows()}
-    return own.measured(OF_RELATION, "other", of, [RELATION], estimates, ps)
+    return own.measures_from(OF_RELATION, "other", of, [RELATION], estimates, ps)
 
 
 class _Share(NamedTuple):

@@ -33,6 +33,7 @@ ABOVE_CHANCE, NOT_ABOVE, TOO_FEW, NO_FORMAT, UNDEFINED = (
     "mostly invalid answers",
     "no chance defined",
 )
+TESTED = (ABOVE_CHANCE, NOT_ABOVE)  # the verdicts of a test
 
 
 class Finding(NamedTuple):

@@ -200,9 +200,9 @@ class Judged:
                 "of a group to `measure`"
             )
         at = len(by)
-        return self.measured(metric, formula, of, by, {row[:at]: Estimate(*row[at:]) for row in found.rows()})
+        return self.measures_from(metric, formula, of, by, {row[:at]: Estimate(*row[at:]) for row in found.rows()})
 
-    def measured(
+    def measures_from(
         self,
         metric: str,
         formula: Formula,
@@ -211,7 +211,7 @@ class Judged:
         estimates: Mapping[tuple[Any, ...], Estimate],
         ps: Mapping[tuple[Any, ...], float] | None = None,
     ) -> list[Measure]:
-        """Return a number of each group, sorted, which was computed from them; without a value where there is none.
+        """Return a number of each group, sorted, that was computed elsewhere; without a value where there is none.
 
         Args:
             metric: its name.

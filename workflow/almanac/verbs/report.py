@@ -16,6 +16,7 @@ from almanac.job_size import USED
 from almanac.options import FILE, FOLDER
 from almanac.report import answer
 from almanac.report.asked import facts_asked
+from almanac.report.known import of_relations
 from almanac.report.lines import failed, run_began, spent, validation_lines
 from almanac.rows import Measure, Validation
 
@@ -86,7 +87,9 @@ def print_found(layout: Layout) -> None:
         measures = measures_of(layout)
         found, between = findings_of(layout, measures), layout.read(layout.between("across"), Measure)
         if layout.config.asked():
-            told = answer.told(layout, found, measures, between, facts_asked(layout))
+            facts = facts_asked(layout)
+            relations = list(of_relations(found, measures, facts))
+            told = answer.told(layout, found, measures, between, facts, relations)
             print(*(["", answer.markdown(found)] if found else []), "", *told.found, *told.notes, sep="\n")
         paths = [path for path in map(layout.measures, layout.config.asked()) if path.is_file()]
         newer = any(path.stat().st_mtime > layout.page().stat().st_mtime for path in paths)

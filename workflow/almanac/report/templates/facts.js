@@ -84,7 +84,7 @@ async function showFact(key) {
   const also = others ? ` Also true: ${others}.` : "";
   place.replaceChildren(
     element("h3", { tabindex: -1 }, fact.names.join(" — ")),
-    element("p", {}, `Dataset ${fact.dataset}.${also} By the methods of the table of methods the models answered ${counted.length} question${counted.length === 1 ? "" : "s"} about it, ${right} of them correctly; a method may ask a fact in several wordings. False objects, further readings of an answer and other experiments are listed below and not counted.${taught}`),
+    element("p", {}, `Dataset ${fact.dataset}.${also} By the methods that the page counts the models answered ${counted.length} question${counted.length === 1 ? "" : "s"} about it, ${right} of them correctly; a method may ask a fact in several wordings. False objects, further readings of an answer and other experiments are listed below and not counted.${taught}`),
     element("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "answers" }, element("table", { "aria-label": "answers" }, element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col" }, head)))), element("tbody", {}, ...rows))));
 }
 
