@@ -307,6 +307,28 @@ def test_a_fact_is_found_by_its_names_and_by_its_address_and_names_stay_text(bro
     assert said["rows"] > 1
 
 
+def test_a_fact_shows_the_answers_that_count_and_folds_the_others(browse):
+    said, errors = browse(
+        """
+        const fact = (await allFacts()).values().next().value;
+        const rows = (where) => document.querySelectorAll(`#fact > ${where} tbody tr`).length;
+        const shown = async () => {
+          await showFact(fact.key);
+          const summary = document.querySelector("#fact > details > summary");
+          return [rows(".wide"), rows("details"), summary?.textContent.match(/\\d+/)[0]];
+        };
+        const before = await shown(), items = await answersTo(fact);
+        const { columns, at } = items.find((one) => value(one.columns.outcome, one.at) !== "error");
+        columns["*counted"].values[at] = false;
+        return [items.length, before, await shown()];
+        """
+    )
+    assert errors == []
+    asked, (shown, folded, told), less = said
+    assert shown + folded == asked and told == str(folded)
+    assert less == [shown - 1, folded + 1, str(folded + 1)]
+
+
 @pytest.mark.parametrize("width", [390, 820])
 def test_the_page_is_never_wider_than_its_window_with_everything_unfolded(browse, width):
     said, _ = browse(

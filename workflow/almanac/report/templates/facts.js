@@ -66,26 +66,33 @@ function way(columns, at) {
 // The answer; of texts that are scored there is none.
 const answered = (columns, at) => value(columns.prediction, at) ?? (value(columns.score, at) === null ? "–" : "none, its score is judged");
 
-async function showFact(key) {
-  const facts = await allFacts(), place = document.getElementById("fact");
-  const fact = facts.get(key) ?? [...facts].find(([one]) => one.endsWith(`/${key}`))?.[1];
-  if (!fact) { place.replaceChildren(element("p", {}, `This page carries no fact ${key}; a key is DATASET/RELATION|SUBJECT|OBJECT, by their ids.`)); return; }
+// Answers to a fact, a row each.
+function answersTable(items, name) {
   const heads = ["model", "method", "asked as", "answer", "outcome", "score", "what was asked"];
-  const items = await answersTo(fact);
   const rows = items.map(({ model, label, columns, text, at }) => {
     const [outcome, colour] = outcomeOf(columns, at), score = value(columns.score, at);
     const texts = [model, value(columns["*method"], at) ?? label, way(columns, at), answered(columns, at)].map((one, column) => (column < 2 ? element("th", { scope: "row" }, one) : element("td", {}, one)));
     return element("tr", {}, ...texts, element("td", { class: colour }, outcome), element("td", { class: "n" }, score === null ? "–" : String(Number(Number(score).toPrecision(4)))), element("td", {}, asked(text, at)));
   });
-  const counted = items.filter(({ columns, at }) => value(columns["*counted"], at) && value(columns.outcome, at) !== "error");
+  return element("div", { class: "wide", tabindex: 0, role: "region", "aria-label": name }, element("table", { "aria-label": name }, element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col" }, head)))), element("tbody", {}, ...rows)));
+}
+
+async function showFact(key) {
+  const facts = await allFacts(), place = document.getElementById("fact");
+  const fact = facts.get(key) ?? [...facts].find(([one]) => one.endsWith(`/${key}`))?.[1];
+  if (!fact) { place.replaceChildren(element("p", {}, `This page carries no fact ${key}; a key is DATASET/RELATION|SUBJECT|OBJECT, by their ids.`)); return; }
+  const items = await answersTo(fact);
+  const counts = ({ columns, at }) => value(columns["*counted"], at) && value(columns.outcome, at) !== "error";
+  const counted = items.filter(counts), more = items.filter((one) => !counts(one));
   const right = counted.filter(({ columns, at }) => value(columns.outcome, at) === "correct").length;
   const taught = fact.dose === null ? "" : ` Taught ${fact.dose} times.`;
   const others = items.map(({ columns, at }) => columns.also_true && value(columns.also_true, at)).find(Boolean);
   const also = others ? ` Also true: ${others}.` : "";
   place.replaceChildren(
     element("h3", { tabindex: -1 }, fact.names.join(" — ")),
-    element("p", {}, `Dataset ${fact.dataset}.${also} By the methods that the page counts the models answered ${counted.length} question${counted.length === 1 ? "" : "s"} about it, ${right} of them correctly; a method may ask a fact in several wordings. False objects, further readings of an answer and other experiments are listed below and not counted.${taught}`),
-    element("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "answers" }, element("table", { "aria-label": "answers" }, element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col" }, head)))), element("tbody", {}, ...rows))));
+    element("p", {}, `Dataset ${fact.dataset}.${also} By the methods that the page counts the models answered ${counted.length} question${counted.length === 1 ? "" : "s"} about it, ${right} of them correctly; a method may ask a fact in several wordings.${taught}`),
+    ...(counted.length ? [answersTable(counted, "answers")] : []),
+    ...(more.length ? [element("details", {}, element("summary", {}, `Not counted: ${more.length} more (questions without an answer, false objects, further readings of an answer, other experiments)`), answersTable(more, "what is not counted"))] : []));
 }
 
 // Do what needs files next to the page; where one is missing, say so.
