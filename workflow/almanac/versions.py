@@ -20,7 +20,7 @@ VERSIONS = {
     "ask": 17,
     "answer": 9,
     "measure": 51,
-    "report": 74,
+    "report": 75,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

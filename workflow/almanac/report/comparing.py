@@ -42,7 +42,7 @@ CAPTION = (
     "Difference: the share that the model has right minus the share that the second one has right, on the facts that "
     "both answered or abstained from, a mean over relations with its 95 % interval. p: that there is none, if the "
     "sign of what each subject adds to it were a coin's (a randomization test of the sum; McNemar's exact test where a "
-    "subject has one fact and relations are of equal size; docs/reading_the_page.md). Adjusted p: for all rows "
+    "subject has one fact and relations are of equal size; docs/intervals.md). Adjusted p: for all rows "
     "together (Holm), those of controls too, and more than chance where it is at most "
     f"{LEVEL}; with fewer than {FEW} facts nothing is tested. One alone, other alone: how many facts only the model, "
     "or only the second one, knows: has right, of several answers more than half, so that these counts and the "
