@@ -90,6 +90,8 @@ def test_of_several_models_each_has_a_column_and_the_verdict_names_those_that_kn
 def test_where_nothing_is_tested_nothing_is_told_of_relations():
     assert list(of_relations([finding("a", 9, TOO_FEW)], list(numbers({"p": (0.5, 0.1, 0.0)})), [FACTS])) == []
     assert list(of_relations([], [], [FACTS])) == []
+    single = list(numbers({"p": (0.5, 0.1, 0.0)}))
+    assert list(of_relations([finding("a", 99)], single, [FACTS])) == [], "the table of methods says it"
     many = {f"p{at}": (0.5, 0.1, 1e-6) for at in range(9)}
     [one] = of_relations([finding("a", 99)], list(numbers(many)), [FACTS])
     assert str(one) == "Dataset d: 9 of 9 relations are above chance, by A: p0, p1, p2, p3, p4, p5, 3 more."

@@ -9,6 +9,7 @@ from almanac.cli import main
 from almanac.planting import world
 from almanac.planting.options import WorldOptions
 from almanac.suites.data import Data
+from almanac.suites.karr.options import KarrOptions
 from almanac.suites.sampling import asked_facts
 
 FEATURES = ("aliases", "several_objects", "dates", "popularity")
@@ -45,6 +46,18 @@ def test_the_prior_of_a_sample_of_any_size_is_one_half(data, size, seed):
         assert counts[0] == counts[64] or size >= 119, "where each subject has two objects the quarter is not whole"
     if size > 3:
         assert prior(data, tested) == pytest.approx(0.5, abs=0.005 if size >= 119 else 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("sample", "at_least", "each"), [(2, 0, 2), (2, 36, 3), (2, 37, 4), (5, 37, 5), (None, 37, None)]
+)
+def test_a_sample_of_few_relations_has_a_least_number_of_facts_in_all(data, sample, at_least, each):
+    tested = data.tested(sample, 0, at_least)
+    whole = {relation: sum(fact.split == "test" for fact in own) for relation, own in data.by_relation.items()}
+    assert len(tested) == 12 and {name: len(own) for name, own in tested.items()} == (
+        whole if each is None else dict.fromkeys(tested, each)
+    )
+    assert KarrOptions(sample=sample, at_least=at_least).of_relation(120, 12) == (each or 120)
 
 
 def test_a_sample_has_all_doses_and_no_object_twice_before_it_must(data):

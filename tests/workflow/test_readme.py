@@ -476,29 +476,36 @@ def test_rows_that_stand_twice_are_merged_by_the_words_of_the_refusal(clone, min
 
 @pytest.mark.whole
 def test_the_tutorial_as_it_stands(clone):
-    """Every command, in order, where the demo is the tiny one; and the mistake that the text asks for."""
-    (clone / "results" / "demo").symlink_to("tiny")
+    """Every command, in order; and the mistake that the text asks for."""
+    if (fetched := REPOSITORY / ".real-model").is_dir():
+        (clone / fetched.name).symlink_to(fetched)
     outside = {"PYTHONPATH": str(clone / "workflow")}
-    listed, written, planned, asked, read, went_on = re.findall(r"```bash\n(.*?)```", TUTORIAL, re.DOTALL)
-    assert "model.safetensors" in shell(listed, clone).stdout
+    fetching, written, planned, asked, read, went_on = re.findall(r"```bash\n(.*?)```", TUTORIAL, re.DOTALL)
+    if shell(fetching, clone).returncode != 0:
+        pytest.skip("the model cannot be fetched here (make real-model)")
     assert shell(written, clone).returncode == 0
     plan = shell(planned, clone, **outside)
-    assert "Dataset facts: 1 relation of 12 test facts (counted)." in plan.stderr, plan.stderr
+    assert "Dataset facts: 1 relation of 32 test facts (counted)." in plan.stderr, plan.stderr
     table = clone / "continents.csv"
     right = table.read_text()
     table.write_text(right + "Oman,continent,\n")
     refused = shell(asked, clone)
-    assert refused.returncode != 0 and "continents.csv: line 22: has no object" in refused.stderr
+    assert refused.returncode != 0 and "continents.csv: line 56: has no object" in refused.stderr
     table.write_text(right)
     made = shell(asked, clone)
     assert made.returncode == 0, made.stdout + made.stderr
     assert "results/own/report.html" in made.stdout
+    [answer] = re.findall(r"^    (Dataset facts: .*)", TUTORIAL, re.MULTILINE)
+    assert answer in made.stdout
+    told = [line.split(" | ") for line in re.findall(r"^\| (.*) \|$", made.stdout, re.MULTILINE)]
+    for row in re.findall(r"^\| ((?:FactEval|IC-LKE).*) \|$", TUTORIAL, re.MULTILINE):
+        assert row.split(" | ") in [[*line[2:6], line[7]] for line in told if len(line) == 8]
     carried = json.dumps(Page((clone / "results" / "own" / "report.html").read_text()).data)
     assert "Mongolia" in carried and "South America" in carried
     shown = shell(read, clone, **outside)
     assert shown.returncode == 0 and "above_chance" not in shown.stdout and "IC-LKE" in shown.stdout, shown.stderr
     made = shell(went_on, clone, **outside)
-    assert made.returncode == 0 and "| base | facts | BELIEF" in made.stdout, made.stdout + made.stderr
+    assert made.returncode == 0 and "| smollm2-135m-instruct | facts | BELIEF" in made.stdout, made.stdout + made.stderr
 
 
 @pytest.mark.whole

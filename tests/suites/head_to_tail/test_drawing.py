@@ -84,6 +84,9 @@ def test_of_each_template_as_many_are_asked_from_head_torso_and_tail(cap):
     sampled = drawn(tables(), cap=cap, sample=1)[0]["born/question"].drawn
     assert len(sampled) == 3
     assert set(sampled) <= set(found["born/question"].drawn), "a sample is a part of what is asked without it"
+    parts = 3 * len(tables()["relations"])
+    more = drawn(tables(), cap=cap, sample=1, at_least=parts + 1)[0]["born/question"].drawn
+    assert len(more) == min(len(found["born/question"].drawn), 6), "two of each part"
 
 
 @given(st.permutations(range(36)))

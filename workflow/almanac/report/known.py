@@ -101,6 +101,8 @@ def of_relations(
 ) -> Iterator[RelationsFound]:
     """Yield for each dataset what is known of its relations, by the tested method that has most facts.
 
+    Of a single relation nothing is said that the table of methods does not say.
+
     Args:
         findings: what each method says of each model.
         measures: the numbers of all models.
@@ -120,7 +122,9 @@ def of_relations(
             known, chance = (numbers[metric, *key] for metric in (KNOWN_OF_RELATION, OF_RELATION))
             models = [str(one.known.model) for one in chosen]
             labels = {row.relation_id: row.label for row in dataset.counts}
-            yield RelationsFound(dataset.dataset, chosen[0].label, models, _found(known, chance, models, labels))
+            found = _found(known, chance, models, labels)
+            if len(found) > 1:
+                yield RelationsFound(dataset.dataset, chosen[0].label, models, found)
 
 
 def _with_most_facts(tested: Sequence[Finding]) -> list[Finding]:

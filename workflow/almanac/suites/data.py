@@ -13,7 +13,7 @@ from almanac import tables
 from almanac.dataset.names import ObjectNames
 from almanac.frames import frame_of, read_frame
 from almanac.rows import Choices, Entity, Evidence, Exposure, Fact, Relation, Template
-from almanac.suites.sampling import asked_facts
+from almanac.suites.sampling import asked_facts, of_each
 
 Row = TypeVar("Row")
 
@@ -159,6 +159,7 @@ class Data:
         """The exposures by fact."""
         return {row.fact_id: row.dose for row in self.exposures}
 
-    def tested(self, sample: int | None, seed: int) -> dict[str, list[Fact]]:
-        """Return the facts that are asked, of each relation a seeded sample (none: all): the same for every suite."""
-        return {relation: asked_facts(own, sample, seed, self.doses) for relation, own in self.drawn.items()}
+    def tested(self, sample: int | None, seed: int, at_least: int = 0) -> dict[str, list[Fact]]:
+        """Return the facts that are asked, of each relation a seeded sample (`of_each`): the same for every suite."""
+        each = of_each(sample, at_least, len(self.drawn))
+        return {relation: asked_facts(own, each, seed, self.doses) for relation, own in self.drawn.items()}

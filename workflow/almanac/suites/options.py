@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from almanac.options import NO_FLAG, OnDisk, Options, places
+from almanac.suites.sampling import of_each
 
 MODEL = object()  # stands in the annotation of a setting that names a model of the edition, which answers a round
 WRITTEN_TOKEN = 20  # what a token that a model writes costs in tokens that it reads
@@ -75,6 +76,24 @@ class SuiteOptions(AskingOptions):
     def files(self, verb: str) -> tuple[str, ...]:
         """Return the user's files that a verb (``ask``, ``measure``) reads for these settings: jobs wait for them."""
         return tuple(place.path for place in places(self) if place.named == OnDisk("file", verb))
+
+
+class SampledOptions(SuiteOptions):
+    """Settings of a suite that may ask a sample of the test facts."""
+
+    sample: Sample = None
+    at_least: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="test facts that a `sample` has in all, at least, where there are as many: of few relations it "
+            "takes more of each",
+        ),
+    ] = 0
+
+    def of_relation(self, facts: int, relations: int) -> int:
+        """Return how many of a relation's test facts are asked, of so many relations."""
+        return drawn(of_each(self.sample, self.at_least, relations), facts)
 
 
 class AuthorOptions(AskingOptions):

@@ -105,7 +105,7 @@ class _Asker:
     @cached_property
     def tested(self) -> dict[str, list[Fact]]:
         """The facts that are asked, by relation."""
-        return self.data.tested(self.options.sample, self.options.seed)
+        return self.data.tested(self.options.sample, self.options.seed, self.options.at_least)
 
     @cached_property
     def wrong(self) -> dict[str, Choices]:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from almanac.options import OnDisk
-from almanac.suites.options import WRITTEN_TOKEN, Sample, SuiteOptions, drawn
+from almanac.suites.options import WRITTEN_TOKEN, SampledOptions
 
 PROMPT = 30  # tokens of an instruction, a sentence with a blank and the begin of an answer, about
 SENTENCE = 15  # tokens of a sentence
@@ -13,7 +13,7 @@ Style = Literal["mask", "question"]
 Prompting = Literal["zero_shot", "4_random", "4_relation", "4_template"]
 
 
-class BeliefOptions(SuiteOptions):
+class BeliefOptions(SampledOptions):
     """Which prompts are made of facts, and how they are asked."""
 
     templates: Annotated[
@@ -92,7 +92,6 @@ class BeliefOptions(SuiteOptions):
             "never taught, and the AUC's interval above .8; a null model must miss this"
         ),
     ] = False
-    sample: Sample = None
     seed: Annotated[int, Field(ge=0, description="seed of the sample and of all draws")] = 0
 
     @property
@@ -102,7 +101,7 @@ class BeliefOptions(SuiteOptions):
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: that of the costlier family, masked or causal."""
-        prompts = relations * drawn(self.sample, facts) * self.groups * self.per_group * (self.names or 2)
+        prompts = relations * self.of_relation(facts, relations) * self.groups * self.per_group * (self.names or 2)
         wrong = choices if self.candidates < 0 else self.candidates
         filled = prompts * SENTENCE * (1 + wrong) * self.fill
         read = prompts * len(self.prompting) * len(self.styles) * (PROMPT + WRITTEN_TOKEN * self.new_tokens)

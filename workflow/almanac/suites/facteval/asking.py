@@ -244,7 +244,7 @@ def ask(data: Data, options: FactEvalOptions, own: Mapping[str, type]) -> Iterat
         AlmanacError: the file of written questions cannot be read or has a fault.
     """
     maker, names = QuestionMaker(data, options, own), data.names
-    tested = data.tested(options.sample, options.seed)
+    tested = data.tested(options.sample, options.seed, options.at_least)
     written: Mapping[str, Sequence[WordedFact]] = {}
     if options.written is not None:
         asked_facts = [fact for facts in tested.values() for fact in facts]

@@ -6,13 +6,13 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 
 from almanac.options import OnDisk
-from almanac.suites.options import MODEL, WRITTEN_TOKEN, AuthorOptions, Sample, SuiteOptions, drawn
+from almanac.suites.options import MODEL, WRITTEN_TOKEN, AuthorOptions, SampledOptions, drawn
 
 QUESTION_TOKENS = 120  # instruction, question and choices of a question without a passage, about
 PASSAGE_TOKENS = 60
 
 
-class FactEvalOptions(SuiteOptions):
+class FactEvalOptions(SampledOptions):
     """Which questions are made of facts, and how they are asked."""
 
     types: Annotated[
@@ -47,7 +47,6 @@ class FactEvalOptions(SuiteOptions):
     templates: Annotated[
         int, Field(ge=1, description="statements and questions per relation that are used, of each")
     ] = 1
-    sample: Sample = None
     written: Annotated[
         str | None,
         OnDisk("file", "ask"),
@@ -104,7 +103,7 @@ class FactEvalOptions(SuiteOptions):
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: every question has its own text; see `SuiteOptions`."""
-        asked = relations * drawn(self.sample, facts)
+        asked = relations * self.of_relation(facts, relations)
         forms = (
             ("tfq" in self.types) * 2 * len(self.negatives)
             + ("mcq" in self.types) * len(self.styles) * len(self.negatives)

@@ -18,6 +18,7 @@ from almanac.suites.head_to_tail.buckets import BUCKETS, EXPOSURE, THING, subjec
 from almanac.suites.head_to_tail.naming import YEARS_OF_TITLES, Naming, contexts
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.head_to_tail.templates import QuestionWording, wordings
+from almanac.suites.sampling import of_each
 from almanac.tables import hash_order
 
 FACTS = ["fact_id", "relation_id", "subject_id", "object_id", "value", "qualifiers"]
@@ -128,7 +129,7 @@ class QuestionDrawing:
 
     @cached_property
     def _tested(self) -> dict[str, list[Fact]]:
-        return self.data.tested(self.options.sample, self.options.seed)
+        return self.data.tested(self.options.sample, self.options.seed, self.options.at_least)
 
     @cached_property
     def _shown(self) -> dict[str, list[Fact]]:
@@ -224,7 +225,8 @@ class QuestionDrawing:
     ) -> tuple[list[DrawnQuestion], DrawnQuestion | None]:
         """Draw as many of each bucket as the smallest has, at most the cap, and one more as an example."""
         thing = f"relation {relation.relation_id}, {wording.template_id}"
-        cap = min(self.options.cap or wording.cap, self.options.sample or sys.maxsize)
+        options, parts = self.options, len(BUCKETS) * len(self.data.relations)
+        cap = min(options.cap or wording.cap, of_each(options.sample, options.at_least, parts) or sys.maxsize)
         of = {bucket: pool.filter(pl.col("asked_bucket") == bucket) for bucket in BUCKETS}
         count = min(cap, *(own.height for own in of.values()))
         if not count:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field
 
 from almanac.options import OnDisk
-from almanac.suites.options import MODEL, WRITTEN_TOKEN, SuiteOptions, drawn
+from almanac.suites.options import MODEL, WRITTEN_TOKEN, SampledOptions
 
 QUESTION_TOKENS = 60  # instruction, examples and question, about
 JUDGED_TOKENS = 450
@@ -15,7 +15,7 @@ Filter = Literal["unspecific", "dynamic", "source_specific", "non_textual"]
 Prompt = Literal["few_shot", "zero_shot", "in_domain", "brief", "best_guess", "none"]
 
 
-class HeadToTailOptions(SuiteOptions):
+class HeadToTailOptions(SampledOptions):
     """Which questions are asked, how, and how answers are judged."""
 
     popularity: Annotated[
@@ -95,9 +95,9 @@ class HeadToTailOptions(SuiteOptions):
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about; see `SuiteOptions`."""
-        asked = drawn(self.sample, facts)
+        asked = self.of_relation(facts, relations)
         if self.popularity != "exposure":
-            asked = min(3 * min(self.cap or OPEN_CAP, self.sample or facts), facts)
+            asked = min(3 * min(self.cap or OPEN_CAP, asked), facts)
         ways = len(self.prompts) * (1 + self.cloze)
         each = QUESTION_TOKENS + WRITTEN_TOKEN * self.answer_tokens * (1 + self.repeats)
         judged = 0 if self.judge is None else JUDGED_TOKENS * (1 + self.repeats)

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from almanac.options import OnDisk, Options
-from almanac.suites.options import WRITTEN_TOKEN, Sample, SuiteOptions, drawn
+from almanac.suites.options import WRITTEN_TOKEN, SampledOptions, SuiteOptions
 
 LayoutName = Annotated[
     Literal["paper", "code"],
@@ -31,12 +31,11 @@ class ShotOptions(Options):
         return "shots", self.shots
 
 
-class IcLkeOptions(ShotOptions, SuiteOptions):
+class IcLkeOptions(ShotOptions, SampledOptions):
     """How facts are asked as in-context multiple choice."""
 
     draws: Annotated[int, Field(ge=1, description="independent draws of the examples")] = 1
     layout: LayoutName = "paper"
-    sample: Sample = None
     cloze: Annotated[bool, Field(description="also ask one template per relation with a blank, for masked models")] = (
         False
     )
@@ -45,11 +44,11 @@ class IcLkeOptions(ShotOptions, SuiteOptions):
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: names are short; see `SuiteOptions`."""
-        asked = drawn(self.sample, facts) * self.draws
+        asked = self.of_relation(facts, relations) * self.draws
         return relations * (self.shots * 10 + asked * choices * 8)
 
 
-class EicOptions(SuiteOptions):
+class EicOptions(SampledOptions):
     """How many test facts are in one sequence, and at which positions."""
 
     examples: Annotated[int, Field(ge=2, description="train facts in a sequence")] = 100
@@ -71,7 +70,6 @@ class EicOptions(SuiteOptions):
     isolated: Annotated[
         bool, Field(description="also ask each test fact after the train facts only, without other test facts")
     ] = True
-    sample: Sample = None
     seed: Annotated[int, Field(ge=0, description="seed of the order of train facts, test facts and choices")] = 0
 
     @property
@@ -95,14 +93,14 @@ class EicOptions(SuiteOptions):
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about, for sequences, their control and IC-LKE."""
-        asked = drawn(self.sample, facts)
+        asked = self.of_relation(facts, relations)
         groups = -(-asked // len(self.slots))
         sequences = groups * choices * ((self.examples - self.first) * 10 + len(self.slots) * 8)
         alone = asked * choices * 8 * (2 if self.isolated else 1)
         return relations * (self.examples * 10 + sequences + alone)
 
 
-class SweepOptions(SuiteOptions):
+class SweepOptions(SampledOptions):
     """Which numbers of examples are tried, and how often."""
 
     examples: Annotated[
@@ -114,7 +112,6 @@ class SweepOptions(SuiteOptions):
     ] = 0.95
     layout: LayoutName = "paper"
     relations: Relations = ()
-    sample: Sample = None
     seed: Annotated[int, Field(ge=0, description="seed of the draws of examples")] = 0
 
     @property
@@ -124,7 +121,7 @@ class SweepOptions(SuiteOptions):
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about."""
-        asked = drawn(self.sample, facts) * choices * 8
+        asked = self.of_relation(facts, relations) * choices * 8
         return (len(self.relations) or relations) * self.draws * sum(asked + shots * 10 for shots in self.examples)
 
 
@@ -138,7 +135,7 @@ Published = Annotated[
 ]
 
 
-class SeparatorOptions(ShotOptions, SuiteOptions):
+class SeparatorOptions(ShotOptions, SampledOptions):
     """Which separators are tried."""
 
     written: Annotated[int, Field(ge=0, description="infixes from a relation's own templates, at most")] = 3
@@ -151,13 +148,12 @@ class SeparatorOptions(ShotOptions, SuiteOptions):
     ] = 3
     code: Annotated[bool, Field(description="also try the released code's ' : ' and commas")] = True
     relations: Relations = ()
-    sample: Sample = None
     seed: Annotated[int, Field(ge=0, description="seed of the draw of examples")] = 0
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: an infix is three."""
         ways = 1 + int(self.code) + self.written + self.mined + (2 * self.infixes if self.published else 0)
-        asked = drawn(self.sample, facts) * choices * 10
+        asked = self.of_relation(facts, relations) * choices * 10
         return (len(self.relations) or relations) * ways * (asked + self.shots * 13)
 
 
@@ -229,7 +225,7 @@ class PositionOptions(SuiteOptions):
         return (len(self.relations) or relations) * sequences * self.pairs * 10
 
 
-class PromptsOptions(SuiteOptions):
+class PromptsOptions(SampledOptions):
     """Which prompts precede the choices."""
 
     kinds: Annotated[
@@ -243,18 +239,17 @@ class PromptsOptions(SuiteOptions):
     published: Published = None
     prompts: Annotated[int, Field(ge=1, le=100, description="prompts per relation and kind")] = 3
     relations: Relations = ()
-    sample: Sample = None
     best_only: BestOnly = False
     seed: Annotated[int, Field(ge=0, description="seed of the sample; with IC-LKE's, the same facts are asked")] = 0
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: no examples, so a prompt of ten tokens and its choices."""
         sets = len(self.kinds) * len(self.variants) + 2 * (self.published is not None)
-        asked = (len(self.relations) or relations) * drawn(self.sample, facts)
+        asked = (len(self.relations) or relations) * self.of_relation(facts, relations)
         return asked * sets * self.prompts * (10 + choices * 4)
 
 
-class GeneratedOptions(ShotOptions, SuiteOptions):
+class GeneratedOptions(ShotOptions, SampledOptions):
     """What is generated, and after which prompts."""
 
     new_tokens: Annotated[int, Field(ge=1, description="tokens that the model generates greedily")] = 50
@@ -262,11 +257,10 @@ class GeneratedOptions(ShotOptions, SuiteOptions):
     prompts: Annotated[int, Field(ge=1, description="published prompts per relation and kind, at most")] = 3
     layout: LayoutName = "paper"
     relations: Relations = ()
-    sample: Sample = None
     seed: Annotated[int, Field(ge=0, description="seed of the draw of examples")] = 0
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about."""
-        asked = drawn(self.sample, facts) * (5 + WRITTEN_TOKEN * self.new_tokens)
+        asked = self.of_relation(facts, relations) * (5 + WRITTEN_TOKEN * self.new_tokens)
         ways = 1 + (2 * self.prompts if self.published else 0)
         return (len(self.relations) or relations) * (self.shots * 10 + asked * ways)

@@ -69,14 +69,14 @@ class Questioner:
         Args:
             suite: whose questions they are.
             data: the dataset.
-            options: the suite's settings: ``sample`` and ``seed`` say which facts are asked (`Data.tested`).
+            options: the suite's settings: ``sample``, ``at_least`` and ``seed`` say which facts are asked (`tested`).
             relations: those that are asked; none: all.
 
         Raises:
             AlmanacError: the dataset has no such relation.
         """
         self.facts = chosen(data.drawn, relations, suite.name)
-        tested = data.tested(options.sample, options.seed)
+        tested = data.tested(options.sample, options.seed, options.at_least)
         self.tested = {relation_id: tested[relation_id] for relation_id in self.facts}
         self.names, self.true = data.names, data.true
         self.wrong = data.choices_of(chain(*self.tested.values()))

@@ -5,12 +5,12 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from almanac.options import OnDisk
-from almanac.suites.options import Sample, SuiteOptions, drawn
+from almanac.suites.options import SampledOptions
 
 COMMON = 100  # objects of a relation, most common first, among which a model's expectation is found
 
 
-class KarrOptions(SuiteOptions):
+class KarrOptions(SampledOptions):
     """How facts are assessed by KaRR and its baselines."""
 
     modes: Annotated[
@@ -25,7 +25,6 @@ class KarrOptions(SuiteOptions):
     aliases: Annotated[int, Field(ge=1, description="names drawn per subject or object")] = 4
     subjects: Annotated[int, Field(ge=1, description="subjects drawn for a fact's denominator")] = 4
     relations: Annotated[int, Field(ge=1, description="relations drawn for a fact's denominator")] = 4
-    sample: Sample = None
     null: Annotated[bool, Field(description="also ask every fact with another, false object of its relation")] = True
     baselines: Annotated[
         bool, Field(description="also ask the same facts by LAMA, ParaRel and, with the mode paper, K-Prompts")
@@ -96,4 +95,4 @@ class KarrOptions(SuiteOptions):
         more = bool(self.resamples)
         strings = (self.templates + more) * (self.aliases + more) * (1 + self.subjects + self.relations)
         objects = 1 + self.null + (self.spurious or self.spurious_objects is not None)
-        return relations * drawn(self.sample, facts) * objects * strings * 8 * len(self.modes)
+        return relations * self.of_relation(facts, relations) * objects * strings * 8 * len(self.modes)

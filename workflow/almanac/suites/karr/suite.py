@@ -82,7 +82,7 @@ class Karr(Suite[KarrOptions]):
                 f"{', '.join(data.drawn)}; correct it"
             )
         asked = Asked(self.tables("asked"), first=before.count if before is not None else 0)
-        tested = [fact for own in data.tested(options.sample, options.seed).values() for fact in own]
+        tested = [fact for own in data.tested(options.sample, options.seed, options.at_least).values() for fact in own]
         asker = Asker(pools, data.choices_of(tested), asked)
         facts = [fact for fact in tested if fact.relation_id in pools.templates]
         if before is not None:
