@@ -17,7 +17,7 @@ SAID = Told(["It knows."], [])
 
 def finding(model, label, verdict, value=0.4, facts=100, dataset="world"):
     def number(metric, value):
-        of = ("suite", dataset, model, None, metric, f'{{"method":"{label}"}}', "share", ("hit",))
+        of = ("karr", dataset, model, None, metric, f'{{"method":"{label}"}}', "share", ("hit",))
         return Measure(*of, value, None, None, None, facts, 0, 0, 0, 0, 0)
 
     method = Method(label, label, {})
@@ -99,7 +99,7 @@ def test_models_that_are_above_chance_by_all_of_their_methods_stand_together_wha
     rows += [finding("o", label, ABOVE_CHANCE if label == "a" else NOT_ABOVE) for label in "abc"]
     assert sentences(rows).found == [
         "Dataset world: m, n know more than chance, each by all of its 2 to 3 tested methods (.300 above chance); "
-        "o by 1 of 3 tested methods (.300 above chance)."
+        "o by 1 of 3 tested methods (of KaRR; .300 above chance)."
     ]
 
 

@@ -17,10 +17,10 @@ VERSIONS = {
     "pull": 8,
     "build": 9,
     "plant": 7,
-    "ask": 17,
+    "ask": 18,
     "answer": 9,
     "measure": 51,
-    "report": 75,
+    "report": 76,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

@@ -127,6 +127,8 @@ def test_too_few_prompts_are_listed_and_those_there_are_are_asked(asked):
     assert found.refused() == [("Written prompts of relation P36", reason)]
     assert texts(found, "written_clean") == ["Peru has its capital in", "The capital of Peru is"]
     assert asked(kinds=["written"], variants=["clean"], prompts=2).refused() == []
+    [(_, none)] = asked({"templates": []}, kinds=["written"], variants=["clean"], prompts=3).refused()
+    assert none == "there are none, and 3 are asked for"
 
 
 def write(folder, *lines, name="prompts.jsonl"):

@@ -27,6 +27,7 @@ from almanac.suites.headline import (
     Finding,
     holm,
 )
+from almanac.suites.listing import SUITES
 
 HEAD = ("model", "of", "method", "known", "chance", "above chance", "facts", "verdict")
 RULE = "\n\n".join(  # a paragraph a column
@@ -334,11 +335,8 @@ def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]
         alike[(1, 1) if hit == len(found) else (hit, len(found))].append(name)
     parts: list[str] = []
     for (hit, of), names in sorted(alike.items(), key=lambda one: (-one[0][0] / one[0][1], -one[0][1])):
-        more = [
-            one.above.value or 0.0 for name in names for one in own[name] if one.above and one.verdict == ABOVE_CHANCE
-        ]
-        ends = list(dict.fromkeys(share(end) for end in (min(more), max(more)))) if more else []
-        span = f" ({'their estimates: ' if len(ends) > 1 else ''}{' to '.join(ends)} above chance)" if more else ""
+        sure = [one for name in names for one in own[name] if one.verdict == ABOVE_CHANCE]
+        span = _span(sure, named=hit < of and len(names) == 1)
         each = ", each" if len(names) > 1 else ""
         listed = shortened(f"{name} (a control)" if name in controls else name for name in names)
         counts = sorted({len(own[name]) for name in names})
@@ -347,6 +345,16 @@ def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]
         know = "" if parts else f" know{'s' * (len(names) == 1)} more than chance"  # the first of them are above it
         parts.append(f"{listed}{know}{each} by {of_them} tested method{'s' * (counts[-1] != 1)}{span}")
     return f"Dataset {dataset}: {shortened(parts, '; ')}."
+
+
+def _span(sure: Sequence[Finding], named: bool) -> str:
+    """Return by how much methods are above chance, the least and the most; ``named``: and of which suites they are."""
+    more = [one.above.value or 0.0 for one in sure if one.above]
+    ends = list(dict.fromkeys(share(end) for end in (min(more), max(more)))) if more else []
+    parts = [f"of {shortened(SUITES[one.known.suite].label for one in sure)}"] if named and sure else []
+    if ends:
+        parts.append(f"{'their estimates: ' if len(ends) > 1 else ''}{' to '.join(ends)} above chance")
+    return f" ({'; '.join(parts)})" if parts else ""
 
 
 def by_themselves(rows: Sequence[Finding], planted: Collection[str]) -> Iterator[str]:

@@ -13,7 +13,8 @@ from almanac import tables
 from almanac.dataset.names import ObjectNames
 from almanac.frames import frame_of, read_frame
 from almanac.rows import Choices, Entity, Evidence, Exposure, Fact, Relation, Template
-from almanac.suites.sampling import asked_facts, of_each
+from almanac.suites.options import of_each
+from almanac.suites.sampling import asked_facts
 
 Row = TypeVar("Row")
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from almanac.options import NO_FLAG, OnDisk, Options, places
-from almanac.suites.sampling import of_each
 
 MODEL = object()  # stands in the annotation of a setting that names a model of the edition, which answers a round
 WRITTEN_TOKEN = 20  # what a token that a model writes costs in tokens that it reads
@@ -17,6 +16,17 @@ Sample = Annotated[int | None, Field(ge=1, description="test facts asked per rel
 def drawn(sample: int | None, facts: int) -> int:
     """Return how many of a relation's test facts are asked."""
     return min(sample or facts, facts)
+
+
+def of_each(sample: int | None, at_least: int, relations: int) -> int | None:
+    """Return how many test facts of each relation are asked (none: all).
+
+    Args:
+        sample: how many of each relation, at least.
+        at_least: how many in all, at least: of few relations more of each are asked.
+        relations: how many relations there are.
+    """
+    return None if sample is None else max(sample, -(-at_least // max(relations, 1)))
 
 
 class AskingOptions(Options):

@@ -7,17 +7,6 @@ from almanac.rows import Fact
 from almanac.tables import hash_order
 
 
-def of_each(sample: int | None, at_least: int, relations: int) -> int | None:
-    """Return how many test facts of each relation are asked (none: all).
-
-    Args:
-        sample: how many of each relation, at least.
-        at_least: how many in all, at least: of few relations more of each are asked.
-        relations: how many relations there are.
-    """
-    return None if sample is None else max(sample, -(-at_least // max(relations, 1)))
-
-
 def asked_facts(facts: Iterable[Fact], sample: int | None, seed: int, doses: Mapping[str, int]) -> list[Fact]:
     """Return the test facts of one relation, sorted, or a seeded sample of them (none: all).
 

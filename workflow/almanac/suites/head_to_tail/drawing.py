@@ -18,7 +18,7 @@ from almanac.suites.head_to_tail.buckets import BUCKETS, EXPOSURE, THING, subjec
 from almanac.suites.head_to_tail.naming import YEARS_OF_TITLES, Naming, contexts
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.head_to_tail.templates import QuestionWording, wordings
-from almanac.suites.sampling import of_each
+from almanac.suites.options import of_each
 from almanac.tables import hash_order
 
 FACTS = ["fact_id", "relation_id", "subject_id", "object_id", "value", "qualifiers"]

@@ -146,7 +146,8 @@ def drawn(
     """Return a relation's first prompts of a kind, as many as are wanted; where it has fewer, that is listed."""
     found = sets.get(relation_id, ())[:wanted]
     if len(found) < wanted:
-        reason = f"there are {len(found)} of the {wanted} asked for; only these are asked"
+        some = f"there are {len(found)} of the {wanted} asked for; only these are asked"
+        reason = some if found else f"there are none, and {wanted} are asked for"
         questioner.asked.refuse(f"{chapters.PROMPTS[kind]} of relation {relation_id}", reason)
     return found
 
