@@ -10,7 +10,7 @@ from tests.suites.belief.small import FACTS, data, fact, tables
 from tests.suites.support import Trial, ok
 
 from almanac import tables as files
-from almanac.rows import Choices, Entity, Exposure, Fact, Template
+from almanac.rows import Choices, Entity, Exposure, Fact, Relation, Template
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.suite import Belief
 from almanac.suites.data import Data
@@ -108,8 +108,9 @@ def test_of_a_huge_dataset_only_what_is_asked_becomes_rows_and_facts_beyond_are_
     beyond = [replace(fact("born", f"b:{at}", "c:o", "test"), split=None) for at in range(20_000)]
     told = replace(fact("born", "p:2", "c:r", "test"), split=None)
     choices = [Choices(one.fact_id, ("c:r",), ("Rome",)) for one in beyond]
-    rows = tables() | {"facts": [*FACTS, *beyond, told], "choices": choices, "exposures": []}
+    rows = tables() | {"facts": [*FACTS, *beyond, told], "choices": choices, "exposures": [], "relations": []}
     classes = {"facts": Fact, "choices": Choices, "exposures": Exposure, "entities": Entity, "templates": Template}
+    classes |= {"relations": Relation}
     for name, row in classes.items():
         files.write(tmp_path / f"{name}.parquet", row, rows[name])
     batches = Belief().ask(Belief.rounds[0], Data(tmp_path), BeliefOptions(**ALL), None)
@@ -148,7 +149,7 @@ def test_subjects_that_say_nothing_are_asked_of_no_fact_in_every_template(tmp_pa
 def test_what_cannot_be_asked_is_said(tmp_path):
     own = tables()
     own["templates"] = [row for row in own["templates"] if row.relation_id == "born"][:1]
-    refused = dict(asked(tmp_path, Data.of(**own)).refused())
+    refused = dict(asked(tmp_path, Data.of(**own), templates="dataset").refused())
     assert "it has no template with both slots; add one to the facts' templates" in refused["relation lived"]
     assert refused["consistency of born"] == "it has one template, which can agree with no other"
 

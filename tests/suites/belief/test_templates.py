@@ -9,7 +9,7 @@ from tests.suites.belief.small import data, fact
 
 from almanac import tables
 from almanac.errors import AlmanacError
-from almanac.rows import ALIAS, Template
+from almanac.rows import ALIAS, Relation, Template
 from almanac.sources.checking import template_file
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.suite import Belief
@@ -93,6 +93,19 @@ def test_a_relation_without_templates_of_the_suite_has_the_datasets_each_its_own
     ]
     assert born[2].text == "Where was [X] born? [Y]."
     assert born[2].question == "Where was [X] born?"
+
+
+def test_a_relation_without_any_template_has_two_of_its_label():
+    named = Data.of(facts=[fact("r", "a", "b", "test")], relations=[Relation("r", "home town", None, None, None, None)])
+    [(name, found)] = of_dataset(named, BeliefOptions()).items()
+    assert (name, found.source) == ("r", "label")
+    assert [one.text for one in found.wordings] == [
+        "The home town of [X] is [Y].",
+        "What is the home town of [X]? [Y].",
+    ]
+    assert found.wordings[1].question == "What is the home town of [X]?"
+    assert all(one.written for one in found.wordings), "they can agree, or not"
+    assert of_dataset(named, BeliefOptions(templates="dataset")) == {}
 
 
 def test_a_propertys_other_names_make_no_sentences():

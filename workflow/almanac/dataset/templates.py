@@ -70,6 +70,11 @@ def from_label(label: str) -> str:
     return f"The {label} of [X] is [Y]."
 
 
+def question_from_label(label: str) -> str:
+    """Return the question that the label of a relation makes, for one without a template."""
+    return f"What is the {label} of [X]?"
+
+
 def readings(text: str, sentence: str) -> set[tuple[str, ...]]:
     """Return all ways in which a sentence is a filled template: what stands in its slots, in their order."""
     parts = SLOT.split(text)

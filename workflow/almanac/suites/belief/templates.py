@@ -1,19 +1,20 @@
-"""The templates of a relation: shipped, a user's own, or the dataset's, grouped by written template."""
+"""The templates of a relation: shipped, a user's own, the dataset's or of its label, grouped by written template."""
 
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from almanac import tables
+from almanac.dataset.templates import from_label, question_from_label
 from almanac.errors import refuse
 from almanac.project import RESOURCES
 from almanac.punctuation import is_question
-from almanac.rows import ALIAS, Template
+from almanac.rows import ALIAS, Relation, Template
 from almanac.sources.checking import template_file
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.data import Data
@@ -22,7 +23,7 @@ SHIPPED = RESOURCES / "belief"
 OF_FACTS = RESOURCES / "facts" / "templates.jsonl"  # of the facts that ship: other suites' sentences
 ENOUGH = 2  # templates of a relation that can agree, or not
 SETS = ("lama", "shipped", "invented")
-OWN, DATASET = "file", "dataset"
+OWN, DATASET, LABEL = "file", "dataset", "label"
 QUESTION = "question_answer"
 FORMS = ("statement", "entailment", QUESTION)
 
@@ -78,7 +79,7 @@ def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplate
     A relation's are those of the first place that has any: the user's file, the place that `BeliefOptions.templates`
     names, the other files that ship, the dataset. By ``auto``, a relation's own in the dataset come before the files
     where a user has written two or more: they are neither mined, nor an invented world's, nor those of the facts that
-    ship.
+    ship. One that has none anywhere gets two of its label, unless the user names a file.
 
     Raises:
         AlmanacError: the user's file has mistakes.
@@ -94,7 +95,9 @@ def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplate
         theirs = {row.relation_id for row in data.templates if (row.relation_id, row.text) not in ours}
         apart = (relation for relation, own in written.items() if len({one.group for one in own}) >= ENOUGH)
         meant = theirs.intersection(apart).difference(places["invented"])
-    order = [first, *(name for name in (*SETS, DATASET) if name != first)]
+        if options.file is None:
+            places[LABEL] = of_rows(row for one in data.relations for row in of_label(one))
+    order = [first, *(name for name in (*SETS, DATASET) if name != first), *([LABEL] if LABEL in places else [])]
     if options.file is not None:
         places[OWN] = read(Path(options.file))
 
@@ -108,6 +111,13 @@ def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplate
         for relation, place in sources.items()
         if place is not None
     }
+
+
+def of_label(relation: Relation) -> Iterator[Template]:
+    """Yield the statement and the question that are made of a relation's label or, without one, its id."""
+    own, label = relation.relation_id, relation.label.strip() or relation.relation_id
+    for style, text in (("statement", from_label(label)), ("question", question_from_label(label))):
+        yield Template(f"{own}/{LABEL}/{style}", own, text, style, LABEL, None, ())
 
 
 def shipped(name: str) -> dict[str, list[AskedTemplate]]:

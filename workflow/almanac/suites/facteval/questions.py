@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from almanac.dataset.templates import SLOT, filled, folded, from_label, in_full
+from almanac.dataset.templates import SLOT, filled, folded, from_label, in_full, question_from_label
 from almanac.rows import Relation, Template
 
 TFQ, MCQ, SAQ = "tfq", "mcq", "saq"
@@ -125,7 +125,7 @@ def _texts(relation: Relation, found: Mapping[tuple[str, str], Texts]) -> tuple[
     statements = (
         found.get((own, "statement")) or found.get((own, "prefix")) or {from_label(label): f"{own}/{LABEL}/statement"}
     )
-    return statements, found.get((own, "question")) or {f"What is the {label} of [X]?": f"{own}/{LABEL}/question"}
+    return statements, found.get((own, "question")) or {question_from_label(label): f"{own}/{LABEL}/question"}
 
 
 def _wording(own: str, told: Texts, asked: Texts, said: Mapping[str, set[str]], count: int) -> Wording:
