@@ -136,7 +136,7 @@ def test_the_table_has_what_was_answered_and_a_note_names_the_rest():
     rows = [finding("m", "asking", ABOVE_CHANCE), *silent, finding("n", "judging", TOO_FEW, facts=0)]
     first, table, note = chapter(SAID, rows, {}, figures=[figure]).parts
     assert first is figure
-    assert [(row[0], row[2]) for row in table.shown] == [("m", "asking")]
+    assert [(row[0], row[2]) for row in table.on_page.rows] == [("m", "asking")]
     assert len(table.rows) == len(rows)
     assert note.startswith("Of dataset world, not answered at all and so ")
     assert note.endswith(": filling (m, o). filling; judging (n).")
@@ -184,6 +184,19 @@ def test_a_method_that_shows_examples_says_how_many():
     assert "Shown before each question: IC-LKE, 8 examples." in table.caption
     assert table.rows[0][2] == "IC-LKE", "rows of a published edition are found by this name"
     assert one.label == "IC-LKE"
+
+
+def test_the_page_leaves_out_what_all_rows_of_the_table_of_methods_say():
+    def shown(*rows):
+        table = chapter(SAID, rows, {}).parts[0]
+        assert table.head[:3] == ("model", "of", "method") and "null" in table.head, "its files have all"
+        return table.on_page.head[:2], "null" in table.on_page.head
+
+    one, other = (finding("m", label, ABOVE_CHANCE) for label in ("asking", "filling"))
+    assert shown(one, other) == (["method", "verdict"], False)
+    assert shown(one, finding("n", "asking", ABOVE_CHANCE)) == (["model", "method"], False)
+    assert shown(one, finding("m", "asking", ABOVE_CHANCE, dataset="real")) == (["of", "method"], False)
+    assert shown(one) == (["model", "of"], True)
 
 
 def test_the_columns_of_the_first_table_are_explained():

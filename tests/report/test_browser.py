@@ -251,7 +251,7 @@ def test_a_head_sorts_its_table_both_ways_and_a_table_is_copied(browse):
     assert (
         said["csv"]
         .splitlines()[0]
-        .startswith('model,of,method,verdict,"known, of these relations","known, of other relations"')
+        .startswith('of,method,verdict,"known, of these relations","known, of other relations"')
     )
 
 
@@ -260,7 +260,7 @@ def test_a_table_is_copied_as_the_latex_of_its_file_be_it_short_or_of_several_pa
     every = {
         f"{one.anchor}.{part.name}": part for one in pages for part in one.chapter.parts if isinstance(part, Table)
     }
-    found = {place: replace(one, rows=one.shown, hidden=()) for place, one in every.items()}
+    found = {place: one.on_page for place, one in every.items()}
     said, errors = browse(
         """
         const of = (place) => document.querySelector(`[id="${place}"] table`);

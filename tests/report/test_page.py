@@ -309,7 +309,7 @@ def test_a_suite_that_could_ask_nothing_says_why(tmp_path):
         **CONFIGURATION,
         "planting": {"worlds": {}},
         "datasets": {REAL: {"source": "real", **SIZES}},
-        "suites": {"belief": {REAL: {}}},
+        "suites": {"belief": {REAL: {"templates": "dataset"}}},
         "models": [{"name": "mine", "path": "models/mine"}],
     }
     relations = [Relation("P1", RELATION, *[None] * 4)]

@@ -130,7 +130,7 @@ def chapter(
         *(table for table in of_relations if table.narrow),
         *told.notes,
         *figures,
-        Table("findings", caption, head, cells, hidden=unanswered),
+        Table("findings", caption, head, cells, hidden=unanswered, common=("model", "of", "null")),
         *_unanswered(rows),
         *_by_model(rows),
         *(table for table in of_relations if not table.narrow),

@@ -182,7 +182,7 @@ def facts_table(facts: Sequence[FactFound]) -> Table | None:
         for dataset, own in of.items()
     )
     head = ("of", "kind", "fact", "known by", "times taught")
-    return Table("facts", f"{FACTS} Counted so, {counts}.", head, rows) if rows else None
+    return Table("facts", f"{FACTS} Counted so, {counts}.", head, rows, common=("of", "times taught")) if rows else None
 
 
 def _fact_cells(dataset: str, kind: str, one: FactFound) -> Sequence[Cell]:

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,7 @@ class Table:
         folded: whether it is shown only when it is asked for.
         hidden: the places of rows that are in the table's files and not on the page.
         narrow: whether it has room next to the page's first figure.
+        common: columns that the page leaves out where all of its rows say the same, such as its only model.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Table:
     folded: bool = False
     hidden: Collection[int] = ()
     narrow: bool = False
+    common: Collection[str] = ()
 
     def __post_init__(self) -> None:
         """Refuse rows that do not fit the head.
@@ -63,9 +65,16 @@ class Table:
             )
 
     @property
-    def shown(self) -> list[Sequence[Cell]]:
-        """The rows of the page."""
-        return [row for at, row in enumerate(self.rows) if at not in self.hidden]
+    def on_page(self) -> "Table":
+        """The table as the page shows it: without hidden rows, and without the common columns that say nothing."""
+        rows = [row for at, row in enumerate(self.rows) if at not in self.hidden]
+        kept = [
+            at
+            for at, name in enumerate(self.head)
+            if name not in self.common or len(rows) < 2 or any(row[at] != rows[0][at] for row in rows)
+        ]
+        head, cells = [self.head[at] for at in kept], [[row[at] for at in kept] for row in rows]
+        return replace(self, head=head, rows=cells, hidden=())
 
     def numeric(self, at: int) -> bool:
         """Return whether a column holds no text, so that it and its head are aligned to the right."""
