@@ -36,11 +36,12 @@ def finding(method, facts, verdict=NOT_ABOVE, model="m"):
 
 
 def numbers(of, model="m", method="a"):
-    """Return what is known of relations, and by chance: by relation the share, chance and p."""
-    for relation, (share, chance, p) in of.items():
+    """Return what is known of relations: by relation the share, chance, p, and p without what names tell."""
+    for relation, (share, chance, p, *without) in of.items():
         where = f'{{"method":"{method}","relation":"{relation}"}}'
         yield number("known_of_relation", share, None, model, where)
         yield number("chance_of_relation", chance, p, model, where)
+        yield number("told_by_names", 0.25, *(without or [p]), model, where)
 
 
 FACTS = FactsAsked("d", [RelationCount(one, one.upper(), True, *[0] * 8) for one in "pqrst"])
@@ -62,11 +63,11 @@ def test_relations_are_told_by_the_tested_method_with_most_facts_and_adjusted_fo
     ]
     assert str(one) == "Dataset d: 1 of 5 relations is above chance, by A: Q."
     table = one.table(several=False)
-    assert table.head == ("relation", "above chance", "known", "chance", "answers")
+    assert table.head == ("relation", "above chance", "beyond names", "known", "chance", "by names", "answers")
     assert (table.rows[0][0].text, table.rows[0][0].target) == ("Q", "#relation=d%2Fq")
-    assert [(row[1], row[2].value, *row[3:]) for row in table.rows[:2]] == [
-        ("yes", 0.5, 0.1, 20),
-        ("not shown", 0.9, 0.3, 20),
+    assert [(*row[1:3], row[3].value, *row[4:]) for row in table.rows[:2]] == [
+        ("yes", "yes", 0.5, 0.1, 0.25, 20),
+        ("not shown", "not shown", 0.9, 0.3, 0.25, 20),
     ]
     assert (table.narrow, table.folded) == (True, False)
     assert "by A: 1 of 5 are above chance." in table.caption
@@ -80,11 +81,22 @@ def test_of_several_models_each_has_a_column_and_the_verdict_names_those_that_kn
     [one] = of_relations(found, rows, [FACTS])
     assert str(one) == "Dataset d: 1 of 2 relations is above chance for at least one model, by A: P."
     table = one.table(several=False)
-    assert table.head == ("relation", "above chance", "m", "n", "o", "chance", "answers")
+    assert table.head == ("relation", "above chance", "beyond names", "m", "n", "o", "chance", "by names", "answers")
     first, second = table.rows
-    assert (first[1], first[2].value, first[3].value, first[4], first[5]) == ("m, n", 0.5, 0.6, None, 0.2)
-    assert (second[1], second[2].value, *second[3:6]) == ("not shown", 0.1, None, None, 0.1)
+    assert (*first[1:3], first[3].value, first[4].value, *first[5:7]) == ("m, n", "m, n", 0.5, 0.6, None, 0.2)
+    assert (*second[1:3], second[3].value, *second[4:7]) == ("not shown", "not shown", 0.1, None, None, 0.1)
     assert (table.narrow, table.folded) == (False, True)
+
+
+def test_what_is_above_chance_also_without_facts_that_names_tell_stands_first():
+    """Of p, what is known may be names alone; of r nothing is above chance, whatever is without them."""
+    of = {"p": (0.9, 0.1, 1e-6, 0.4), "q": (0.5, 0.1, 1e-6, 1e-4), "r": (0.1, 0.1, 0.5, 1e-6)}
+    [one] = of_relations([finding("a", 99)], list(numbers(of)), [FACTS])
+    assert str(one) == "Dataset d: 2 of 3 relations are above chance, by A: Q, P; beyond what names tell: Q."
+    verdicts = [row[1:3] for row in one.table(several=False).rows]
+    assert verdicts == [("yes", "yes"), ("yes", "not shown"), ("not shown", "not shown")]
+    [one] = of_relations([finding("a", 99)], list(numbers(of | {"q": (0.1, 0.1, 1.0)})), [FACTS])
+    assert str(one).endswith("is above chance, by A: P; beyond what names tell: none.")
 
 
 def test_where_nothing_is_tested_nothing_is_told_of_relations():

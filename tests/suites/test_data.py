@@ -115,3 +115,22 @@ def test_what_is_offered_is_found_without_the_facts_beyond_what_is_asked(folder,
     monkeypatch.setattr(Data, "facts", property(lambda data: pytest.fail("every fact became a row")))
     found = dict(Data(folder).offered.cast({"fact": str}).iter_rows())
     assert found["r1|0"] == ["Lima", "Rome", "Bern", "Oslo"] and len(found) == 16
+
+
+@pytest.mark.parametrize(
+    ("subject", "truth", "others", "told"),
+    [
+        ("Bulgaria", "Bulgarian lev", ["Danish krone", "euro"], True),
+        ("Norway", "Norwegian krone", ["Danish krone", "euro"], True),
+        ("Spain", "euro", ["Bulgarian lev", "Danish krone"], False),  # no name is like it
+        ("aluminium", "Al", ["Au", "Ca"], True),
+        ("gold", "Au", ["Al", "Go"], False),
+        ("Alexander III of Russia", "Alexander II of Russia", ["Alexander III", "Nero"], True),  # another is as like
+    ],
+)
+def test_names_tell_an_object_that_is_most_like_its_subject_of_those_offered(subject, truth, others, told):
+    entities = [Entity(key, label, (), None) for key, label in (("s", subject), ("o", truth))]
+    facts = [Fact("r|s|o", "r", "s", "o", None, None, None, (), "test", "x")]
+    choices = [Choices("r|s|o", tuple("abcdef"[: len(others)]), tuple(others))]
+    found = Data.of(entities=entities, facts=facts, choices=choices).told_by_names
+    assert found == ({"r|s|o"} if told else set())

@@ -17,7 +17,7 @@ from almanac.rows import Measure
 from almanac.statistics import grouped
 from almanac.statistics.intervals import wilson
 from almanac.suites import chance, headline
-from almanac.suites.chance import ABOVE, CHANCE, OF_RELATION
+from almanac.suites.chance import ABOVE, CHANCE, OF_RELATION, TOLD
 from almanac.suites.chapter import NOT_TAUGHT, Entrant
 from almanac.suites.headline import FACTS, KNOWN, findings, holm
 from almanac.suites.judged import Judged, as_text
@@ -301,6 +301,22 @@ def test_of_one_relation_whose_facts_have_the_same_chance_p_is_that_of_all_relat
     pairs = [(f"o{at % 2}", f"o{1 - at % 2}") for at in range(12)]
     won = false_objects([2.0] * 9 + [1.0] * 3, [1.0] * 9 + [2.0] * 3, pairs, [f"o{at % 2}" for at in range(12)])
     assert won[OF_RELATION].p == pytest.approx(won[ABOVE].p) == pytest.approx(binom.sf(8, 12, 1 / 2))
+
+
+@pytest.mark.parametrize(("right", "p"), [(12, 1.0), (20, binom.sf(7, 12, 1 / 4))])
+def test_who_goes_by_names_knows_nothing_of_facts_whose_object_they_do_not_tell(right, p):
+    """Names tell the objects of the first 12 of 24 facts."""
+    rows = [("a", f"s{at}", [f"o{at}"], f"o{at}" if at < right else f"w{at}") for at in range(24)]
+    offered = pl.DataFrame(
+        {"fact": [f"f{at}" for at in range(24)], "offered": [[f"o{at}", f"w{at}", "x", "y"] for at in range(24)]}
+    )
+    own, truths = judged(rows)
+    told = frozenset(f"f{at}" for at in range(12))
+    found = numbers(own, replace(truths, offered=offered, told=told))
+    assert (found[TOLD].value, found[TOLD].p) == (0.5, pytest.approx(p))
+    assert found[OF_RELATION].p == pytest.approx(binom.sf(right - 1, 24, 1 / 4))
+    whole = numbers(own, replace(truths, offered=offered, told=frozenset(own.frame["fact"])))[TOLD]
+    assert (whole.value, whole.p) == (1.0, None)
 
 
 def test_facts_of_one_subject_are_one_draw_of_their_relations_test_too():

@@ -19,7 +19,7 @@ VERSIONS = {
     "plant": 7,
     "ask": 18,
     "answer": 9,
-    "measure": 51,
+    "measure": 52,
     "report": 77,
     "freeze": 9,
 }

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from almanac.dataset.text import normalise, same_value
 from almanac.rows import Entity, Fact
@@ -52,6 +53,21 @@ def in_name(subject: str, found: str) -> bool:
     `BELIEF`'s measures and datasets (`DatasetOptions.guessable`) apply it to all true objects of a subject.
     """
     return found.lower() in subject.lower()
+
+
+def likeness(subject: str, found: str) -> float:
+    """Return how much of an object's label stands in its subject's: the share of its pairs of letters, 0 to 1.
+
+    Both ends count as a space, so that a symbol may be like the beginning of a word.
+    """
+    own = _pairs(found)
+    return len(own & _pairs(subject)) / len(own)
+
+
+@lru_cache(65536)
+def _pairs(name: str) -> frozenset[str]:
+    text = f" {normalise(name)} "
+    return frozenset(text[at : at + 2] for at in range(len(text) - 1))
 
 
 def true_objects(facts: Iterable[Fact], names: ObjectNames | None = None) -> dict[tuple[str, str], tuple[str, ...]]:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from almanac.report.asked import FactsAsked
 from almanac.report.lines import asked_by, shortened
 from almanac.rows import Measure
-from almanac.suites.chance import OF_RELATION
+from almanac.suites.chance import OF_RELATION, TOLD
 from almanac.suites.chapter import Cell, PageLink, Table
 from almanac.suites.headline import KNOWN_OF_RELATION, LEVEL, TESTED, Finding, holm
 from almanac.suites.judged import RELATION, as_text, conditions_of
@@ -27,6 +27,9 @@ RELATIONS = (
     "Above chance: by a one-sided test that is adjusted for all relations and models of this table (Holm, .025) and "
     "errs on the careful side. These relations come first. Of so many relations others seem to be known by luck: what "
     "is not shown to be above chance may be known or not, and its place in the table says little.\n\n"
+    "By names: the share of facts whose object names tell, since of those that are offered its name is most like the "
+    "subject's (Bulgaria: Bulgarian lev), so that a rule without a model is right. Beyond names: above chance also by "
+    "the same test of the other facts alone; these relations stand first of all.\n\n"
     "Choose a relation to see its facts, and a number to see its answers."
 )
 SHOWN = 3  # facts of each kind
@@ -46,17 +49,22 @@ class FactFound(NamedTuple):
 
 
 class RelationFound(NamedTuple):
-    """What is known of a relation: by model the share and chance, and for which it is above chance."""
+    """What is known of a relation: by model the share and chance, and how many facts names tell.
+
+    ``above``: the models for which it is above chance, ``beyond``: those for which it is so also without these facts.
+    """
 
     relation: str
     label: str
     known: dict[str, Measure]
     chances: list[float]
+    told: list[float]
     above: list[str]
+    beyond: list[str]
 
 
 class RelationsFound(NamedTuple):
-    """What models know of the relations of a dataset, by one method: relations above chance first, then best first."""
+    """What models know of the relations of a dataset, by one method: those beyond names and above chance first."""
 
     dataset: str
     method: str
@@ -67,7 +75,10 @@ class RelationsFound(NamedTuple):
         """Return how many relations are above chance, and which."""
         sure = [one.label for one in self.relations if one.above]
         of = f"{len(sure)} of {len(self.relations)} relations {'is' if len(sure) == 1 else 'are'} above chance"
+        beyond = [one.label for one in self.relations if one.beyond]
         names = f": {shortened(sure)}" if sure else ""
+        if beyond != sure:
+            names += f"; beyond what names tell: {shortened(beyond) if beyond else 'none'}"
         return f"Dataset {self.dataset}: {of}{self.for_any}, by {self.method}{names}."
 
     @property
@@ -81,9 +92,11 @@ class RelationsFound(NamedTuple):
         rows = []
         for one in self.relations:
             link = PageLink(one.label, f"#relation={quote(f'{self.dataset}/{one.relation}', safe='')}")
-            verdict = ("yes" if of_one else ", ".join(one.above)) if one.above else "not shown"
-            chance, asked = mean(one.chances), max(row.n for row in one.known.values())
-            rows.append((link, verdict, *map(one.known.get, self.models), chance, asked))
+            verdicts = [
+                ("yes" if of_one else ", ".join(own)) if own else "not shown" for own in (one.above, one.beyond)
+            ]
+            chance, told, asked = mean(one.chances), mean(one.told), max(row.n for row in one.known.values())
+            rows.append((link, *verdicts, *map(one.known.get, self.models), chance, told, asked))
         caption = RELATIONS.format(
             dataset=f" (dataset {self.dataset})" if several else "",
             method=self.method,
@@ -91,7 +104,8 @@ class RelationsFound(NamedTuple):
             all=len(rows),
             any=self.for_any,
         )
-        head = ("relation", "above chance", *(["known"] if of_one else self.models), "chance", "answers")
+        known = ["known"] if of_one else self.models
+        head = ("relation", "above chance", "beyond names", *known, "chance", "by names", "answers")
         narrow = len(self.models) <= NARROW
         return Table(f"relations-{self.dataset}", caption, head, rows, folded=several or not narrow, narrow=narrow)
 
@@ -110,7 +124,7 @@ def of_relations(
     """
     numbers: dict[Key, dict[tuple[str, str], Measure]] = defaultdict(dict)
     for row in measures:
-        if row.metric in (KNOWN_OF_RELATION, OF_RELATION) and row.model and row.value is not None:
+        if row.metric in (KNOWN_OF_RELATION, OF_RELATION, TOLD) and row.model and row.value is not None:
             conditions = dict(conditions_of(row))
             relation = str(conditions.pop(RELATION))
             numbers[row.metric, row.suite, row.dataset, as_text(conditions)][relation, row.model] = row
@@ -119,10 +133,10 @@ def of_relations(
         if tested:
             chosen = _with_most_facts(tested)
             key = chosen[0].known.suite, dataset.dataset, chosen[0].known.where
-            known, chance = (numbers[metric, *key] for metric in (KNOWN_OF_RELATION, OF_RELATION))
+            known, chance, told = (numbers[metric, *key] for metric in (KNOWN_OF_RELATION, OF_RELATION, TOLD))
             models = [str(one.known.model) for one in chosen]
             labels = {row.relation_id: row.label for row in dataset.counts}
-            found = _found(known, chance, models, labels)
+            found = _found(known, chance, told, models, labels)
             if len(found) > 1:
                 yield RelationsFound(dataset.dataset, chosen[0].label, models, found)
 
@@ -138,22 +152,27 @@ def _with_most_facts(tested: Sequence[Finding]) -> list[Finding]:
 def _found(
     known: Mapping[tuple[str, str], Measure],
     chance: Mapping[tuple[str, str], Measure],
+    told: Mapping[tuple[str, str], Measure],
     models: Sequence[str],
     labels: Mapping[str, str],
 ) -> list[RelationFound]:
     """Return what is known, by relation and model, with its chance: of those models and where there is a chance."""
     both = [key for key in known if key in chance and key[1] in models]
-    ps = holm([1.0 if (p := chance[key].p) is None else p for key in both])
+    above, beyond = (holm([1.0 if (p := rows[key].p) is None else p for key in both]) for rows in (chance, told))
     of: dict[str, RelationFound] = {}
-    for (relation, model), p in zip(both, ps, strict=True):
-        own = of.setdefault(relation, RelationFound(relation, labels.get(relation, relation), {}, [], []))
+    for (relation, model), p, without in zip(both, above, beyond, strict=True):
+        own = of.setdefault(relation, RelationFound(relation, labels.get(relation, relation), {}, [], [], [], []))
         share, by_chance = known[relation, model], _value(chance[relation, model])
         own.known[model] = share
         own.chances.append(by_chance)
+        own.told.append(_value(told[relation, model]))
         # The test may count chance otherwise than the number, and is not heeded where no more is known.
         if p <= LEVEL and _value(share) > by_chance:
             own.above.append(model)
-    return sorted(of.values(), key=lambda one: (not one.above, -mean(map(_value, one.known.values())), one.label))
+            if without <= LEVEL:
+                own.beyond.append(model)
+    best = {name: -mean(map(_value, one.known.values())) for name, one in of.items()}
+    return sorted(of.values(), key=lambda one: (not one.beyond, not one.above, best[one.relation], one.label))
 
 
 def facts_table(facts: Sequence[FactFound]) -> Table | None:

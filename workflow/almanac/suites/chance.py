@@ -26,6 +26,7 @@ from almanac.suites.truths import Truths
 
 CHANCE, ABOVE = "headline_chance", "headline_above_chance"  # the metrics
 OF_RELATION = "chance_of_relation"  # chance in one relation, with the p of a test whether more is known
+TOLD = "told_by_names"  # the share of a relation's facts whose object names tell, with the p of that test on the others
 LEAST = 3  # test facts of a relation, asked or not, below which they say nothing of the chance of open answers
 EQUAL = 1e-9  # below which a difference is none
 LEAST_P = 1e-12  # to which the tail of a distribution is summed with some digits right
@@ -87,7 +88,7 @@ def against_false(own: Judged, answered: pl.DataFrame, false: Judged, truths: Tr
     liked = both.filter(pl.col("score") != pl.col("false_score")).with_columns(won).with_columns(likes.alias("drawn"))
     of = ("hit", "score")
     yield own.measure(CHANCE, min(1.0, _macro(both, "by_chance")), "other", of)
-    yield from _of_relations(own, of, both, liked)
+    yield from _of_relations(own, of, both, liked, truths.told)
     difference = both.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d")).with_columns(draw=pl.col("d"))
     p = _tail(int(liked["hit"].sum()), liked["drawn"])
     yield own.measure(ABOVE, _difference(difference), "other", of, p)
@@ -148,15 +149,19 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
     tested = facts.filter(pl.col("prediction") > 1) if facts["truth"].max() != 1 else facts
     of = ("prediction", "fact")
     yield own.measure(CHANCE, _macro(facts, "by_chance"), "other", of)
-    yield from _of_relations(own, of, facts, tested)
+    yield from _of_relations(own, of, facts, tested, truths.told)
     difference, p = _difference(facts), _p(tested)
     # The test may count another commonness of objects than the number, and is not heeded where there is no difference.
     p = max(p, 0.5) if (difference.value or 0.0) < EQUAL else p
     yield own.measure(ABOVE, difference, "other", ("prediction", "hit", "fact"), p)
 
 
-def _of_relations(own: Judged, of: Sequence[str], facts: pl.DataFrame, tested: pl.DataFrame) -> list[Measure]:
-    """Return chance by relation, with the p of a test whether more is right.
+def _of_relations(
+    own: Judged, of: Sequence[str], facts: pl.DataFrame, tested: pl.DataFrame, told: Set[str]
+) -> Iterator[Measure]:
+    """Yield chance by relation, with the p of a test whether more is right; and of how many facts names tell.
+
+    With the latter stands the p of the same test on the other facts, of which one who goes by names has none right.
 
     A subject is one draw, as in the test of all relations. A relation's draws are taken for alike, with the mean of
     their chances, by which more successes than are expected are likelier (Hoeffding, Annals of Mathematical Statistics
@@ -167,19 +172,27 @@ def _of_relations(own: Judged, of: Sequence[str], facts: pl.DataFrame, tested: p
         of: the columns that the numbers are of.
         facts: ``by_chance`` of each.
         tested: those that the test is of, with ``subject``, and ``hit`` and ``drawn`` as the test has them.
+        told: the facts whose object names tell.
     """
+    by_name = pl.col("fact").cast(pl.String).is_in(list(told))
+    shares = facts.group_by(RELATION, maintain_order=True).agg(
+        pl.col("by_chance").mean().clip(0.0, 1.0), by_name.mean().alias("told")
+    )
+    for metric, column, some in ((OF_RELATION, "by_chance", tested), (TOLD, "told", tested.filter(~by_name))):
+        estimates = {(relation,): Estimate(share, None, None) for relation, share in shares[RELATION, column].rows()}
+        yield from own.measures_from(metric, "other", of, [RELATION], estimates, _tails(some))
+
+
+def _tails(tested: pl.DataFrame) -> dict[tuple[str], float]:
+    """Return by relation how likely as many successes are by chance; of a relation without any draw there is no p."""
     from scipy import stats  # slow to load, and most steps compute nothing with it
 
-    chances = facts.group_by(RELATION, maintain_order=True).agg(pl.col("by_chance").mean().clip(0.0, 1.0))
     subjects = tested.group_by(RELATION, "subject", maintain_order=True).agg(pl.col("hit", "drawn").mean())
     draws = subjects.group_by(RELATION, maintain_order=True).agg(
         pl.col("hit").sum(), pl.len().alias("draws"), pl.col("drawn").mean()
     )
     tails = stats.binom.sf(np.ceil(draws["hit"].to_numpy() - EQUAL) - 1, draws["draws"].to_numpy(), draws["drawn"])
-    # Of a relation without any draw there is no p.
-    ps = dict(zip(draws.select(RELATION).rows(), map(float, tails), strict=True))
-    estimates = {(relation,): Estimate(chance, None, None) for relation, chance in chances.iter_rows()}
-    return own.measures_from(OF_RELATION, "other", of, [RELATION], estimates, ps)
+    return dict(zip(draws.select(RELATION).rows(), map(float, tails), strict=True))
 
 
 class _Share(NamedTuple):

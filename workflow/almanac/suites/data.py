@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from almanac import tables
-from almanac.dataset.names import ObjectNames
+from almanac.dataset.names import ObjectNames, likeness
 from almanac.frames import frame_of, read_frame
 from almanac.rows import Choices, Entity, Evidence, Exposure, Fact, Relation, Template
 from almanac.suites.options import of_each
@@ -144,6 +144,23 @@ class Data:
 
     def _batches(self, table: str, row: type) -> Iterator[pa.RecordBatch]:
         return tables.stream(f"{self.folder}/{table}.parquet", row, size=tables.GROUP)
+
+    @cached_property
+    def told_by_names(self) -> frozenset[str]:
+        """The test facts whose object names tell: of those that are offered, its label is most like the subject's.
+
+        A rule without a model is right of these, or of two that are as like may be (`likeness`). Poerner et al. (2020)
+        leave such facts out, by other rules (LAMA-UHN).
+        """
+        tested = {fact.fact_id: fact for own in self.drawn.values() for fact in own if fact.split == "test"}
+        label, told = self.names.label, set()
+        for row in self._some("choices", Choices, lambda batch: pc.is_valid(batch.column("fact_id"))):
+            fact = tested[row.fact_id]
+            subject = label(fact.subject_id)
+            most = likeness(subject, label(fact.object_key))
+            if most > 0 and all(likeness(subject, other) <= most for other in row.labels):
+                told.add(row.fact_id)
+        return frozenset(told)
 
     @cached_property
     def names(self) -> ObjectNames:

@@ -34,6 +34,7 @@ class Truths:
         objects: of each relation's facts that can be asked the names of their objects, by fact: a sample's answers are
             held against those, too, that were not drawn.
         common: how common the objects of each relation are, among all its facts.
+        told: the facts whose object names tell (`Data.told_by_names`).
     """
 
     of_item: pl.DataFrame
@@ -41,6 +42,7 @@ class Truths:
     offered: pl.DataFrame | None
     objects: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
     common: Mapping[str, Common] = field(default_factory=dict)
+    told: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, answers: Answers, offered: pl.DataFrame | None, data: Data) -> "Truths":
@@ -52,7 +54,7 @@ class Truths:
                 found.append(numbered.select(pl.col("item").cast(pl.UInt32), "truth"))
                 for truth, texts in numbered.unique("truth").select("truth", "accepted").iter_rows():
                     names[truth] = frozenset(map(folded, texts)) - {""}
-        return cls(pl.concat(found), names, offered, *_objects(data, offered is None))
+        return cls(pl.concat(found), names, offered, *_objects(data, offered is None), data.told_by_names)
 
     def common_in(self, relation: object) -> Common:
         """Return how common the objects of a relation are."""
