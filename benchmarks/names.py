@@ -19,7 +19,7 @@ from almanac.dataset.names import likeness
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import judged_of
 from almanac.rows import Measure
-from almanac.suites.chance import OF_RELATION, TOLD, against_others
+from almanac.suites.chance import OF_RELATION, TOLD_OF_RELATION, against_others
 from almanac.suites.headline import LEVEL, holm
 from almanac.suites.judged import RELATION, conditions_of
 from almanac.suites.listing import SUITES
@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"{'goes by':<28}{'right':>7}{'above chance':>14}{'beyond names':>14}  above chance in")
     for name, right, rows in choosing(layout, given.dataset):
         sure = above(rows, OF_RELATION)
-        beyond = sure & above(rows, TOLD)
+        beyond = sure & above(rows, TOLD_OF_RELATION)
         print(
             f"{name:<28}{right:>7.3f}{len(sure):>14}{len(beyond):>14}  {', '.join(sorted(labels[one] for one in sure))}"
         )

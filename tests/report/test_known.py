@@ -41,7 +41,7 @@ def numbers(of, model="m", method="a"):
         where = f'{{"method":"{method}","relation":"{relation}"}}'
         yield number("known_of_relation", share, None, model, where)
         yield number("chance_of_relation", chance, p, model, where)
-        yield number("told_by_names", 0.25, *(without or [p]), model, where)
+        yield number("told_of_relation", 0.25, *(without or [p]), model, where)
 
 
 FACTS = FactsAsked("d", [RelationCount(one, one.upper(), True, *[0] * 8) for one in "pqrst"])

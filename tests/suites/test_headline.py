@@ -17,7 +17,7 @@ from almanac.rows import Measure
 from almanac.statistics import grouped
 from almanac.statistics.intervals import wilson
 from almanac.suites import chance, headline
-from almanac.suites.chance import ABOVE, CHANCE, OF_RELATION, TOLD
+from almanac.suites.chance import ABOVE, CHANCE, OF_RELATION, TOLD, TOLD_OF_RELATION
 from almanac.suites.chapter import NOT_TAUGHT, Entrant
 from almanac.suites.headline import FACTS, KNOWN, findings, holm
 from almanac.suites.judged import Judged, as_text
@@ -313,10 +313,11 @@ def test_who_goes_by_names_knows_nothing_of_facts_whose_object_they_do_not_tell(
     own, truths = judged(rows)
     told = frozenset(f"f{at}" for at in range(12))
     found = numbers(own, replace(truths, offered=offered, told=told))
+    assert (found[TOLD_OF_RELATION].value, found[TOLD_OF_RELATION].p) == (0.5, pytest.approx(p))
     assert (found[TOLD].value, found[TOLD].p) == (0.5, pytest.approx(p))
     assert found[OF_RELATION].p == pytest.approx(binom.sf(right - 1, 24, 1 / 4))
-    whole = numbers(own, replace(truths, offered=offered, told=frozenset(own.frame["fact"])))[TOLD]
-    assert (whole.value, whole.p) == (1.0, None)
+    whole = numbers(own, replace(truths, offered=offered, told=frozenset(own.frame["fact"])))
+    assert [(whole[one].value, whole[one].p) for one in (TOLD_OF_RELATION, TOLD)] == [(1.0, None), (1.0, 1.0)]
 
 
 def test_facts_of_one_subject_are_one_draw_of_their_relations_test_too():

@@ -19,8 +19,8 @@ VERSIONS = {
     "plant": 7,
     "ask": 18,
     "answer": 9,
-    "measure": 52,
-    "report": 77,
+    "measure": 53,
+    "report": 78,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

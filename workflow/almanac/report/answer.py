@@ -56,6 +56,9 @@ RULE = "\n\n".join(  # a paragraph a column
         "with fewer right answers may be above chance, if its answers would be right for fewer other facts. And the "
         "interval may lie above 0 where the verdict is not above chance: verdicts are adjusted for all rows, intervals "
         "are not.",
+        "Beyond names: whether it is above chance also by the same test of those facts alone whose object names do not "
+        "tell. They tell it where, of the objects that are offered, its name is most like the subject's (Bulgaria: "
+        "Bulgarian lev): a rule without a model is right of these.",
         "Facts: how many were answered. Count as: the first interval is as narrow as that of so many facts, drawn at "
         "random from all relations at once. These may be more than were answered, since each relation is asked and "
         "none is left to the draw, or since a fact is asked in several ways whose mean counts, and fewer where a "
@@ -116,13 +119,14 @@ def chapter(
             one.verdict,
             *_numbers(one, nulls.get(key_of(one.known))),
             one.adjusted,
+            None if one.beyond_names is None else "yes" if one.beyond_names else "not shown",
             one.facts,
             None if one.verdict == NOT_TAUGHT else _counted_as(one.known),
         )
         for one in rows
     ]
     known, above = ("known, of these relations", "known, of other relations"), "above chance, of these relations"
-    head = (*HEAD[:3], "verdict", *known, "chance", "null", above, "p", "facts", "count as")
+    head = (*HEAD[:3], "verdict", *known, "chance", "null", above, "p", "beyond names", "facts", "count as")
     caption = "\n\n".join([RULE, *_remarks(rows, facts)])
     unanswered = [at for at, one in enumerate(rows) if not one.facts]
     of_relations = [one.table(len(relations) > 1) for one in relations]
@@ -130,7 +134,7 @@ def chapter(
         *(table for table in of_relations if table.narrow),
         *told.notes,
         *figures,
-        Table("findings", caption, head, cells, hidden=unanswered, common=("model", "of", "null")),
+        Table("findings", caption, head, cells, hidden=unanswered, common=("model", "of", "null", "beyond names")),
         *_unanswered(rows),
         *_by_model(rows),
         *(table for table in of_relations if not table.narrow),
@@ -275,6 +279,11 @@ def sentences(
     if scored:
         labels = shortened((f"{one.method.label} ({one.known.model})" for one in scored), "; ")
         out.append(f"Only scores are above chance, and no more true objects are known than false ones: {labels}.")
+    if by_names := [one for one in tested if one.beyond_names is False]:
+        several = len({one.known.model for one in tested}) > 1
+        names = (one.method.label + f" ({one.known.model})" * several for one in by_names)
+        labels = shortened(names, "; ")
+        out.append(f"Without the facts whose object names tell, these are not shown to be above chance: {labels}.")
     failing = [own.told(model) for model, own in missing.failed.items()]
     notes = [*facts, *_not_answered(rows, missing), *missing.notes()]
     if few := {one.method.label: None for one in rows if one.verdict == TOO_FEW and one.facts}:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from almanac.report.asked import FactsAsked
 from almanac.report.lines import asked_by, shortened
 from almanac.rows import Measure
-from almanac.suites.chance import OF_RELATION, TOLD
+from almanac.suites.chance import OF_RELATION, TOLD_OF_RELATION
 from almanac.suites.chapter import Cell, PageLink, Table
 from almanac.suites.headline import KNOWN_OF_RELATION, LEVEL, TESTED, Finding, holm
 from almanac.suites.judged import RELATION, as_text, conditions_of
@@ -32,6 +32,7 @@ RELATIONS = (
     "the same test of the other facts alone; these relations stand first of all.\n\n"
     "Choose a relation to see its facts, and a number to see its answers."
 )
+METRICS = (KNOWN_OF_RELATION, OF_RELATION, TOLD_OF_RELATION)
 SHOWN = 3  # facts of each kind
 NARROW = 2  # models up to which a table is narrow
 Key = tuple[str, str, str, str]  # a metric, suite, dataset and condition
@@ -92,11 +93,9 @@ class RelationsFound(NamedTuple):
         rows = []
         for one in self.relations:
             link = PageLink(one.label, f"#relation={quote(f'{self.dataset}/{one.relation}', safe='')}")
-            verdicts = [
-                ("yes" if of_one else ", ".join(own)) if own else "not shown" for own in (one.above, one.beyond)
-            ]
+            shown = [("yes" if of_one else ", ".join(own)) if own else "not shown" for own in (one.above, one.beyond)]
             chance, told, asked = mean(one.chances), mean(one.told), max(row.n for row in one.known.values())
-            rows.append((link, *verdicts, *map(one.known.get, self.models), chance, told, asked))
+            rows.append((link, *shown, *map(one.known.get, self.models), chance, told, asked))
         caption = RELATIONS.format(
             dataset=f" (dataset {self.dataset})" if several else "",
             method=self.method,
@@ -107,7 +106,8 @@ class RelationsFound(NamedTuple):
         known = ["known"] if of_one else self.models
         head = ("relation", "above chance", "beyond names", *known, "chance", "by names", "answers")
         narrow = len(self.models) <= NARROW
-        return Table(f"relations-{self.dataset}", caption, head, rows, folded=several or not narrow, narrow=narrow)
+        folded, verdicts = several or not narrow, ("above chance", "beyond names")
+        return Table(f"relations-{self.dataset}", caption, head, rows, folded=folded, narrow=narrow, common=verdicts)
 
 
 def of_relations(
@@ -124,7 +124,7 @@ def of_relations(
     """
     numbers: dict[Key, dict[tuple[str, str], Measure]] = defaultdict(dict)
     for row in measures:
-        if row.metric in (KNOWN_OF_RELATION, OF_RELATION, TOLD) and row.model and row.value is not None:
+        if row.metric in METRICS and row.model and row.value is not None:
             conditions = dict(conditions_of(row))
             relation = str(conditions.pop(RELATION))
             numbers[row.metric, row.suite, row.dataset, as_text(conditions)][relation, row.model] = row
@@ -133,7 +133,7 @@ def of_relations(
         if tested:
             chosen = _with_most_facts(tested)
             key = chosen[0].known.suite, dataset.dataset, chosen[0].known.where
-            known, chance, told = (numbers[metric, *key] for metric in (KNOWN_OF_RELATION, OF_RELATION, TOLD))
+            known, chance, told = (numbers[metric, *key] for metric in METRICS)
             models = [str(one.known.model) for one in chosen]
             labels = {row.relation_id: row.label for row in dataset.counts}
             found = _found(known, chance, told, models, labels)

@@ -26,7 +26,8 @@ from almanac.suites.truths import Truths
 
 CHANCE, ABOVE = "headline_chance", "headline_above_chance"  # the metrics
 OF_RELATION = "chance_of_relation"  # chance in one relation, with the p of a test whether more is known
-TOLD = "told_by_names"  # the share of a relation's facts whose object names tell, with the p of that test on the others
+# The share of facts whose object names tell, with the p of the test on the others; the same in one relation.
+TOLD, TOLD_OF_RELATION = "headline_told_by_names", "told_of_relation"
 LEAST = 3  # test facts of a relation, asked or not, below which they say nothing of the chance of open answers
 EQUAL = 1e-9  # below which a difference is none
 LEAST_P = 1e-12  # to which the tail of a distribution is summed with some digits right
@@ -90,8 +91,8 @@ def against_false(own: Judged, answered: pl.DataFrame, false: Judged, truths: Tr
     yield own.measure(CHANCE, min(1.0, _macro(both, "by_chance")), "other", of)
     yield from _of_relations(own, of, both, liked, truths.told)
     difference = both.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d")).with_columns(draw=pl.col("d"))
-    p = _tail(int(liked["hit"].sum()), liked["drawn"])
-    yield own.measure(ABOVE, _difference(difference), "other", of, p)
+    yield own.measure(ABOVE, _difference(difference), "other", of, _won(liked))
+    yield own.measure(TOLD, _told(both, truths.told), "other", of, _won(liked.filter(~_by_name(truths.told))))
 
 
 def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Iterator[Measure]:
@@ -154,6 +155,7 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
     # The test may count another commonness of objects than the number, and is not heeded where there is no difference.
     p = max(p, 0.5) if (difference.value or 0.0) < EQUAL else p
     yield own.measure(ABOVE, difference, "other", ("prediction", "hit", "fact"), p)
+    yield own.measure(TOLD, _told(facts, truths.told), "other", of, _p(tested.filter(~_by_name(truths.told))))
 
 
 def _of_relations(
@@ -174,13 +176,29 @@ def _of_relations(
         tested: those that the test is of, with ``subject``, and ``hit`` and ``drawn`` as the test has them.
         told: the facts whose object names tell.
     """
-    by_name = pl.col("fact").cast(pl.String).is_in(list(told))
+    by_name = _by_name(told)
     shares = facts.group_by(RELATION, maintain_order=True).agg(
         pl.col("by_chance").mean().clip(0.0, 1.0), by_name.mean().alias("told")
     )
-    for metric, column, some in ((OF_RELATION, "by_chance", tested), (TOLD, "told", tested.filter(~by_name))):
+    without = tested.filter(~by_name)
+    for metric, column, some in ((OF_RELATION, "by_chance", tested), (TOLD_OF_RELATION, "told", without)):
         estimates = {(relation,): Estimate(share, None, None) for relation, share in shares[RELATION, column].rows()}
         yield from own.measures_from(metric, "other", of, [RELATION], estimates, _tails(some))
+
+
+def _by_name(told: Set[str]) -> pl.Expr:
+    """Return whether names tell the object of a fact."""
+    return pl.col("fact").cast(pl.String).is_in(list(told))
+
+
+def _told(facts: pl.DataFrame, told: Set[str]) -> float:
+    """Return the share of facts whose object names tell, a mean over relations."""
+    return _macro(facts.with_columns(_by_name(told).alias("told")), "told")
+
+
+def _won(liked: pl.DataFrame) -> float:
+    """Return the p of as many true objects that score above the false ones."""
+    return _tail(int(liked["hit"].sum()), liked["drawn"])
 
 
 def _tails(tested: pl.DataFrame) -> dict[tuple[str], float]:

@@ -12,7 +12,7 @@ from almanac.rows import Measure
 from almanac.statistics import grouped
 from almanac.statistics.intervals import Estimate
 from almanac.suites.answers import Answers
-from almanac.suites.chance import ABOVE, CHANCE, against_false, against_others
+from almanac.suites.chance import ABOVE, CHANCE, TOLD, against_false, against_others
 from almanac.suites.chapter import NOT_TAUGHT, Entrant
 from almanac.suites.data import Data
 from almanac.suites.judged import FACT, RELATION, SUBJECT, Judged, conditions_of
@@ -48,6 +48,8 @@ class Finding(NamedTuple):
         adjusted: the p after Holm's adjustment over all findings of the edition.
         verdict: one of the five that this module names, or `NOT_TAUGHT`.
         other_relations: ``known`` again, with the interval of other relations; its own is of these relations.
+        beyond_names: whether it is above chance also without the facts whose object names tell (`Data.told_by_names`),
+            by the same test, adjusted likewise; none where it is not above chance.
     """
 
     method: Method
@@ -58,6 +60,7 @@ class Finding(NamedTuple):
     adjusted: float | None
     verdict: str
     other_relations: Measure | None = None
+    beyond_names: bool | None = None
 
     @property
     def label(self) -> str:
@@ -155,19 +158,25 @@ def findings(
     """
     of: dict[tuple[str, str, str | None, str], dict[str, Measure]] = defaultdict(dict)
     for row in rows:
-        if row.metric in (KNOWN, OTHER_RELATIONS, CHANCE, ABOVE, FACTS):
+        if row.metric in (KNOWN, OTHER_RELATIONS, CHANCE, ABOVE, TOLD, FACTS):
             of[row.suite, row.dataset, row.model, row.where][row.metric] = row
     found = [(own, method_of(own[KNOWN], methods[own[KNOWN].suite])) for own in of.values()]
     lacks = [_lack(own, method, models.get(str(own[KNOWN].model))) for own, method in found]
-    tested = [own[ABOVE].p for (own, _), lack in zip(found, lacks, strict=True) if lack is None]
-    adjusted = iter(holm([p for p in tested if p is not None]))
+    tested = [own for (own, _), lack in zip(found, lacks, strict=True) if lack is None]
+    adjusted, without = (iter(holm([_p(own, metric) for own in tested])) for metric in (ABOVE, TOLD))
     out = []
     for (own, method), lack in zip(found, lacks, strict=True):
-        p = next(adjusted) if lack is None else None
+        p, beyond = (next(adjusted), next(without)) if lack is None else (None, None)
         verdict = lack or (ABOVE_CHANCE if p is not None and p <= LEVEL else NOT_ABOVE)
-        own_above, other_relations = own.get(ABOVE), own.get(OTHER_RELATIONS)
-        out.append(Finding(method, own[KNOWN], own.get(CHANCE), own_above, _facts(own), p, verdict, other_relations))
+        beyond_names = beyond is not None and beyond <= LEVEL if verdict == ABOVE_CHANCE else None
+        numbers = own[KNOWN], own.get(CHANCE), own.get(ABOVE), _facts(own)
+        out.append(Finding(method, *numbers, p, verdict, own.get(OTHER_RELATIONS), beyond_names))
     return out
+
+
+def _p(own: Mapping[str, Measure], metric: str) -> float:
+    """Return the p of a number; without one nothing is shown."""
+    return 1.0 if metric not in own or own[metric].p is None else float(own[metric].p or 0.0)
 
 
 def method_of(row: Measure, methods: Sequence[Method]) -> Method:
