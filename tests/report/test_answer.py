@@ -75,8 +75,12 @@ def test_models_that_did_not_answer_many_combinations_of_methods_are_counted():
     why = Failures({"no blanks": 2}, 2)
     decoders = Unanswered(unsupported={Asking(one, rows[0].known.suite, "world"): why for one in "mn"})
     assert sentences(rows, missing=decoders).notes == [
-        "No answers from m to a; b. No answers from n to a. Why, most often: “no blanks”."
+        "No answers from m to a; b. Why, most often: “no blanks”. No answers from n to a. Why, most often: “no blanks”."
     ]
+    other = rows[1]._replace(known=replace(rows[1].known, suite="belief"))
+    assert sentences([*rows[:1], other, rows[2]], missing=decoders).notes == [
+        "No answers from m to a. No answers from m to b. Why, most often: “no blanks”."
+    ], "a reason is of its own suite"
     rows.append(finding("o", "b", TOO_FEW, facts=0))
     assert sentences(rows).notes == ["No model answered every method; the page says which, below its table of methods."]
 
@@ -88,9 +92,8 @@ def test_what_is_said_of_models_and_facts_stands_before_what_was_not_answered():
     assert more == ["n has more right."]
     assert notes[:2] == ["9 are left out.", "Not tested, since no chance is defined: c."]
     few = sentences([*rows, finding("m", "d", TOO_FEW, facts=9)]).notes[0]
-    assert few.endswith(
-        "were answered to d. A larger sample (SIZE=full, or --size full) asks more, where there are more."
-    )
+    assert few.endswith("were answered to d. A larger sample (SIZE=full or all, --size full or all) asks more.")
+    assert sentences([*rows, finding("m", "d", TOO_FEW, facts=9)], more=False).notes[0].endswith("There are no more.")
     assert sentences([], facts=["9 are left out."]).notes == ["9 are left out."]
 
 
@@ -99,7 +102,7 @@ def test_models_that_are_above_chance_by_all_of_their_methods_stand_together_wha
     rows += [finding("o", label, ABOVE_CHANCE if label == "a" else NOT_ABOVE) for label in "abc"]
     assert sentences(rows).found == [
         "Dataset world: m, n know more than chance, each by all of its 2 to 3 tested methods (.300 above chance); "
-        "o by 1 of 3 tested methods (of KaRR; .300 above chance)."
+        "o by 1 of 3 tested methods (a; .300 above chance)."
     ]
 
 

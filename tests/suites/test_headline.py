@@ -495,4 +495,4 @@ def test_what_a_planted_model_was_not_taught_to_answer_is_said_and_not_tested():
     assert [one.verdict for one in found] == [NOT_TAUGHT, headline.ABOVE_CHANCE, headline.UNDEFINED]
     shown = [row[3:9] for row in answer.chapter(answer.Told([], []), found, {}).parts[0].rows]
     assert shown[0] == (NOT_TAUGHT, *[None] * 5) and shown[1][1].value == 0.5
-    assert "| – | – | – | 100 | format not taught |" in answer.markdown(found)
+    assert "| – | – | – | – | 100 | format not taught |" in answer.markdown(found)

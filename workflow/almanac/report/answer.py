@@ -27,9 +27,8 @@ from almanac.suites.headline import (
     Finding,
     holm,
 )
-from almanac.suites.listing import SUITES
 
-HEAD = ("model", "of", "method", "known", "chance", "above chance", "facts", "verdict")
+HEAD = ("model", "of", "method", "known", "chance", "above chance", "p", "facts", "verdict")
 RULE = "\n\n".join(  # a paragraph a column
     (
         "A row is what one method says of one model. Known: the share of the facts that it calls known. Chance: the "
@@ -74,8 +73,7 @@ SIGN_TEST = (
 OF_THESE = (
     "Intervals (95 %) and verdicts are of these relations; for what is known, the page also has the interval of other "
     "relations. Verdicts are adjusted for all rows (Holm) and intervals are not, so one may lie above 0 where the "
-    "verdict is not above chance; and one may reach 0 where it is, if the few right answers are unlikely by chance. "
-    "The page says which verdicts compare scores instead."
+    "verdict is not above chance; and one may reach 0 where it is, if the few right answers are unlikely by chance."
 )
 BY_MODEL = (
     "Above chance, a method a row and a model a column (dataset {}).\n\nKnown minus chance, with its 95 % interval of "
@@ -134,7 +132,14 @@ def chapter(
         *(table for table in of_relations if table.narrow),
         *told.notes,
         *figures,
-        Table("findings", caption, head, cells, hidden=unanswered, common=("model", "of", "null", "beyond names")),
+        Table(
+            "findings",
+            caption,
+            head,
+            cells,
+            hidden=unanswered,
+            common=("model", "of", known[1], "null", "beyond names"),
+        ),
         *_unanswered(rows),
         *_by_model(rows),
         *(table for table in of_relations if not table.narrow),
@@ -190,7 +195,9 @@ def _numbers(one: Finding, null: Measure | None) -> Sequence[Cell]:
     """Return what is known, by both intervals, by chance, by the null and above chance; none in a format not taught."""
     if one.verdict == NOT_TAUGHT:
         return (None,) * 5
-    return one.known, one.other_relations, None if one.chance is None else one.chance.value, null, one.above
+    other = one.other_relations
+    other = None if other is None or other.low is None else other  # a single relation says nothing of others
+    return one.known, other, None if one.chance is None else one.chance.value, null, one.above
 
 
 def _counted_as(row: Measure) -> int | None:
@@ -234,7 +241,8 @@ def told(
         *comparing.sentences(between, controls, layout.config.compare),
     ]
     of_facts = [*asked.sentences(facts, answered), *_asks_nothing(layout)]
-    return sentences(found, compared, of_facts, unanswered(layout), controls)
+    more = any(one.tested + one.surplus > answered.get(one.dataset, 0) for one in facts)
+    return sentences(found, compared, of_facts, unanswered(layout), controls, more)
 
 
 def _asks_nothing(layout: Layout) -> Iterator[str]:
@@ -252,6 +260,7 @@ def sentences(
     facts: Sequence[str] = (),
     missing: Unanswered | None = None,
     controls: Collection[str] = (),
+    more: bool = True,
 ) -> Told:
     """Return what was found; the first sentence says whether anything is above chance at all.
 
@@ -261,6 +270,7 @@ def sentences(
         facts: what is said of the facts that were asked and of those that were not.
         missing: what was not answered, and why.
         controls: models that were taught nothing true.
+        more: whether there are facts that were not asked.
     """
     missing = missing or Unanswered()
     tested = [one for one in rows if one.verdict in TESTED]
@@ -288,7 +298,8 @@ def sentences(
     notes = [*facts, *_not_answered(rows, missing), *missing.notes()]
     if few := {one.method.label: None for one in rows if one.verdict == TOO_FEW and one.facts}:
         answered = f"Fewer than {FEW} facts, too few for a verdict, were answered to {shortened(few, '; ')}."
-        notes.append(f"{answered} A larger sample (SIZE=full, or --size full) asks more, where there are more.")
+        larger = "A larger sample (SIZE=full or all, --size full or all) asks more" if more else "There are no more"
+        notes.append(f"{answered} {larger}.")
     if untested := {one.method.label: None for one in rows if one.verdict == UNDEFINED}:
         notes.append(f"Not tested, since no chance is defined: {shortened(untested, '; ')}.")
     if astray := {one.method.label: None for one in rows if one.verdict == NO_FORMAT}:
@@ -314,17 +325,19 @@ def _not_answered(rows: Sequence[Finding], missing: Unanswered) -> list[str]:
     for one in rows:
         if not (one.facts or asking(one) in told_of or one.known.model in broken):
             silent[str(one.known.model)].append(one)
-    methods: dict[str, list[str]] = defaultdict(list)
+    methods: dict[tuple[str, str], list[str]] = defaultdict(list)
     for model, own in silent.items():
-        methods[shortened((one.method.label for one in own), "; ")].append(model)
+        by_reason: dict[str, list[str]] = defaultdict(list)
+        for one in own:
+            why = missing.unsupported.get(asking(one))
+            by_reason[f" Why, most often: “{why.commonest}”." if why else ""].append(one.method.label)
+        for why_said, labels in by_reason.items():
+            methods[shortened(labels, "; "), why_said].append(model)
     if len(methods) > TOLD:
         whole = len(silent) == len({one.known.model for one in rows})
         which = "No model answered every method" if whole else f"{len(silent)} models did not answer some methods"
         return [f"{which}; the page says which, below its table of methods."]
-    parts = [f"No answers from {shortened(models)} to {labels}." for labels, models in methods.items()]
-    of = [missing.unsupported.get(asking(one)) for own in silent.values() for one in own]
-    if why := {f"“{one.commonest}”": None for one in of if one is not None}:
-        parts.append(f"Why, most often: {shortened(why)}.")
+    parts = [f"No answers from {shortened(models)} to {labels}.{why}" for (labels, why), models in methods.items()]
     return [" ".join(parts)] if parts else []
 
 
@@ -357,10 +370,10 @@ def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]
 
 
 def _span(sure: Sequence[Finding], named: bool) -> str:
-    """Return by how much methods are above chance, the least and the most; ``named``: and of which suites they are."""
+    """Return by how much methods are above chance, the least and the most; ``named``: and which methods they are."""
     more = [one.above.value or 0.0 for one in sure if one.above]
     ends = list(dict.fromkeys(share(end) for end in (min(more), max(more)))) if more else []
-    parts = [f"of {shortened(SUITES[one.known.suite].label for one in sure)}"] if named and sure else []
+    parts = [shortened((one.method.label for one in sure), "; ")] if named and sure else []
     if ends:
         parts.append(f"{'their estimates: ' if len(ends) > 1 else ''}{' to '.join(ends)} above chance")
     return f" ({'; '.join(parts)})" if parts else ""
@@ -402,5 +415,9 @@ def markdown(rows: Sequence[Finding]) -> str:
     for one in (one for one in rows if one.facts):
         known, _, chance, _, above = _numbers(one, None)
         of = str(one.known.model), one.known.dataset, one.method.label
-        cells.append((*of, known, chance, above, one.facts, one.verdict))
-    return f"{written.markdown(Table('findings', RULE, HEAD, cells))}\n{OF_THESE}"
+        cells.append((*of, known, chance, above, one.adjusted, one.facts, one.verdict))
+    by_scores = shortened(
+        (one.method.label for one in rows if not one.method.by_answer and one.above is not None), "; "
+    )
+    scored = f" Of these the verdict compares scores instead: {by_scores}." if by_scores else ""
+    return f"{written.markdown(Table('findings', RULE, HEAD, cells))}\n{OF_THESE}{scored}"

@@ -60,15 +60,20 @@ class FactsAsked:
         """How many test facts have true objects that all stand in their subject's name."""
         return sum(row.guessable for row in self.counts)
 
+    @property
+    def surplus(self) -> int:
+        """How many are neither test facts nor examples, of relations that are asked."""
+        return sum(row.surplus for row in self.counts)
+
     def __str__(self) -> str:
         """Return how many are test facts, are examples, are not drawn and are left out."""
-        train, surplus = (sum(getattr(row, name) for row in self.counts) for name in ("train", "surplus"))
+        train = sum(row.train for row in self.counts)
         # All facts of a relation that does not qualify are left out.
         left_out = sum(row.refused if row.qualifies else row.facts for row in self.counts)
         left = f", {left_out:,} are left out" if left_out else ""
         return (
             f"{self.tested:,} of {self.facts:,} facts are test facts, {train:,} serve as examples, "
-            f"{surplus:,} are not drawn{left}"
+            f"{self.surplus:,} are not drawn{left}"
         )
 
     def dropped(self) -> list[str]:

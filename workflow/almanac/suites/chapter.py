@@ -265,9 +265,10 @@ class Shown:
             caption: of the table.
             rows: numbers of one relation each, with how their items were asked.
             head: what the columns are called that follow relation and model: how it was asked, the number and, where
-                there is a third, how many items the number is of.
+                there is a third, how many items were answered.
         """
-        cells = [(self.relation(row), row.model, how, row, row.n) for row, how in rows]
+        answered = ((row, how, row.n - row.n_missing - row.n_error - row.n_invalid) for row, how in rows)
+        cells = [(self.relation(row), row.model, how, row, count) for row, how, count in answered]
         return Table(name, caption, ("relation", "model", *head), [own[: 2 + len(head)] for own in cells], folded=True)
 
     @cached_property

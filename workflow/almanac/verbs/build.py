@@ -155,10 +155,14 @@ def build_dataset(arguments: argparse.Namespace) -> None:
         counts, refused = build_tables(source, arguments.evidence, options, arguments.output, done)
     print_counts(counts, refused)
     if not any(count.qualifies for count in counts):
+        facts, objects = max(((count.facts, count.objects) for count in counts), default=(0, 0))
+        few = f"min_facts: {min(facts, options.min_facts)}, min_objects: {min(objects, options.min_objects)}"
+        lower = f", or lower them, with `make own` by ARGS=\"datasets='{{facts: {{{few}}}}}'\""
         raise AlmanacError(
-            f"{arguments.facts}: no relation has {options.min_facts} facts and {options.min_objects} objects; the "
-            "counts are printed above; lower `min_facts` and `min_objects`, with `make own` by "
-            f"ARGS=\"datasets='{{facts: {{min_facts: 10, min_objects: 3}}}}'\", or bring more facts; {INSTEAD}"
+            f"{arguments.facts}: no relation has {options.min_facts} facts and {options.min_objects} objects "
+            f"(`min_facts`, `min_objects`; the largest has {facts} and {objects}); bring more facts, since "
+            f"{options.train} of a relation serve as examples and a verdict needs 20 others"
+            f"{lower if facts > options.train and objects > 1 else ''}; {INSTEAD}"
         )
 
 
