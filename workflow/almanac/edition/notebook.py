@@ -44,6 +44,7 @@ FINDINGS = {
     **dict.fromkeys(ASKED, pl.String()),
     **dict.fromkeys((*NUMBERS, "chance", "above_chance", "above_low", "above_high"), pl.Float64()),
     **{"facts": pl.Int64(), "p": pl.Float64(), "p_unadjusted": pl.Float64(), "verdict": pl.String()},
+    "beyond_names": pl.Boolean(),
 }
 TEXTS = (*ASKED, "fact", "subject", "relation", "object")
 KNOWN = dict.fromkeys(TEXTS, pl.String()) | {"known": pl.Boolean(), "right": pl.Float64(), "score": pl.Float64()}
@@ -137,8 +138,9 @@ class Edition:
 
         ``known`` with the intervals of these relations and of other ones, ``chance``, the difference, the facts that
         were answered, and the ``verdict``; ``where`` says which items are counted. ``p`` is adjusted for all verdicts
-        (Holm), as on the page; ``p_unadjusted`` is that of the one test. Where a planted model was not taught a
-        method's format, the verdict says so, and there are no numbers.
+        (Holm), as on the page; ``p_unadjusted`` is that of the one test. ``beyond_names``: whether what is above chance
+        is so also without the facts whose object names tell. Where a planted model was not taught a method's format,
+        the verdict says so, and there are no numbers.
         """
         rows = [
             {
@@ -150,6 +152,7 @@ class Edition:
                 **({} if one.verdict == NOT_TAUGHT else _numbers(one)),
                 "facts": one.facts,
                 "verdict": one.verdict,
+                "beyond_names": one.beyond_names,
             }
             for one in findings_of(self._layout)
         ]
