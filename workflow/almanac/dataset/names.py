@@ -64,7 +64,7 @@ def likeness(subject: str, found: str) -> float:
     return len(own & _pairs(subject)) / len(own)
 
 
-@lru_cache(65536)
+@lru_cache(8192)
 def _pairs(name: str) -> frozenset[str]:
     text = f" {normalise(name)} "
     return frozenset(text[at : at + 2] for at in range(len(text) - 1))
