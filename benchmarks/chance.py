@@ -25,11 +25,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from almanac.rows import Measure
-from almanac.suites.chance import ABOVE, OF_RELATION, against_false, against_others
+from almanac.rows import Choices, Entity, Fact, Measure
+from almanac.suites.chance import ABOVE, GIVEN, OF_RELATION, against_false, against_others
+from almanac.suites.data import Data
 from almanac.suites.headline import LEVEL, holm
 from almanac.suites.judged import Judged
-from almanac.suites.truths import Common, Truths
+from almanac.suites.truths import Common, Truths, objects_of
 
 RELATIONS, FACTS, OBJECTS, ROWS = 10, 70, 20, 12
 CHOICES = ((3, 40, False), (4, 8, False), (4, 8, True), (10, 100, True), (20, 60, True), (20, 1000, False))
@@ -166,6 +167,63 @@ def judges(rng: np.random.Generator, agrees: float, knows: float) -> list[Measur
     return list(against_others(Judged("s", "d", "m", frame), frame, Truths(of_item, names, offered)))
 
 
+def by_names(rng: np.random.Generator, asks: str, share: float) -> list[Measure]:
+    """Return the numbers of a rule that is right where names give a fact away, and else goes by the commonest object.
+
+    It is asked 60 of 600 facts of one relation; subjects of its rarer objects are called like these.
+
+    Args:
+        rng: of the draws.
+        asks: ``open`` (it answers), ``choices`` (it picks one of 20) or ``scores`` (of the true and a false object).
+        share: the share of facts that names give away.
+    """
+    count, objects = 60, 30
+    weights = 1 / np.arange(1, objects + 1)
+    weights /= weights.sum()
+    like = set(np.flatnonzero(np.cumsum(weights[::-1])[::-1] <= share))
+    true, names = rng.choice(objects, 10 * count, p=weights), [f"o{at:03}" for at in range(objects)]
+    tested = set(rng.choice(len(true), count, replace=False).tolist())
+    there = np.unique(true)
+    facts = [
+        Fact(f"f{at}", "r", f"s{at}", str(own), None, None, None, (), "test" if at in tested else None, "x")
+        for at, own in enumerate(true)
+    ]
+    entities = [Entity(str(at), name, (), None) for at, name in enumerate(names)]
+    entities += [Entity(f"s{at}", names[own] if own in like else "zz", (), None) for at, own in enumerate(true)]
+    wrong = {at: rng.permutation(there[there != true[at]])[:19] for at in sorted(tested)}
+    choices = [Choices(f"f{at}", tuple(map(str, own)), tuple(names[one] for one in own)) for at, own in wrong.items()]
+    data = Data.of(facts=facts, entities=entities, choices=choices)
+    given, commonness = data.given_by_names, np.bincount(true, minlength=objects)
+    _, common, others = objects_of(data, False, given)
+    told = {}
+    for at, own in wrong.items():
+        pool = there if asks == "open" else np.array([true[at], *own])
+        told[at] = true[at] if f"f{at}" in given else pool[commonness[pool].argmax()]
+    asked = np.array(list(wrong))
+    accepted = {at: frozenset({name}) for at, name in enumerate(names)}
+    if asks == "scores":
+        rows = [
+            (f"f{at}", int(one), float(commonness[one] + 1000 * (one == true[at] and f"f{at}" in given)))
+            for at, own in wrong.items()
+            for one in (true[at], own[0])
+        ]
+        frame = items(*np.array([("r", row[0], True, row[1]) for row in rows], dtype=object).T).with_columns(
+            pl.Series("score", [row[2] for row in rows]), pl.Series("hit", [row[2] > 1 for row in rows])
+        )
+        of_item = frame.select("item", pl.col("prediction").cast(pl.UInt64).alias("truth"))
+        sides = [Judged("s", "d", "m", frame.filter(pl.col("item") % 2 == turn)) for turn in (0, 1)]
+        truths = Truths(of_item, accepted, None, common=common, given=given, others=others)
+        return list(against_false(sides[0], sides[0].frame, sides[1], truths))
+    said = np.array([names[told[at]] for at in asked])
+    right = np.array([told[at] == true[at] for at in asked])
+    frame = items(np.repeat("r", count), np.array([f"f{at}" for at in asked]), right, said)
+    of_item = pl.DataFrame({"item": frame["item"], "truth": pl.Series(true[asked], dtype=pl.UInt64)})
+    shown = [[names[true[at]], *(names[one] for one in wrong[at])] for at in asked]
+    offered = pl.DataFrame({"fact": frame["fact"], "offered": shown}) if asks == "choices" else None
+    truths = Truths(of_item, accepted, offered, common=common, given=given, others=others)
+    return list(against_others(Judged("s", "d", "m", frame), frame, truths))
+
+
 class Liking(NamedTuple):
     """What a model has a score for in one relation: how many facts have each object, how it likes these, and which."""
 
@@ -285,6 +343,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"\n{'says correct':<14}{'knows':>7}{shares}")
     for agrees, knows in itertools.product((0.5, 0.8, 1.0), (0.0, 0.05, 0.1)):
         print(f"{agrees:<14.1f}{knows:>7.2f}{called([judges(rng, agrees, knows) for _ in range(count)])}")
+    print(f"\n{'goes by names':<15}{'give away':>10}{'p <= .025':>12}{'beyond names':>14}")
+    for asks, share in itertools.product(("open", "choices", "scores"), (0.2, 0.4, 0.6)):
+        models = [by_names(rng, asks, share) for _ in range(count)]
+        sure, beyond = (
+            np.mean([(row.p or 0.0) <= LEVEL for rows in models for row in rows if row.metric == metric])
+            for metric in (ABOVE, GIVEN)
+        )
+        print(f"{asks:<15}{share:>10.1f}{sure:>12.3f}{beyond:>14.3f}")
     print(f"\n{'relations':<12}{'facts':>7}{'objects':>9}{'likes':>18}{'knows':>7}{'holds':>8}{'truth above':>13}")
     rng = np.random.default_rng(0)
     for design, knows, name in INTERVALS:

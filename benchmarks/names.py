@@ -1,25 +1,28 @@
-"""What rules that know nothing and go by spelling alone are found to know of each relation.
+"""What rules that know nothing and go by spelling are found to know of each relation.
 
     make own MODEL=.real-model/smollm2-135m-instruct SUITES=ic_lke
     python -m benchmarks.names results/own
 
-Each rule chooses in a model's place, of the choices that IC-LKE offered it: that which is most like the subject's name.
-Where names tell an object, such a rule is right more often than by chance; beyond names it should not be.
+Each rule chooses in a model's place, of the choices that IC-LKE offered it: that which is most like the subject's name,
+of several one at random; or only one that is as like as a rule asks, and else the object that most facts have. Where
+names give facts away, such a rule is right more often than by chance; beyond names it should not be.
 """
 
 import argparse
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import takewhile
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from almanac.dataset.names import likeness
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import judged_of
 from almanac.rows import Measure
-from almanac.suites.chance import OF_RELATION, TOLD_OF_RELATION, against_others
+from almanac.suites.chance import GIVEN_OF_RELATION, OF_RELATION, against_others
 from almanac.suites.headline import LEVEL, holm
 from almanac.suites.judged import RELATION, conditions_of
 from almanac.suites.listing import SUITES
@@ -45,11 +48,15 @@ def beginning(subject: str, found: str) -> float:
     return sum(1 for _ in takewhile(lambda two: two[0] == two[1], zip(subject.lower(), found.lower(), strict=False)))
 
 
-RULES: dict[str, Callable[[str, str], float]] = {
-    "pairs of letters": likeness,
-    "groups of three letters": threes,
-    "the longest run of letters": longest,
-    "the first letters": beginning,
+# How like a choice is, and how like it must be; where none is, that is chosen which most facts have.
+RULES: dict[str, tuple[Callable[[str, str], float], float]] = {
+    "pairs of letters": (likeness, 0),
+    "groups of three letters": (threes, 0),
+    "the longest run of letters": (longest, 0),
+    "the first letters": (beginning, 0),
+    "half of the pairs, or commonest": (likeness, 0.5),
+    "three first letters, or commonest": (beginning, 3),
+    "the commonest": (likeness, 2),
 }
 
 
@@ -63,13 +70,17 @@ def choosing(layout: Layout, dataset: str) -> Iterator[tuple[str, float, list[Me
     truths = Truths.of(answers, suite.offered(method, answers, data, options), data)
     facts = {fact.fact_id: fact for of in data.drawn.values() for fact in of}
     offered = dict(data.offered.with_columns(pl.col("fact").cast(pl.String)).iter_rows())
-    label = data.names.label
-    for name, rule in RULES.items():
+    label, rng = data.names.label, np.random.default_rng(0)
+    common = Counter((relation, label(key)) for relation, _, key in data.said.iter_rows())
+    for name, (like, least) in RULES.items():
         said, right = [], []
         for one in asked["fact"].cast(pl.String):
-            subject = label(facts[one].subject_id)
-            said.append(max(offered[one], key=lambda choice, rule=rule, subject=subject: rule(subject, choice)))
-            right.append(said[-1] == label(facts[one].object_key))
+            fact, choices = facts[one], list(rng.permutation(offered[one]))
+            scores = [like(label(fact.subject_id), choice) for choice in choices]
+            if max(scores) < least:
+                scores = [common[fact.relation_id, choice] for choice in choices]
+            said.append(choices[int(np.argmax(scores))])
+            right.append(said[-1] == label(fact.object_key))
         chosen = asked.with_columns(pl.Series("prediction", said), pl.Series("hit", right))
         yield name, sum(right) / len(right), list(against_others(own, chosen, truths))
 
@@ -91,13 +102,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     layout = Layout.open(given.edition)
     labels = {row.relation_id: row.label for row in layout.data(given.dataset).relations}
-    print(f"{'goes by':<28}{'right':>7}{'above chance':>14}{'beyond names':>14}  above chance in")
+    print(f"{'goes by':<35}{'right':>7}{'above chance':>14}{'beyond names':>14}  above chance in")
     for name, right, rows in choosing(layout, given.dataset):
         sure = above(rows, OF_RELATION)
-        beyond = sure & above(rows, TOLD_OF_RELATION)
-        print(
-            f"{name:<28}{right:>7.3f}{len(sure):>14}{len(beyond):>14}  {', '.join(sorted(labels[one] for one in sure))}"
-        )
+        beyond = len(sure & above(rows, GIVEN_OF_RELATION))
+        print(f"{name:<35}{right:>7.3f}{len(sure):>14}{beyond:>14}  {', '.join(sorted(labels[one] for one in sure))}")
 
 
 if __name__ == "__main__":

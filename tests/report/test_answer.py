@@ -93,7 +93,11 @@ def test_what_is_said_of_models_and_facts_stands_before_what_was_not_answered():
     assert notes[:2] == ["9 are left out.", "Not tested, since no chance is defined: c."]
     few = sentences([*rows, finding("m", "d", TOO_FEW, facts=9)]).notes[0]
     assert few.endswith("were answered to d. A larger sample (SIZE=full or all, --size full or all) asks more.")
-    assert sentences([*rows, finding("m", "d", TOO_FEW, facts=9)], more=False).notes[0].endswith("There are no more.")
+    assert (
+        sentences([*rows, finding("m", "d", TOO_FEW, facts=9)], there={"world": 9})
+        .notes[0]
+        .endswith("There are no more.")
+    )
     assert sentences([], facts=["9 are left out."]).notes == ["9 are left out."]
 
 

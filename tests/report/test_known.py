@@ -36,12 +36,12 @@ def finding(method, facts, verdict=NOT_ABOVE, model="m"):
 
 
 def numbers(of, model="m", method="a"):
-    """Return what is known of relations: by relation the share, chance, p, and p without what names tell."""
+    """Return what is known of relations: by relation the share, chance, p, and p without what names give away."""
     for relation, (share, chance, p, *without) in of.items():
         where = f'{{"method":"{method}","relation":"{relation}"}}'
         yield number("known_of_relation", share, None, model, where)
         yield number("chance_of_relation", chance, p, model, where)
-        yield number("told_of_relation", 0.25, *(without or [p]), model, where)
+        yield number("given_of_relation", 0.25, *(without or [p]), model, where)
 
 
 FACTS = FactsAsked("d", [RelationCount(one, one.upper(), True, *[0] * 8) for one in "pqrst"])
@@ -88,15 +88,15 @@ def test_of_several_models_each_has_a_column_and_the_verdict_names_those_that_kn
     assert (table.narrow, table.folded) == (False, True)
 
 
-def test_what_is_above_chance_also_without_facts_that_names_tell_stands_first():
+def test_what_is_above_chance_also_without_facts_that_names_give_away_stands_first():
     """Of p, what is known may be names alone; of r nothing is above chance, whatever is without them."""
     of = {"p": (0.9, 0.1, 1e-6, 0.4), "q": (0.5, 0.1, 1e-6, 1e-4), "r": (0.1, 0.1, 0.5, 1e-6)}
     [one] = of_relations([finding("a", 99)], list(numbers(of)), [FACTS])
-    assert str(one) == "Dataset d: 2 of 3 relations are above chance, by A: Q, P; beyond what names tell: Q."
+    assert str(one) == "Dataset d: 2 of 3 relations are above chance, by A: Q, P; beyond names: Q."
     verdicts = [row[1:3] for row in one.table(several=False).rows]
     assert verdicts == [("yes", "yes"), ("yes", "not shown"), ("not shown", "not shown")]
     [one] = of_relations([finding("a", 99)], list(numbers(of | {"q": (0.1, 0.1, 1.0)})), [FACTS])
-    assert str(one).endswith("is above chance, by A: P; beyond what names tell: none.")
+    assert str(one).endswith("is above chance, by A: P; beyond names: none.")
 
 
 def test_where_nothing_is_tested_nothing_is_told_of_relations():

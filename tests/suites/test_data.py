@@ -118,7 +118,7 @@ def test_what_is_offered_is_found_without_the_facts_beyond_what_is_asked(folder,
 
 
 @pytest.mark.parametrize(
-    ("subject", "truth", "others", "told"),
+    ("subject", "truth", "others", "given"),
     [
         ("Bulgaria", "Bulgarian lev", ["Danish krone", "euro"], True),
         ("Norway", "Norwegian krone", ["Danish krone", "euro"], True),
@@ -128,9 +128,9 @@ def test_what_is_offered_is_found_without_the_facts_beyond_what_is_asked(folder,
         ("Alexander III of Russia", "Alexander II of Russia", ["Alexander III", "Nero"], True),  # another is as like
     ],
 )
-def test_names_tell_an_object_that_is_most_like_its_subject_of_those_offered(subject, truth, others, told):
+def test_names_give_a_fact_away_whose_object_is_most_like_its_subject_of_those_offered(subject, truth, others, given):
     entities = [Entity(key, label, (), None) for key, label in (("s", subject), ("o", truth))]
     facts = [Fact("r|s|o", "r", "s", "o", None, None, None, (), "test", "x")]
     choices = [Choices("r|s|o", tuple("abcdef"[: len(others)]), tuple(others))]
-    found = Data.of(entities=entities, facts=facts, choices=choices).told_by_names
-    assert found == ({"r|s|o"} if told else set())
+    found = Data.of(entities=entities, facts=facts, choices=choices).given_by_names
+    assert found == ({"r|s|o"} if given else set())

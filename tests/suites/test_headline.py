@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks.chance import LIKINGS, above, likings, model, over_all, scores
+from benchmarks.chance import LIKINGS, above, by_names, likings, model, over_all, scores
 from scipy.stats import binom, norm, poisson_binom
 
 from almanac.report import answer
@@ -17,7 +17,7 @@ from almanac.rows import Measure
 from almanac.statistics import grouped
 from almanac.statistics.intervals import wilson
 from almanac.suites import chance, headline
-from almanac.suites.chance import ABOVE, CHANCE, OF_RELATION, TOLD, TOLD_OF_RELATION
+from almanac.suites.chance import ABOVE, CHANCE, GIVEN, GIVEN_OF_RELATION, OF_RELATION
 from almanac.suites.chapter import NOT_TAUGHT, Entrant
 from almanac.suites.headline import FACTS, KNOWN, findings, holm
 from almanac.suites.judged import Judged, as_text
@@ -304,20 +304,29 @@ def test_of_one_relation_whose_facts_have_the_same_chance_p_is_that_of_all_relat
 
 
 @pytest.mark.parametrize(("right", "p"), [(12, 1.0), (20, binom.sf(7, 12, 1 / 4))])
-def test_who_goes_by_names_knows_nothing_of_facts_whose_object_they_do_not_tell(right, p):
-    """Names tell the objects of the first 12 of 24 facts."""
+def test_who_goes_by_names_knows_nothing_of_facts_that_they_do_not_give_away(right, p):
+    """Names give away the first 12 of 24 facts."""
     rows = [("a", f"s{at}", [f"o{at}"], f"o{at}" if at < right else f"w{at}") for at in range(24)]
     offered = pl.DataFrame(
         {"fact": [f"f{at}" for at in range(24)], "offered": [[f"o{at}", f"w{at}", "x", "y"] for at in range(24)]}
     )
     own, truths = judged(rows)
-    told = frozenset(f"f{at}" for at in range(12))
-    found = numbers(own, replace(truths, offered=offered, told=told))
-    assert (found[TOLD_OF_RELATION].value, found[TOLD_OF_RELATION].p) == (0.5, pytest.approx(p))
-    assert (found[TOLD].value, found[TOLD].p) == (0.5, pytest.approx(p))
+    given = frozenset(f"f{at}" for at in range(12))
+    found = numbers(own, replace(truths, offered=offered, given=given))
+    assert (found[GIVEN_OF_RELATION].value, found[GIVEN_OF_RELATION].p) == (0.5, pytest.approx(p))
+    assert (found[GIVEN].value, found[GIVEN].p) == (0.5, pytest.approx(p))
     assert found[OF_RELATION].p == pytest.approx(binom.sf(right - 1, 24, 1 / 4))
-    whole = numbers(own, replace(truths, offered=offered, told=frozenset(own.frame["fact"])))
-    assert [(whole[one].value, whole[one].p) for one in (TOLD_OF_RELATION, TOLD)] == [(1.0, None), (1.0, 1.0)]
+    whole = numbers(own, replace(truths, offered=offered, given=frozenset(own.frame["fact"])))
+    assert [(whole[one].value, whole[one].p) for one in (GIVEN_OF_RELATION, GIVEN)] == [(1.0, None), (1.0, 1.0)]
+
+
+@pytest.mark.parametrize("asks", ["open", "choices", "scores"])
+def test_a_rule_that_goes_by_names_and_else_by_the_commonest_object_is_not_above_chance_beyond_names(asks):
+    """Objects that are common among all facts are more so among those that names do not give away."""
+    rng, models = np.random.default_rng(11), 60
+    found = [{row.metric: row.p for row in by_names(rng, asks, 0.4)} for _ in range(models)]
+    assert sum(one[ABOVE] <= 0.025 for one in found) > models / 2
+    assert sum(one[GIVEN] <= 0.025 for one in found) <= binom.ppf(0.999, models, 0.025)
 
 
 def test_facts_of_one_subject_are_one_draw_of_their_relations_test_too():

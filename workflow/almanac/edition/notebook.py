@@ -139,7 +139,7 @@ class Edition:
         ``known`` with the intervals of these relations and of other ones, ``chance``, the difference, the facts that
         were answered, and the ``verdict``; ``where`` says which items are counted. ``p`` is adjusted for all verdicts
         (Holm), as on the page; ``p_unadjusted`` is that of the one test. ``beyond_names``: whether what is above chance
-        is so also without the facts whose object names tell. Where a planted model was not taught a method's format,
+        is so also without the facts that names give away. Where a planted model was not taught a method's format,
         the verdict says so, and there are no numbers.
         """
         rows = [

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from almanac import tables
@@ -55,9 +56,9 @@ RULE = "\n\n".join(  # a paragraph a column
         "with fewer right answers may be above chance, if its answers would be right for fewer other facts. And the "
         "interval may lie above 0 where the verdict is not above chance: verdicts are adjusted for all rows, intervals "
         "are not.",
-        "Beyond names: whether it is above chance also by the same test of those facts alone whose object names do not "
-        "tell. They tell it where, of the objects that are offered, its name is most like the subject's (Bulgaria: "
-        "Bulgarian lev): a rule without a model is right of these.",
+        "Beyond names: whether it is above chance also by the same test of those facts alone that names do not give "
+        "away. They give it away where, of the objects that are offered, the true one's name is most like the "
+        "subject's (Bulgaria: Bulgarian lev), so that a rule without a model is right.",
         "Facts: how many were answered. Count as: the first interval is as narrow as that of so many facts, drawn at "
         "random from all relations at once. These may be more than were answered, since each relation is asked and "
         "none is left to the draw, or since a fact is asked in several ways whose mean counts, and fewer where a "
@@ -241,8 +242,8 @@ def told(
         *comparing.sentences(between, controls, layout.config.compare),
     ]
     of_facts = [*asked.sentences(facts, answered), *_asks_nothing(layout)]
-    more = any(one.tested + one.surplus > answered.get(one.dataset, 0) for one in facts)
-    return sentences(found, compared, of_facts, unanswered(layout), controls, more)
+    there = {one.dataset: one.tested + one.surplus for one in facts}
+    return sentences(found, compared, of_facts, unanswered(layout), controls, there)
 
 
 def _asks_nothing(layout: Layout) -> Iterator[str]:
@@ -260,7 +261,7 @@ def sentences(
     facts: Sequence[str] = (),
     missing: Unanswered | None = None,
     controls: Collection[str] = (),
-    more: bool = True,
+    there: Mapping[str, int] = MappingProxyType({}),
 ) -> Told:
     """Return what was found; the first sentence says whether anything is above chance at all.
 
@@ -270,7 +271,7 @@ def sentences(
         facts: what is said of the facts that were asked and of those that were not.
         missing: what was not answered, and why.
         controls: models that were taught nothing true.
-        more: whether there are facts that were not asked.
+        there: how many facts of each dataset could be asked.
     """
     missing = missing or Unanswered()
     tested = [one for one in rows if one.verdict in TESTED]
@@ -293,13 +294,14 @@ def sentences(
         several = len({one.known.model for one in tested}) > 1
         names = (one.method.label + f" ({one.known.model})" * several for one in by_names)
         labels = shortened(names, "; ")
-        out.append(f"Without the facts whose object names tell, these are not shown to be above chance: {labels}.")
+        out.append(f"Without the facts that names give away, these are not shown to be above chance: {labels}.")
     failing = [own.told(model) for model, own in missing.failed.items()]
     notes = [*facts, *_not_answered(rows, missing), *missing.notes()]
-    if few := {one.method.label: None for one in rows if one.verdict == TOO_FEW and one.facts}:
-        answered = f"Fewer than {FEW} facts, too few for a verdict, were answered to {shortened(few, '; ')}."
-        larger = "A larger sample (SIZE=full or all, --size full or all) asks more" if more else "There are no more"
-        notes.append(f"{answered} {larger}.")
+    if few := [one for one in rows if one.verdict == TOO_FEW and one.facts]:
+        labels = shortened((one.method.label for one in few), "; ")
+        larger = any(one.facts < there.get(one.known.dataset, FEW) for one in few)
+        advice = "A larger sample (SIZE=full or all, --size full or all) asks more" if larger else "There are no more"
+        notes.append(f"Fewer than {FEW} facts, too few for a verdict, were answered to {labels}. {advice}.")
     if untested := {one.method.label: None for one in rows if one.verdict == UNDEFINED}:
         notes.append(f"Not tested, since no chance is defined: {shortened(untested, '; ')}.")
     if astray := {one.method.label: None for one in rows if one.verdict == NO_FORMAT}:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from almanac.report.asked import FactsAsked
 from almanac.report.lines import asked_by, shortened
 from almanac.rows import Measure
-from almanac.suites.chance import OF_RELATION, TOLD_OF_RELATION
+from almanac.suites.chance import GIVEN_OF_RELATION, OF_RELATION
 from almanac.suites.chapter import Cell, PageLink, Table
 from almanac.suites.headline import KNOWN_OF_RELATION, LEVEL, TESTED, Finding, holm
 from almanac.suites.judged import RELATION, as_text, conditions_of
@@ -27,12 +27,12 @@ RELATIONS = (
     "Above chance: by a one-sided test that is adjusted for all relations and models of this table (Holm, .025) and "
     "errs on the careful side. These relations come first. Of so many relations others seem to be known by luck: what "
     "is not shown to be above chance may be known or not, and its place in the table says little.\n\n"
-    "By names: the share of facts whose object names tell, since of those that are offered its name is most like the "
-    "subject's (Bulgaria: Bulgarian lev), so that a rule without a model is right. Beyond names: above chance also by "
-    "the same test of the other facts alone; these relations stand first of all.\n\n"
+    "By names: the share of facts that names give away, since of the objects that are offered the true one's name is "
+    "most like the subject's (Bulgaria: Bulgarian lev), so that a rule without a model is right. Beyond names: above "
+    "chance also by the same test of the other facts alone; these relations stand first of all.\n\n"
     "Choose a relation to see its facts, and a number to see its answers."
 )
-METRICS = (KNOWN_OF_RELATION, OF_RELATION, TOLD_OF_RELATION)
+METRICS = (KNOWN_OF_RELATION, OF_RELATION, GIVEN_OF_RELATION)
 SHOWN = 3  # facts of each kind
 NARROW = 2  # models up to which a table is narrow
 Key = tuple[str, str, str, str]  # a metric, suite, dataset and condition
@@ -50,7 +50,7 @@ class FactFound(NamedTuple):
 
 
 class RelationFound(NamedTuple):
-    """What is known of a relation: by model the share and chance, and how many facts names tell.
+    """What is known of a relation: by model the share and chance, and how many facts names give away.
 
     ``above``: the models for which it is above chance, ``beyond``: those for which it is so also without these facts.
     """
@@ -59,7 +59,7 @@ class RelationFound(NamedTuple):
     label: str
     known: dict[str, Measure]
     chances: list[float]
-    told: list[float]
+    given: list[float]
     above: list[str]
     beyond: list[str]
 
@@ -79,7 +79,7 @@ class RelationsFound(NamedTuple):
         beyond = [one.label for one in self.relations if one.beyond]
         names = f": {shortened(sure)}" if sure else ""
         if beyond != sure:
-            names += f"; beyond what names tell: {shortened(beyond) if beyond else 'none'}"
+            names += f"; beyond names: {shortened(beyond) if beyond else 'none'}"
         return f"Dataset {self.dataset}: {of}{self.for_any}, by {self.method}{names}."
 
     @property
@@ -94,8 +94,8 @@ class RelationsFound(NamedTuple):
         for one in self.relations:
             link = PageLink(one.label, f"#relation={quote(f'{self.dataset}/{one.relation}', safe='')}")
             shown = [("yes" if of_one else ", ".join(own)) if own else "not shown" for own in (one.above, one.beyond)]
-            chance, told, asked = mean(one.chances), mean(one.told), max(row.n for row in one.known.values())
-            rows.append((link, *shown, *map(one.known.get, self.models), chance, told, asked))
+            chance, given, asked = mean(one.chances), mean(one.given), max(row.n for row in one.known.values())
+            rows.append((link, *shown, *map(one.known.get, self.models), chance, given, asked))
         caption = RELATIONS.format(
             dataset=f" (dataset {self.dataset})" if several else "",
             method=self.method,
@@ -133,10 +133,10 @@ def of_relations(
         if tested:
             chosen = _with_most_facts(tested)
             key = chosen[0].known.suite, dataset.dataset, chosen[0].known.where
-            known, chance, told = (numbers[metric, *key] for metric in METRICS)
+            known, chance, given = (numbers[metric, *key] for metric in METRICS)
             models = [str(one.known.model) for one in chosen]
             labels = {row.relation_id: row.label for row in dataset.counts}
-            found = _found(known, chance, told, models, labels)
+            found = _found(known, chance, given, models, labels)
             if len(found) > 1:
                 yield RelationsFound(dataset.dataset, chosen[0].label, models, found)
 
@@ -152,20 +152,20 @@ def _with_most_facts(tested: Sequence[Finding]) -> list[Finding]:
 def _found(
     known: Mapping[tuple[str, str], Measure],
     chance: Mapping[tuple[str, str], Measure],
-    told: Mapping[tuple[str, str], Measure],
+    given: Mapping[tuple[str, str], Measure],
     models: Sequence[str],
     labels: Mapping[str, str],
 ) -> list[RelationFound]:
     """Return what is known, by relation and model, with its chance: of those models and where there is a chance."""
     both = [key for key in known if key in chance and key[1] in models]
-    above, beyond = (holm([1.0 if (p := rows[key].p) is None else p for key in both]) for rows in (chance, told))
+    above, beyond = (holm([_p(rows.get(key)) for key in both]) for rows in (chance, given))
     of: dict[str, RelationFound] = {}
     for (relation, model), p, without in zip(both, above, beyond, strict=True):
         own = of.setdefault(relation, RelationFound(relation, labels.get(relation, relation), {}, [], [], [], []))
         share, by_chance = known[relation, model], _value(chance[relation, model])
         own.known[model] = share
         own.chances.append(by_chance)
-        own.told.append(_value(told[relation, model]))
+        own.given.append(_value(given.get((relation, model))))
         # The test may count chance otherwise than the number, and is not heeded where no more is known.
         if p <= LEVEL and _value(share) > by_chance:
             own.above.append(model)
@@ -209,5 +209,10 @@ def _fact_cells(dataset: str, kind: str, one: FactFound) -> Sequence[Cell]:
     return dataset, kind, link, f"{one.known} of {one.asked}", one.dose
 
 
-def _value(row: Measure) -> float:
-    return row.value or 0.0
+def _value(row: Measure | None) -> float:
+    return row.value or 0.0 if row else 0.0
+
+
+def _p(row: Measure | None) -> float:
+    """Return the p of a number; without one nothing is shown."""
+    return 1.0 if row is None or row.p is None else row.p

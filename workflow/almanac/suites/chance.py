@@ -9,7 +9,7 @@ instead: there the true object is compared with the false one of the same fact.
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Sequence, Set
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -26,8 +26,9 @@ from almanac.suites.truths import Truths
 
 CHANCE, ABOVE = "headline_chance", "headline_above_chance"  # the metrics
 OF_RELATION = "chance_of_relation"  # chance in one relation, with the p of a test whether more is known
-# The share of facts whose object names tell, with the p of the test on the others; the same in one relation.
-TOLD, TOLD_OF_RELATION = "headline_told_by_names", "told_of_relation"
+# The share of facts that names give away, with the p of the test on the others; the same in one relation.
+GIVEN, GIVEN_OF_RELATION = "headline_given_by_names", "given_of_relation"
+SHARES = ("by_chance", "drawn", "drawn_of_rest", "guess")  # how often an answer is right by chance (`_Share`)
 LEAST = 3  # test facts of a relation, asked or not, below which they say nothing of the chance of open answers
 EQUAL = 1e-9  # below which a difference is none
 LEAST_P = 1e-12  # to which the tail of a distribution is summed with some digits right
@@ -67,10 +68,12 @@ def against_false(own: Judged, answered: pl.DataFrame, false: Judged, truths: Tr
     if both.is_empty():
         return
     counted = [
-        [truths.facts_of(relation, one) for one in two] + list(truths.common_in(relation)[:2])
+        [truths.facts_of(relation, one, but_given) for but_given in (False, True) for one in two]
+        + list(truths.common_in(relation)[:2])
         for relation, *two in both.select("relation", "truth", "false_truth").iter_rows()
     ]
-    counts = pl.DataFrame(counted, [(name, pl.Float64) for name in ("mine", "its", "all", "objects")], orient="row")
+    names = ("mine", "its", "my_rest", "its_rest", "all", "objects")
+    counts = pl.DataFrame(counted, [(name, pl.Float64) for name in names], orient="row")
     others = pl.max_horizontal("all", pl.col("mine") + 1) - 1  # facts of the relation besides this one
     # A false object is any of the relation's by the same chance, and stands for the facts that have it: 1 on average.
     stands_for = pl.max_horizontal("objects", 2).sub(1) * pl.col("its") / (others + 1 - pl.col("mine"))
@@ -85,14 +88,16 @@ def against_false(own: Judged, answered: pl.DataFrame, false: Judged, truths: Tr
         of_others += total / whole * pl.col("weight") * (pl.col("false_hit") - false_known)
     both = both.with_columns(((1 - pl.col("apart")) * pl.col("hit") + of_others).alias("by_chance"))
     won = (pl.col("score") > pl.col("false_score")).alias("hit")
-    likes = pl.when("hit").then("mine").otherwise("its") / (pl.col("mine") + pl.col("its"))
-    liked = both.filter(pl.col("score") != pl.col("false_score")).with_columns(won).with_columns(likes.alias("drawn"))
+    liked = both.filter(pl.col("score") != pl.col("false_score")).with_columns(won)
+    for name, mine, its in (("drawn", "mine", "its"), ("drawn_of_rest", "my_rest", "its_rest")):
+        likes = pl.when("hit").then(mine).otherwise(its) / (pl.col(mine) + pl.col(its))
+        liked = liked.with_columns(likes.alias(name))
     of = ("hit", "score")
     yield own.measure(CHANCE, min(1.0, _macro(both, "by_chance")), "other", of)
-    yield from _of_relations(own, of, both, liked, truths.told)
+    yield from _of_relations(own, of, both, liked, truths.given)
     difference = both.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d")).with_columns(draw=pl.col("d"))
-    yield own.measure(ABOVE, _difference(difference), "other", of, _won(liked))
-    yield own.measure(TOLD, _told(both, truths.told), "other", of, _won(liked.filter(~_by_name(truths.told))))
+    yield own.measure(ABOVE, _difference(difference), "other", of, _sign_p(liked))
+    yield own.measure(GIVEN, _given_away(both, truths.given), "other", of, _sign_p(_rest(liked, truths.given)))
 
 
 def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Iterator[Measure]:
@@ -129,13 +134,13 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
     )
     found = pl.DataFrame(
         expected,
-        [*((key, frame.schema[key]) for key in keys), *((one, pl.Float64) for one in ("by_chance", "drawn", "guess"))],
+        [*((key, frame.schema[key]) for key in keys), *((one, pl.Float64) for one in SHARES)],
         orient="row",
     )
     frame = frame.join(found, on=keys, how="left", nulls_equal=True, maintain_order="left")
     facts = frame.group_by("relation", "fact", "subject", maintain_order=True).agg(
         pl.col("hit").mean(),
-        pl.col("by_chance", "drawn", "guess").fill_null(0.0).mean(),
+        pl.col(SHARES).fill_null(0.0).mean(),
         pl.col("truth", "prediction").n_unique(),
     )
     # Over all facts, answers that were chosen are right by chance at least as often as guesses are.
@@ -150,20 +155,20 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
     tested = facts.filter(pl.col("prediction") > 1) if facts["truth"].max() != 1 else facts
     of = ("prediction", "fact")
     yield own.measure(CHANCE, _macro(facts, "by_chance"), "other", of)
-    yield from _of_relations(own, of, facts, tested, truths.told)
+    yield from _of_relations(own, of, facts, tested, truths.given)
     difference, p = _difference(facts), _p(tested)
     # The test may count another commonness of objects than the number, and is not heeded where there is no difference.
     p = max(p, 0.5) if (difference.value or 0.0) < EQUAL else p
     yield own.measure(ABOVE, difference, "other", ("prediction", "hit", "fact"), p)
-    yield own.measure(TOLD, _told(facts, truths.told), "other", of, _p(tested.filter(~_by_name(truths.told))))
+    yield own.measure(GIVEN, _given_away(facts, truths.given), "other", of, _p(_rest(tested, truths.given)))
 
 
 def _of_relations(
-    own: Judged, of: Sequence[str], facts: pl.DataFrame, tested: pl.DataFrame, told: Set[str]
+    own: Judged, of: Sequence[str], facts: pl.DataFrame, tested: pl.DataFrame, given: Set[str]
 ) -> Iterator[Measure]:
-    """Yield chance by relation, with the p of a test whether more is right; and of how many facts names tell.
+    """Yield chance by relation, with the p of a test whether more is right; and how many facts names give away.
 
-    With the latter stands the p of the same test on the other facts, of which one who goes by names has none right.
+    With the latter stands the p of the same test on the other facts.
 
     A subject is one draw, as in the test of all relations. A relation's draws are taken for alike, with the mean of
     their chances, by which more successes than are expected are likelier (Hoeffding, Annals of Mathematical Statistics
@@ -174,29 +179,33 @@ def _of_relations(
         of: the columns that the numbers are of.
         facts: ``by_chance`` of each.
         tested: those that the test is of, with ``subject``, and ``hit`` and ``drawn`` as the test has them.
-        told: the facts whose object names tell.
+        given: the facts that names give away.
     """
-    by_name = _by_name(told)
     shares = facts.group_by(RELATION, maintain_order=True).agg(
-        pl.col("by_chance").mean().clip(0.0, 1.0), by_name.mean().alias("told")
+        pl.col("by_chance").mean().clip(0.0, 1.0), _by_name(given).mean().alias("given")
     )
-    without = tested.filter(~by_name)
-    for metric, column, some in ((OF_RELATION, "by_chance", tested), (TOLD_OF_RELATION, "told", without)):
+    rest = _rest(tested, given)
+    for metric, column, some in ((OF_RELATION, "by_chance", tested), (GIVEN_OF_RELATION, "given", rest)):
         estimates = {(relation,): Estimate(share, None, None) for relation, share in shares[RELATION, column].rows()}
         yield from own.measures_from(metric, "other", of, [RELATION], estimates, _tails(some))
 
 
-def _by_name(told: Set[str]) -> pl.Expr:
-    """Return whether names tell the object of a fact."""
-    return pl.col("fact").cast(pl.String).is_in(list(told))
+def _by_name(given: Set[str]) -> pl.Expr:
+    """Return whether names give a fact away."""
+    return pl.col("fact").cast(pl.String).is_in(list(given))
 
 
-def _told(facts: pl.DataFrame, told: Set[str]) -> float:
-    """Return the share of facts whose object names tell, a mean over relations."""
-    return _macro(facts.with_columns(_by_name(told).alias("told")), "told")
+def _given_away(facts: pl.DataFrame, given: Set[str]) -> float:
+    """Return the share of facts that names give away, a mean over relations."""
+    return _macro(facts.with_columns(_by_name(given).alias("given")), "given")
 
 
-def _won(liked: pl.DataFrame) -> float:
+def _rest(tested: pl.DataFrame, given: Set[str]) -> pl.DataFrame:
+    """Return the facts that names do not give away, with the chance that answers have to be right for such facts."""
+    return tested.filter(~_by_name(given)).with_columns(pl.col("drawn_of_rest").alias("drawn"))
+
+
+def _sign_p(liked: pl.DataFrame) -> float:
     """Return the p of as many true objects that score above the false ones."""
     return _tail(int(liked["hit"].sum()), liked["drawn"])
 
@@ -219,6 +228,7 @@ class _Share(NamedTuple):
     Attributes:
         by_chance: for the number.
         drawn: for the test.
+        drawn_of_rest: for the test of the facts that names do not give away, by these alone.
         guess: what a guess among the choices has; 0 of an open answer.
         right: the truths for which it is right.
         there: those that it is held against; none: all.
@@ -227,13 +237,14 @@ class _Share(NamedTuple):
 
     by_chance: float
     drawn: float
+    drawn_of_rest: float
     guess: float
     right: Set[Hashable]
     there: Set[Hashable] | None
     held: float
 
 
-NO_SHARE = _Share(0.0, 0.0, 0.0, frozenset(), None, 0.0)
+NO_SHARE = _Share(0.0, 0.0, 0.0, 0.0, frozenset(), None, 0.0)
 
 
 class _RelationFacts:
@@ -248,10 +259,12 @@ class _RelationFacts:
         part: the items.
         facts: how many there are, asked or not.
         every: what is right, the numbers of truths and what unasked facts accept, with how many items it is right for.
+        rest: the same of the facts that names do not give away.
         own: the truths of each fact.
         of_text: for which of these a text is a name.
         each: how many items a fact has, which an unasked one counts for too.
         common: how many of all facts of the relation have an object of a name.
+        common_rest: how many of those that names do not give away.
     """
 
     def __init__(self, part: pl.DataFrame, truths: Truths) -> None:
@@ -266,14 +279,20 @@ class _RelationFacts:
             self.own[fact][truth] += 1
         texts: dict[Hashable, frozenset[str]] = {truth: truths.names[truth] for truth in counted}
         self.each = part.height / asked
-        for accepted, count in Counter(unasked).items():
+        for accepted, count in Counter(unasked.values()).items():
             self.every[accepted], texts[accepted] = count * self.each, accepted
+        self.rest: dict[Hashable, float] = dict.fromkeys(self.every, 0.0)
+        for fact, truth_counts in self.own.items():
+            for truth, count in truth_counts.items():
+                self.rest[truth] += count * (fact not in truths.given)
+        for fact, accepted in unasked.items():
+            self.rest[accepted] += self.each * (fact not in truths.given)
         self.of_text: dict[str, set[Hashable]] = defaultdict(set)
         for truth, accepted in texts.items():
             for text in accepted:
                 self.of_text[text].add(truth)
-        self.total = sum(self.every.values())
-        self.common = truths.common_in(part["relation"][0]).named
+        self.total, self.total_rest = sum(self.every.values()), sum(self.rest.values())
+        self.common, self.common_rest = (truths.common_in(part["relation"][0], but).named for but in (False, True))
         self.right = cache(self._right)
 
     def held_against_others(self, keys: Sequence[str]) -> tuple[list[tuple[Any, ...]], list[tuple[Any, str, float]]]:
@@ -296,7 +315,7 @@ class _RelationFacts:
         for row in answers.agg(pl.all().first(), pl.len().alias("times")).iter_rows(named=True):
             fact, answer, choices = row["fact"], folded(row["prediction"]), row.get("offered")
             share = self.open(fact, answer) if choices is None else self.chosen(fact, answer, choices)
-            shares.append((*(row[key] for key in keys), share.by_chance, share.drawn, share.guess))
+            shares.append((*(row[key] for key in keys), *share[: len(SHARES)]))
             if not share.held:
                 continue
             mine = self.own[fact]
@@ -333,7 +352,9 @@ class _RelationFacts:
             return NO_SHARE
         hits = math.fsum(self.every[one] - mine[one] for one in said)
         drawn = min(1.0, math.fsum(self.every[one] for one in said) / others)
-        return _Share(hits / others, drawn, 0.0, said, None, others)
+        other_rest = self.total_rest - sum(mine.values())
+        of_rest = min(1.0, math.fsum(self.rest[one] for one in said) / other_rest) if other_rest > 0 else 1.0
+        return _Share(hits / others, drawn, of_rest, 0.0, said, None, others)
 
     def chosen(self, fact: str, answer: str, choices: Sequence[str]) -> "_Share":
         """Return the shares of an answer that names one of k choices, and a guess's: 1/k; of one that names none 0.
@@ -353,8 +374,14 @@ class _RelationFacts:
         there = set[Hashable]().union(*offered.values())
         others = math.fsum(self.every[truth] - mine[truth] for truth in there)  # the same in any order
         hits = math.fsum(self.every[one] - mine[one] for one in said & there) + self.each * guess
-        drawn = sum(self.common.get(text, 1) for text in named) / sum(self.common.get(text, 1) for text in offered)
-        return _Share(hits / (others + self.each), drawn, guess, said & there, there, others + self.each)
+        drawn, of_rest = (_part(named, offered, common) for common in (self.common, self.common_rest))
+        return _Share(hits / (others + self.each), drawn, of_rest, guess, said & there, there, others + self.each)
+
+
+def _part(named: Iterable[str], offered: Iterable[str], common: Mapping[str, float]) -> float:
+    """Return the part that some names have of the facts of all that are offered; one that none has counts as of one."""
+    whole = math.fsum(common.get(text, 1) for text in offered)
+    return math.fsum(common.get(text, 1) for text in named) / whole if whole else 1.0
 
 
 def _stands_in(name: str, text: str) -> bool:

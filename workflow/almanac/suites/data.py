@@ -146,21 +146,21 @@ class Data:
         return tables.stream(f"{self.folder}/{table}.parquet", row, size=tables.GROUP)
 
     @cached_property
-    def told_by_names(self) -> frozenset[str]:
-        """The test facts whose object names tell: of those that are offered, its label is most like the subject's.
+    def given_by_names(self) -> frozenset[str]:
+        """The test facts that names give away: no wrong choice has a label that is more like the subject's.
 
-        A rule without a model is right of these, or of two that are as like may be (`likeness`). Poerner et al. (2020)
-        leave such facts out, by other rules (LAMA-UHN).
+        So a rule without a model chooses the true one, or one of several that are as like (`likeness`). Poerner et al.
+        (2020) leave such facts out, by other rules (LAMA-UHN).
         """
         tested = {fact.fact_id: fact for own in self.drawn.values() for fact in own if fact.split == "test"}
-        label, told = self.names.label, set()
-        for row in self._some("choices", Choices, lambda batch: pc.is_valid(batch.column("fact_id"))):
+        wanted, label, given = pa.array(list(tested), pa.string()), self.names.label, set()
+        for row in self._some("choices", Choices, lambda batch: pc.is_in(batch.column("fact_id"), wanted)):
             fact = tested[row.fact_id]
             subject = label(fact.subject_id)
             most = likeness(subject, label(fact.object_key))
-            if most > 0 and all(likeness(subject, other) <= most for other in row.labels):
-                told.add(row.fact_id)
-        return frozenset(told)
+            if most > 0 and row.labels and all(likeness(subject, other) <= most for other in row.labels):
+                given.add(row.fact_id)
+        return frozenset(given)
 
     @cached_property
     def names(self) -> ObjectNames:

@@ -12,7 +12,7 @@ from almanac.rows import Measure
 from almanac.statistics import grouped
 from almanac.statistics.intervals import Estimate
 from almanac.suites.answers import Answers
-from almanac.suites.chance import ABOVE, CHANCE, TOLD, against_false, against_others
+from almanac.suites.chance import ABOVE, CHANCE, GIVEN, against_false, against_others
 from almanac.suites.chapter import NOT_TAUGHT, Entrant
 from almanac.suites.data import Data
 from almanac.suites.judged import FACT, RELATION, SUBJECT, Judged, conditions_of
@@ -48,8 +48,8 @@ class Finding(NamedTuple):
         adjusted: the p after Holm's adjustment over all findings of the edition.
         verdict: one of the five that this module names, or `NOT_TAUGHT`.
         other_relations: ``known`` again, with the interval of other relations; its own is of these relations.
-        beyond_names: whether it is above chance also without the facts whose object names tell (`Data.told_by_names`),
-            by the same test, adjusted likewise; none where it is not above chance.
+        beyond_names: whether it is above chance also without the facts that names give away (`Data.given_by_names`),
+            by the same test of the others, adjusted likewise; none where it is not above chance.
     """
 
     method: Method
@@ -158,17 +158,18 @@ def findings(
     """
     of: dict[tuple[str, str, str | None, str], dict[str, Measure]] = defaultdict(dict)
     for row in rows:
-        if row.metric in (KNOWN, OTHER_RELATIONS, CHANCE, ABOVE, TOLD, FACTS):
+        if row.metric in (KNOWN, OTHER_RELATIONS, CHANCE, ABOVE, GIVEN, FACTS):
             of[row.suite, row.dataset, row.model, row.where][row.metric] = row
     found = [(own, method_of(own[KNOWN], methods[own[KNOWN].suite])) for own in of.values()]
     lacks = [_lack(own, method, models.get(str(own[KNOWN].model))) for own, method in found]
     tested = [own for (own, _), lack in zip(found, lacks, strict=True) if lack is None]
-    adjusted, without = (iter(holm([_p(own, metric) for own in tested])) for metric in (ABOVE, TOLD))
+    adjusted, without = (iter(holm([_p(own, metric) for own in tested])) for metric in (ABOVE, GIVEN))
     out = []
     for (own, method), lack in zip(found, lacks, strict=True):
         p, beyond = (next(adjusted), next(without)) if lack is None else (None, None)
         verdict = lack or (ABOVE_CHANCE if p is not None and p <= LEVEL else NOT_ABOVE)
-        beyond_names = beyond is not None and beyond <= LEVEL if verdict == ABOVE_CHANCE else None
+        tested_so = beyond is not None and GIVEN in own and verdict == ABOVE_CHANCE
+        beyond_names = beyond <= LEVEL if tested_so and beyond is not None else None
         numbers = own[KNOWN], own.get(CHANCE), own.get(ABOVE), _facts(own)
         out.append(Finding(method, *numbers, p, verdict, own.get(OTHER_RELATIONS), beyond_names))
     return out

@@ -23,7 +23,7 @@ def of_each(sample: int | None, at_least: int, relations: int) -> int | None:
 
     Args:
         sample: how many of each relation, at least.
-        at_least: how many in all, at least: of few relations more of each are asked.
+        at_least: how many in all, if each relation has enough: of few relations more of each are asked.
         relations: how many relations there are.
     """
     return None if sample is None else max(sample, -(-at_least // max(relations, 1)))
@@ -96,8 +96,8 @@ class SampledOptions(SuiteOptions):
         int,
         Field(
             ge=0,
-            description="test facts that a `sample` has in all, at least, where there are as many: of few relations it "
-            "takes more of each",
+            description="test facts that a `sample` has in all, if each relation has enough: of few relations it takes "
+            "more of each",
         ),
     ] = 0
 

@@ -161,7 +161,7 @@ def build_dataset(arguments: argparse.Namespace) -> None:
         raise AlmanacError(
             f"{arguments.facts}: no relation has {options.min_facts} facts and {options.min_objects} objects "
             f"(`min_facts`, `min_objects`; the largest has {facts} and {objects}); bring more facts, since "
-            f"{options.train} of a relation serve as examples and a verdict needs 20 others"
+            f"{options.train} of a relation serve as examples and a verdict needs 20 others of all"
             f"{lower if facts > options.train and objects > 1 else ''}; {INSTEAD}"
         )
 

@@ -96,8 +96,8 @@ class HeadToTailOptions(SampledOptions):
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about; see `SuiteOptions`."""
         asked = self.of_relation(facts, relations)
-        if self.popularity != "exposure":
-            asked = min(3 * min(self.cap or OPEN_CAP, asked), facts)
+        if self.popularity != "exposure":  # of each of three buckets
+            asked = min(3 * min(self.cap or OPEN_CAP, self.of_relation(facts, 3 * relations)), facts)
         ways = len(self.prompts) * (1 + self.cloze)
         each = QUESTION_TOKENS + WRITTEN_TOKEN * self.answer_tokens * (1 + self.repeats)
         judged = 0 if self.judge is None else JUDGED_TOKENS * (1 + self.repeats)
