@@ -23,7 +23,7 @@ from almanac.edition.layout import Layout
 from almanac.edition.measuring import judged_of
 from almanac.rows import Measure
 from almanac.suites.chance import GIVEN_OF_RELATION, OF_RELATION, against_others
-from almanac.suites.headline import LEVEL, holm
+from almanac.suites.headline import LEVEL, holm, p_of
 from almanac.suites.judged import RELATION, conditions_of
 from almanac.suites.listing import SUITES
 from almanac.suites.truths import Truths
@@ -88,7 +88,7 @@ def choosing(layout: Layout, dataset: str) -> Iterator[tuple[str, float, list[Me
 def above(rows: Sequence[Measure], metric: str) -> set[str]:
     """Return the relations that are above chance by the p of a metric, adjusted for all."""
     own = [row for row in rows if row.metric == metric and row.value is not None]
-    ps = holm([1.0 if row.p is None else row.p for row in own])
+    ps = holm(list(map(p_of, own)))
     return {str(conditions_of(row)[RELATION]) for row, p in zip(own, ps, strict=True) if p <= LEVEL}
 
 

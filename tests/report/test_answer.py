@@ -4,9 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from almanac.config import Asking
-from almanac.report.answer import Told, by_themselves, chapter, markdown, sentences
+from almanac.report.answer import chapter, markdown
 from almanac.report.asked import FactsAsked
 from almanac.report.failing import Failures, Unanswered
+from almanac.report.sentences import Told, by_themselves, sentences
 from almanac.rows import Measure, RelationCount
 from almanac.suites.chapter import NOT_TAUGHT, Drawing, Table
 from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, TOO_FEW, UNDEFINED, Finding
@@ -113,7 +114,7 @@ def test_models_that_are_above_chance_by_all_of_their_methods_stand_together_wha
 def test_where_only_scores_are_above_chance_it_is_said():
     rows = [finding("m", "scoring", ABOVE_CHANCE, 0.1), finding("m", "asking", ABOVE_CHANCE, 0.2)]
     assert sentences(rows).found[1] == (
-        "Only scores are above chance, and no more true objects are known than false ones: scoring (m)."
+        "Only scores are above chance, and no more true objects are known than false ones: scoring."
     )
     assert len(sentences(rows[1:]).found) == 1
 

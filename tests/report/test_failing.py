@@ -14,8 +14,8 @@ from almanac import tables
 from almanac.cli import main
 from almanac.config import Asking
 from almanac.models.answering import LocalAnswerer
-from almanac.report.answer import sentences
 from almanac.report.failing import NOT_FINITE, Failures, Unanswered, unanswered
+from almanac.report.sentences import sentences
 from almanac.rows import Entity, Relation, Response, Template
 from almanac.suites.headline import ABOVE_CHANCE, TOO_FEW
 

@@ -19,8 +19,8 @@ VERSIONS = {
     "plant": 7,
     "ask": 18,
     "answer": 9,
-    "measure": 55,
-    "report": 80,
+    "measure": 56,
+    "report": 81,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

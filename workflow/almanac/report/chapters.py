@@ -8,7 +8,7 @@ from almanac.config import Asking
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import findings_of, pooled, shown
 from almanac.errors import AlmanacError
-from almanac.report import agreeing, answer, asked, comparing, course, recovering, trust
+from almanac.report import agreeing, answer, asked, comparing, course, recovering, sentences, trust
 from almanac.report.known import FactFound, facts_table, of_relations
 from almanac.report.page import Page
 from almanac.rows import Measure
@@ -57,7 +57,7 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
     nulls, figures = _nulls(layout, first, between), agreeing.forests(layout.config, between, first)
     facts = asked.facts_asked(layout)
     relations = list(of_relations(first, every, facts))
-    told = answer.told(layout, first, every, between, facts, relations)
+    told = sentences.told(layout, first, every, between, facts, relations)
     answered = answer.chapter(told, first, nulls, facts, figures, relations)
     pages = [Page("answer", "", "", answered), *methods, *found, *compared]
     named = Counter(one.anchor for one in pages)

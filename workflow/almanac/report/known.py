@@ -11,7 +11,7 @@ from almanac.report.lines import asked_by, shortened
 from almanac.rows import Measure
 from almanac.suites.chance import GIVEN_OF_RELATION, OF_RELATION
 from almanac.suites.chapter import Cell, PageLink, Table
-from almanac.suites.headline import KNOWN_OF_RELATION, LEVEL, TESTED, Finding, holm
+from almanac.suites.headline import KNOWN_OF_RELATION, LEVEL, TESTED, Finding, holm, p_of
 from almanac.suites.judged import RELATION, as_text, conditions_of
 
 FACTS = (
@@ -158,7 +158,7 @@ def _found(
 ) -> list[RelationFound]:
     """Return what is known, by relation and model, with its chance: of those models and where there is a chance."""
     both = [key for key in known if key in chance and key[1] in models]
-    above, beyond = (holm([_p(rows.get(key)) for key in both]) for rows in (chance, given))
+    above, beyond = (holm([p_of(rows.get(key)) for key in both]) for rows in (chance, given))
     of: dict[str, RelationFound] = {}
     for (relation, model), p, without in zip(both, above, beyond, strict=True):
         own = of.setdefault(relation, RelationFound(relation, labels.get(relation, relation), {}, [], [], [], []))
@@ -211,8 +211,3 @@ def _fact_cells(dataset: str, kind: str, one: FactFound) -> Sequence[Cell]:
 
 def _value(row: Measure | None) -> float:
     return row.value or 0.0 if row else 0.0
-
-
-def _p(row: Measure | None) -> float:
-    """Return the p of a number; without one nothing is shown."""
-    return 1.0 if row is None or row.p is None else row.p

@@ -7,28 +7,22 @@ instead: there the true object is compared with the false one of the same fact.
 """
 
 import math
-import re
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
-from functools import cache
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence, Set
 
 import numpy as np
 import polars as pl
 
-from almanac.dataset.templates import folded
-from almanac.punctuation import words_of
 from almanac.rows import Measure
 from almanac.statistics import grouped
 from almanac.statistics.intervals import LEVEL, Estimate, normal_quantile
 from almanac.suites.judged import RELATION, Judged
+from almanac.suites.other_facts import SHARES, RelationFacts
 from almanac.suites.truths import Truths
 
 CHANCE, ABOVE = "headline_chance", "headline_above_chance"  # the metrics
 OF_RELATION = "chance_of_relation"  # chance in one relation, with the p of a test whether more is known
 # The share of facts that names give away, with the p of the test on the others; the same in one relation.
 GIVEN, GIVEN_OF_RELATION = "headline_given_by_names", "given_of_relation"
-SHARES = ("by_chance", "drawn", "drawn_of_rest", "guess")  # how often an answer is right by chance (`_Share`)
 LEAST = 3  # test facts of a relation, asked or not, below which they say nothing of the chance of open answers
 EQUAL = 1e-9  # below which a difference is none
 LEAST_P = 1e-12  # to which the tail of a distribution is summed with some digits right
@@ -91,7 +85,7 @@ def against_false(own: Judged, answered: pl.DataFrame, false: Judged, truths: Tr
     liked = both.filter(pl.col("score") != pl.col("false_score")).with_columns(won)
     for name, mine, its in (("drawn", "mine", "its"), ("drawn_of_rest", "my_rest", "its_rest")):
         likes = pl.when("hit").then(mine).otherwise(its) / (pl.col(mine) + pl.col(its))
-        liked = liked.with_columns(likes.alias(name))
+        liked = liked.with_columns(likes.fill_nan(1.0).alias(name))  # of objects that no such fact has
     of = ("hit", "score")
     yield own.measure(CHANCE, min(1.0, _macro(both, "by_chance")), "other", of)
     yield from _of_relations(own, of, both, liked, truths.given)
@@ -120,7 +114,7 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
         on = "item" if "item" in truths.offered.columns else "fact"
         frame = frame.join(truths.offered, on=on, how="left", maintain_order="left")
         keys += ["item"] * (on == "item")
-    relations = [_RelationFacts(part, truths) for part in frame.partition_by("relation", maintain_order=True)]
+    relations = [RelationFacts(part, truths) for part in frame.partition_by("relation", maintain_order=True)]
     enough = [one for one in relations if one.facts >= LEAST or truths.offered is not None]
     if not enough:
         return
@@ -220,173 +214,6 @@ def _tails(tested: pl.DataFrame) -> dict[tuple[str], float]:
     )
     tails = stats.binom.sf(np.ceil(draws["hit"].to_numpy() - EQUAL) - 1, draws["draws"].to_numpy(), draws["drawn"])
     return dict(zip(draws.select(RELATION).rows(), map(float, tails), strict=True))
-
-
-class _Share(NamedTuple):
-    """How often an answer is right by chance.
-
-    Attributes:
-        by_chance: for the number.
-        drawn: for the test.
-        drawn_of_rest: for the test of the facts that names do not give away, by these alone.
-        guess: what a guess among the choices has; 0 of an open answer.
-        right: the truths for which it is right.
-        there: those that it is held against; none: all.
-        held: how many items these have, without its own fact's.
-    """
-
-    by_chance: float
-    drawn: float
-    drawn_of_rest: float
-    guess: float
-    right: Set[Hashable]
-    there: Set[Hashable] | None
-    held: float
-
-
-NO_SHARE = _Share(0.0, 0.0, 0.0, 0.0, frozenset(), None, 0.0)
-
-
-class _RelationFacts:
-    """The facts of a relation that answers are held against, to tell how often these are right by chance.
-
-    An answer has a share for the number and one for the test. The number is how often it would be right for the *other*
-    facts. For the test an open answer is held against its own fact too: to a model that knows nothing, objects might as
-    well have been dealt out to facts otherwise, and an object that one fact alone has is not impossible to hit. That
-    share is of one fact fewer than there are, so that dealing without replacement varies no more than the test expects.
-
-    Attributes:
-        part: the items.
-        facts: how many there are, asked or not.
-        every: what is right, the numbers of truths and what unasked facts accept, with how many items it is right for.
-        rest: the same of the facts that names do not give away.
-        own: the truths of each fact.
-        of_text: for which of these a text is a name.
-        each: how many items a fact has, which an unasked one counts for too.
-        common: how many of all facts of the relation have an object of a name.
-        common_rest: how many of those that names do not give away.
-    """
-
-    def __init__(self, part: pl.DataFrame, truths: Truths) -> None:
-        """Count the items of one relation, and the facts that were not asked."""
-        self.part, unasked = part, truths.unasked(part)
-        asked = part["fact"].n_unique()
-        self.facts = asked + len(unasked)
-        counted = Counter[int](part["truth"].to_list())
-        self.every: dict[Hashable, float] = {truth: float(count) for truth, count in counted.items()}
-        self.own: dict[str, Counter[Hashable]] = defaultdict(Counter)
-        for fact, truth in part.select("fact", "truth").iter_rows():
-            self.own[fact][truth] += 1
-        texts: dict[Hashable, frozenset[str]] = {truth: truths.names[truth] for truth in counted}
-        self.each = part.height / asked
-        for accepted, count in Counter(unasked.values()).items():
-            self.every[accepted], texts[accepted] = count * self.each, accepted
-        self.rest: dict[Hashable, float] = dict.fromkeys(self.every, 0.0)
-        for fact, truth_counts in self.own.items():
-            for truth, count in truth_counts.items():
-                self.rest[truth] += count * (fact not in truths.given)
-        for fact, accepted in unasked.items():
-            self.rest[accepted] += self.each * (fact not in truths.given)
-        self.of_text: dict[str, set[Hashable]] = defaultdict(set)
-        for truth, accepted in texts.items():
-            for text in accepted:
-                self.of_text[text].add(truth)
-        self.total, self.total_rest = sum(self.every.values()), sum(self.rest.values())
-        self.common, self.common_rest = (truths.common_in(part["relation"][0], but).named for but in (False, True))
-        self.right = cache(self._right)
-
-    def held_against_others(self, keys: Sequence[str]) -> tuple[list[tuple[Any, ...]], list[tuple[Any, str, float]]]:
-        """Hold each answer against the other facts.
-
-        What is known above chance is a mean over facts, and over pairs of an answer and another fact. How far it would
-        be another for other facts depends on both parts that a fact has in such pairs, its answer and its objects
-        (Hoeffding 1948): an answer that fits many facts, and a fact that fits many answers.
-
-        Args:
-            keys: the columns by which answers are distinct.
-
-        Returns:
-            The values of these columns for each distinct answer, and the answer's shares; and the relation, each fact,
-            and by how much this one makes the answers to others right by chance.
-        """
-        shares, lent, to_all = [], dict[Hashable, float](), 0.0
-        to_itself: dict[str, float] = defaultdict(float)
-        answers = self.part.filter(pl.col("prediction").is_not_null()).group_by(keys, maintain_order=True)
-        for row in answers.agg(pl.all().first(), pl.len().alias("times")).iter_rows(named=True):
-            fact, answer, choices = row["fact"], folded(row["prediction"]), row.get("offered")
-            share = self.open(fact, answer) if choices is None else self.chosen(fact, answer, choices)
-            shares.append((*(row[key] for key in keys), *share[: len(SHARES)]))
-            if not share.held:
-                continue
-            mine = self.own[fact]
-            each = row["times"] / sum(mine.values()) / share.held
-            for truth in share.right:
-                lent[truth] = lent.get(truth, 0.0) + each
-            if share.there is None:
-                to_all -= each * share.by_chance
-            for truth in share.there or ():
-                lent[truth] = lent.get(truth, 0.0) - each * share.by_chance
-            against = mine if share.there is None else mine.keys() & share.there
-            to_itself[fact] += each * math.fsum(
-                mine[truth] * ((truth in share.right) - share.by_chance) for truth in against
-            )
-        relation = self.part["relation"][0]
-        return shares, [
-            (
-                relation,
-                fact,
-                sum(count * (lent.get(truth, 0.0) + to_all) for truth, count in mine.items()) - to_itself[fact],
-            )
-            for fact, mine in self.own.items()
-        ]
-
-    def _right(self, answer: str) -> set[Hashable]:
-        """Return for which truths an answer is right: those of which an accepted name stands in it, as whole words."""
-        return {truth for name, truths in self.of_text.items() if _stands_in(name, answer) for truth in truths}
-
-    def open(self, fact: str, answer: str) -> "_Share":
-        """Return the shares of an open answer to a fact, for the number and for the test; a guess's is 0."""
-        mine, said = self.own[fact], self.right(answer)
-        others = self.total - sum(mine.values())
-        if not others:
-            return NO_SHARE
-        hits = math.fsum(self.every[one] - mine[one] for one in said)
-        drawn = min(1.0, math.fsum(self.every[one] for one in said) / others)
-        other_rest = self.total_rest - sum(mine.values())
-        of_rest = min(1.0, math.fsum(self.rest[one] for one in said) / other_rest) if other_rest > 0 else 1.0
-        return _Share(hits / others, drawn, of_rest, 0.0, said, None, others)
-
-    def chosen(self, fact: str, answer: str, choices: Sequence[str]) -> "_Share":
-        """Return the shares of an answer that names one of k choices, and a guess's: 1/k; of one that names none 0.
-
-        For the number it is held against those facts alone whose objects were among the k, which may be few or none. So
-        one more fact is counted with them, for which the answer is right once in k: else an answer that nothing was
-        held against would have no chance to be right. For the test, the true one is any of the k in proportion to how
-        many facts of the relation have it for an object, an object of none counting as of one: that is what the choices
-        say to one who knows how common objects are and nothing else, and 1/k to one who picks any.
-        """
-        mine, said = self.own[fact], self.right(answer)
-        offered = {text: self.of_text.get(text, set()) for text in map(folded, choices) if text}
-        named = [text for text, truths in offered.items() if truths & said or _stands_in(text, answer)]
-        if not named:
-            return NO_SHARE
-        guess = 1 / len(choices)
-        there = set[Hashable]().union(*offered.values())
-        others = math.fsum(self.every[truth] - mine[truth] for truth in there)  # the same in any order
-        hits = math.fsum(self.every[one] - mine[one] for one in said & there) + self.each * guess
-        drawn, of_rest = (_part(named, offered, common) for common in (self.common, self.common_rest))
-        return _Share(hits / (others + self.each), drawn, of_rest, guess, said & there, there, others + self.each)
-
-
-def _part(named: Iterable[str], offered: Iterable[str], common: Mapping[str, float]) -> float:
-    """Return the part that some names have of the facts of all that are offered; one that none has counts as of one."""
-    whole = math.fsum(common.get(text, 1) for text in offered)
-    return math.fsum(common.get(text, 1) for text in named) / whole if whole else 1.0
-
-
-def _stands_in(name: str, text: str) -> bool:
-    """Whether a name stands in a text as whole words."""
-    return name in text and re.search(words_of(re.escape(name)), text) is not None
 
 
 def _macro(facts: pl.DataFrame, column: str) -> float:

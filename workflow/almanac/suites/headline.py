@@ -163,21 +163,20 @@ def findings(
     found = [(own, method_of(own[KNOWN], methods[own[KNOWN].suite])) for own in of.values()]
     lacks = [_lack(own, method, models.get(str(own[KNOWN].model))) for own, method in found]
     tested = [own for (own, _), lack in zip(found, lacks, strict=True) if lack is None]
-    adjusted, without = (iter(holm([_p(own, metric) for own in tested])) for metric in (ABOVE, GIVEN))
+    adjusted, without = (iter(holm([p_of(own.get(metric)) for own in tested])) for metric in (ABOVE, GIVEN))
     out = []
     for (own, method), lack in zip(found, lacks, strict=True):
         p, beyond = (next(adjusted), next(without)) if lack is None else (None, None)
         verdict = lack or (ABOVE_CHANCE if p is not None and p <= LEVEL else NOT_ABOVE)
-        tested_so = beyond is not None and GIVEN in own and verdict == ABOVE_CHANCE
-        beyond_names = beyond <= LEVEL if tested_so and beyond is not None else None
+        beyond_names = beyond <= LEVEL if beyond is not None and verdict == ABOVE_CHANCE and GIVEN in own else None
         numbers = own[KNOWN], own.get(CHANCE), own.get(ABOVE), _facts(own)
         out.append(Finding(method, *numbers, p, verdict, own.get(OTHER_RELATIONS), beyond_names))
     return out
 
 
-def _p(own: Mapping[str, Measure], metric: str) -> float:
+def p_of(row: Measure | None) -> float:
     """Return the p of a number; without one nothing is shown."""
-    return 1.0 if metric not in own or own[metric].p is None else float(own[metric].p or 0.0)
+    return 1.0 if row is None or row.p is None else row.p
 
 
 def method_of(row: Measure, methods: Sequence[Method]) -> Method:

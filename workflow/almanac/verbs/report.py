@@ -14,7 +14,7 @@ from almanac.edition.measuring import findings_of, measures_of
 from almanac.edition.unpacking import opened
 from almanac.job_size import USED
 from almanac.options import FILE, FOLDER
-from almanac.report import answer
+from almanac.report import answer, sentences
 from almanac.report.asked import facts_asked
 from almanac.report.known import of_relations
 from almanac.report.lines import failed, run_began, spent, validation_lines
@@ -89,7 +89,7 @@ def print_found(layout: Layout) -> None:
         if layout.config.asked():
             facts = facts_asked(layout)
             relations = list(of_relations(found, measures, facts))
-            told = answer.told(layout, found, measures, between, facts, relations)
+            told = sentences.told(layout, found, measures, between, facts, relations)
             print(*(["", answer.markdown(found)] if found else []), "", *told.found, *told.notes, sep="\n")
         paths = [path for path in map(layout.measures, layout.config.asked()) if path.is_file()]
         newer = any(path.stat().st_mtime > layout.page().stat().st_mtime for path in paths)

@@ -1,0 +1,227 @@
+"""What was found, in words: what the page begins with, and what a run ends with."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from almanac import tables
+from almanac.config import Asking
+from almanac.edition.layout import Layout
+from almanac.edition.measuring import entrant, shown
+from almanac.report import asked, comparing
+from almanac.report.asked import FactsAsked
+from almanac.report.failing import Unanswered, unanswered
+from almanac.report.known import RelationsFound
+from almanac.report.lines import share, shortened
+from almanac.rows import Item, Measure
+from almanac.suites.headline import ABOVE_CHANCE, FEW, LEVEL, NO_FORMAT, TESTED, TOO_FEW, UNDEFINED, Finding, holm
+
+TOLD = 2  # kinds of models that did not answer the same methods
+
+
+class Told(NamedTuple):
+    """What is said in words: ``found`` of the models; ``notes`` of what was not asked, not answered or not tested."""
+
+    found: Sequence[str]
+    notes: Sequence[str]
+
+
+def told(
+    layout: Layout,
+    found: Sequence[Finding],
+    measures: Sequence[Measure],
+    between: Sequence[Measure],
+    facts: Sequence[FactsAsked],
+    relations: Sequence[RelationsFound],
+) -> Told:
+    """Return what was found, in words: what the page begins with, and what a run ends with.
+
+    ``measures`` are the numbers of models, ``between`` those between them; ``facts`` and ``relations`` are of each
+    dataset.
+    """
+    entrants = {one.model: entrant(layout, one) for one in layout.config.asked()}
+    controls = [name for name, one in entrants.items() if one.permuted]
+    planted = {name for name, one in entrants.items() if one.world is not None}
+    # What models that nobody planted were asked comes first: of planted ones it says something of methods alone.
+    real = {one.known.dataset for one in found if one.known.model not in planted}
+    found = sorted(found, key=lambda one: one.known.dataset not in real)
+    taught = [said for one in facts if (said := one.taught(measures)) is not None]
+    answered: dict[str, int] = {}
+    for one in found:
+        answered[one.known.dataset] = max(one.facts, answered.get(one.known.dataset, 0))
+    compared = [
+        *by_themselves(found, planted),
+        *map(str, relations),
+        *taught,
+        *comparing.sentences(between, controls, layout.config.compare),
+    ]
+    of_facts = [*asked.sentences(facts, answered), *_asks_nothing(layout)]
+    there = {one.dataset: one.tested + one.surplus for one in facts}
+    return sentences(found, compared, of_facts, unanswered(layout), controls, there)
+
+
+def _asks_nothing(layout: Layout) -> Iterator[str]:
+    """Yield which suites ask nothing of a dataset, and why."""
+    for suite, dataset, askings in layout.askings():
+        folders = [layout.files(step).folder for asking in askings for step in layout.steps(asking)]
+        if not any(tables.count(folder / "items.parquet", Item) for folder in folders):
+            why = shown(layout, suite, dataset, askings).not_asked()
+            yield " ".join([f"Nothing of dataset {dataset} is asked by {suite.label}.", *why])
+
+
+def sentences(
+    rows: Sequence[Finding],
+    compared: Sequence[str] = (),
+    facts: Sequence[str] = (),
+    missing: Unanswered | None = None,
+    controls: Collection[str] = (),
+    there: Mapping[str, int] = MappingProxyType({}),
+) -> Told:
+    """Return what was found; the first sentence says whether anything is above chance at all.
+
+    Args:
+        rows: what was found.
+        compared: what is said of taught facts, and of models side by side.
+        facts: what is said of the facts that were asked and of those that were not.
+        missing: what was not answered, and why.
+        controls: models that were taught nothing true.
+        there: how many facts of each dataset could be asked.
+    """
+    missing = missing or Unanswered()
+    tested = [one for one in rows if one.verdict in TESTED]
+    of: dict[str, list[Finding]] = defaultdict(list)
+    for one in tested:
+        of[one.known.dataset].append(one)
+    if not tested:
+        out = ["Nothing can be said: no method was answered by enough facts and in the form that was asked for"]
+        out[0] += ", with a chance to hold it against." if any(one.verdict == UNDEFINED for one in rows) else "."
+    elif not any(one.verdict == ABOVE_CHANCE for one in tested):
+        models = shortened(str(one.known.model) for one in tested)
+        out = [f"Nothing is distinguishable from chance: {models}, {_methods(tested)}."]
+    else:
+        out = [_of_dataset(dataset, own, controls) for dataset, own in of.items()]
+    scored = [one for one in tested if one.verdict == ABOVE_CHANCE and one.above and (one.above.value or 0.0) <= 0]
+    if scored:
+        whose = _whose(scored, tested)
+        out.append(f"Only scores are above chance, and no more true objects are known than false ones: {whose}.")
+    if by_names := [one for one in tested if one.beyond_names is False]:
+        whose = _whose(by_names, tested)
+        out.append(f"Without the facts that names give away, these are not shown to be above chance: {whose}.")
+    failing = [own.told(model) for model, own in missing.failed.items()]
+    notes = [*facts, *_not_answered(rows, missing), *missing.notes()]
+    if few := [one for one in rows if one.verdict == TOO_FEW and one.facts]:
+        labels = shortened((one.method.label for one in few), "; ")
+        larger = any(one.facts < there.get(one.known.dataset, FEW) for one in few)
+        advice = "A larger sample (SIZE=full or all, --size full or all) asks more" if larger else "There are no more"
+        notes.append(f"Fewer than {FEW} facts, too few for a verdict, were answered to {labels}. {advice}.")
+    if untested := {one.method.label: None for one in rows if one.verdict == UNDEFINED}:
+        notes.append(f"Not tested, since no chance is defined: {shortened(untested, '; ')}.")
+    if astray := {one.method.label: None for one in rows if one.verdict == NO_FORMAT}:
+        notes.append(
+            "Most answers of a model could not be judged, being in another form than was asked for or of several "
+            f"tokens where one is scored: {shortened(astray, '; ')}."
+        )
+    return Told([*out, *failing, *compared], notes)
+
+
+def _whose(rows: Sequence[Finding], tested: Sequence[Finding]) -> str:
+    """Return the methods of some of the tested rows, with their models where there are several."""
+    several = len({one.known.model for one in tested}) > 1
+    return shortened((one.method.label + f" ({one.known.model})" * several for one in rows), "; ")
+
+
+def _not_answered(rows: Sequence[Finding], missing: Unanswered) -> list[str]:
+    """Return which models did not answer which methods at all; of many combinations, how many models.
+
+    Those that failed at every request and texts that are too long are told elsewhere.
+    """
+
+    def asking(row: Finding) -> Asking:
+        return Asking(str(row.known.model), row.known.suite, row.known.dataset)
+
+    told_of = set(missing.too_long) - set(missing.unsupported)
+    broken = {model for model, own in missing.failed.items() if own.every}
+    silent: dict[str, list[Finding]] = defaultdict(list)
+    for one in rows:
+        if not (one.facts or asking(one) in told_of or one.known.model in broken):
+            silent[str(one.known.model)].append(one)
+    methods: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for model, own in silent.items():
+        by_reason: dict[str, list[str]] = defaultdict(list)
+        for one in own:
+            why = missing.unsupported.get(asking(one))
+            by_reason[f" Why, most often: “{why.commonest}”." if why else ""].append(one.method.label)
+        for why_said, labels in by_reason.items():
+            methods[shortened(labels, "; "), why_said].append(model)
+    if len(methods) > TOLD:
+        whole = len(silent) == len({one.known.model for one in rows})
+        which = "No model answered every method" if whole else f"{len(silent)} models did not answer some methods"
+        return [f"{which}; the page says which, below its table of methods."]
+    parts = [f"No answers from {shortened(models)} to {labels}.{why}" for (labels, why), models in methods.items()]
+    return [" ".join(parts)] if parts else []
+
+
+def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]) -> str:
+    """Return by how many of its methods each model is above chance, and by how much; alike models stand together.
+
+    The least and the most that is known more than by chance are those of the methods that are above it.
+    """
+    models = list(dict.fromkeys(str(one.known.model) for one in rows))
+    if not any(one.verdict == ABOVE_CHANCE for one in rows):
+        whom = f"{shortened(models)}, {_methods(rows)}"
+        return f"On {dataset}, nothing is distinguishable from chance over all facts that were asked: {whom}."
+    own = {name: [one for one in rows if one.known.model == name] for name in models}
+    alike: dict[tuple[int, int], list[str]] = defaultdict(list)  # all of them is 1 of 1, however many
+    for name, found in own.items():
+        hit = sum(one.verdict == ABOVE_CHANCE for one in found)
+        alike[(1, 1) if hit == len(found) else (hit, len(found))].append(name)
+    parts: list[str] = []
+    for (hit, of), names in sorted(alike.items(), key=lambda one: (-one[0][0] / one[0][1], -one[0][1])):
+        sure = [one for name in names for one in own[name] if one.verdict == ABOVE_CHANCE]
+        span = _span(sure, named=hit < of and len(names) == 1)
+        each = ", each" if len(names) > 1 else ""
+        listed = shortened(f"{name} (a control)" if name in controls else name for name in names)
+        counts = sorted({len(own[name]) for name in names})
+        methods = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+        of_them = f"{hit} of {of}" if hit < of else f"all of its {methods}" if counts[-1] > 1 else "its 1"
+        know = "" if parts else f" know{'s' * (len(names) == 1)} more than chance"  # the first of them are above it
+        parts.append(f"{listed}{know}{each} by {of_them} tested method{'s' * (counts[-1] != 1)}{span}")
+    return f"Dataset {dataset}: {shortened(parts, '; ')}."
+
+
+def _span(sure: Sequence[Finding], named: bool) -> str:
+    """Return by how much methods are above chance, the least and the most; ``named``: and which methods they are."""
+    more = [one.above.value or 0.0 for one in sure if one.above]
+    ends = list(dict.fromkeys(share(end) for end in (min(more), max(more)))) if more else []
+    parts = [shortened((one.method.label for one in sure), "; ")] if named and sure else []
+    if ends:
+        parts.append(f"{'their estimates: ' if len(ends) > 1 else ''}{' to '.join(ends)} above chance")
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def by_themselves(rows: Sequence[Finding], planted: Collection[str]) -> Iterator[str]:
+    """Yield what would be above chance if a model's rows of a dataset were a page of their own, where that is more.
+
+    Verdicts are adjusted for all rows of a page, so that they hang on who else is there; of planted models it is left
+    out, whose knowledge is no question.
+    """
+    tested = [one for one in rows if one.verdict in TESTED and one.above is not None]
+    of: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+    for one in tested:
+        if one.known.model not in planted:
+            of[str(one.known.model), one.known.dataset].append(one)
+    more = []
+    for (model, dataset), own in of.items():
+        adjusted = holm([one.above.p for one in own if one.above is not None and one.above.p is not None])
+        alone = sum(p <= LEVEL for p in adjusted)
+        if alone > sum(one.verdict == ABOVE_CHANCE for one in own):
+            more.append(f"{model} would be above chance by {alone} of {len(own)} tested methods on {dataset}")
+    if more:
+        each = f"On a page of its own, {shortened(more, '; ')}."
+        yield f"Verdicts are adjusted for all {len(tested)} tested rows of this page. {each}"
+
+
+def _methods(rows: Sequence[Finding]) -> str:
+    count = len({(one.known.suite, one.known.dataset, one.known.where) for one in rows})
+    return f"{count} tested method{'s' * (count != 1)}"
