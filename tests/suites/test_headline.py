@@ -386,7 +386,7 @@ def test_where_nothing_is_right_the_interval_says_what_may_have_been_missed():
     assert above.value < 0 and 0.1135 < above.high - above.value < 0.115, "chance varies a little"
 
 
-def false_objects(true, false, objects=None, facts=()):
+def false_objects(true, false, objects=None, facts=(), **more_truths):
     """Facts with the score of their true object and of a false one, both by name; known above 0."""
     objects = objects or [(f"t{at}", f"w{at}") for at in range(len(true))]
     scores = [*true, *false]
@@ -399,7 +399,7 @@ def false_objects(true, false, objects=None, facts=()):
         "experiment": ["true"] * len(true) + ["false"] * len(false),
     }
     own, truths = judged([("a", f"s{at}", [name], name) for at, name in zip(places, names, strict=True)], **more)
-    truths = replace(truths, common={"a": Common(len(facts), len({*facts}), Counter(facts))})
+    truths = replace(truths, common={"a": Common(len(facts), len({*facts}), Counter(facts))}, **more_truths)
     asked = own.where(experiment="true")
     rows = chance.against_false(asked, asked.frame, own.where(experiment="false"), truths)
     return {row.metric: row for row in rows}
@@ -410,6 +410,13 @@ def test_a_threshold_is_held_against_false_objects_by_a_sign_test():
     assert found[CHANCE].value == pytest.approx(4 / 6)
     assert found[ABOVE].value == pytest.approx(5 / 6 - 4 / 6)
     assert found[ABOVE].p == pytest.approx((1 + 6) / 2**6)  # of six pairs five or six are won
+
+
+def test_between_objects_that_no_fact_has_which_names_do_not_give_away_nothing_is_won_beyond_names():
+    rest = {"a": Common(2, 2, {"t0": 0.0, "w0": 0.0})}
+    found = false_objects([3.0, 2.0], [1.0, 1.0], others=rest)
+    assert found[ABOVE].p == pytest.approx(1 / 4)
+    assert found[GIVEN].p == pytest.approx(1 / 2), "the first is won for certain, the second by half"
 
 
 def test_an_object_that_is_liked_whatever_the_subject_and_common_is_known_by_chance():
