@@ -82,6 +82,10 @@ def test_models_that_did_not_answer_many_combinations_of_methods_are_counted():
     assert sentences([*rows[:1], other, rows[2]], missing=decoders).notes == [
         "No answers from m to a. No answers from m to b. Why, most often: “no blanks”."
     ], "a reason is of its own suite"
+    three = [rows[1]._replace(known=replace(rows[1].known, suite=suite)) for suite in ("belief", "eic_lke", "facteval")]
+    reasons = {Asking("m", one.known.suite, "world"): Failures({one.known.suite: 1}, 1) for one in three}
+    [told] = sentences([*rows[:1], *three], missing=Unanswered(unsupported=reasons)).notes
+    assert told.count("Why, most often") == 3, "one model is told of, however many reasons it has"
     rows.append(finding("o", "b", TOO_FEW, facts=0))
     assert sentences(rows).notes == ["No model answered every method; the page says which, below its table of methods."]
 

@@ -20,7 +20,7 @@ VERSIONS = {
     "ask": 18,
     "answer": 9,
     "measure": 56,
-    "report": 81,
+    "report": 82,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

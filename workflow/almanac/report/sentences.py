@@ -146,20 +146,23 @@ def _not_answered(rows: Sequence[Finding], missing: Unanswered) -> list[str]:
     for one in rows:
         if not (one.facts or asking(one) in told_of or one.known.model in broken):
             silent[str(one.known.model)].append(one)
-    methods: dict[tuple[str, str], list[str]] = defaultdict(list)
+    alike: dict[tuple[tuple[str, str], ...], list[str]] = defaultdict(list)  # models, by methods with the reason
     for model, own in silent.items():
         by_reason: dict[str, list[str]] = defaultdict(list)
         for one in own:
             why = missing.unsupported.get(asking(one))
             by_reason[f" Why, most often: “{why.commonest}”." if why else ""].append(one.method.label)
-        for why_said, labels in by_reason.items():
-            methods[shortened(labels, "; "), why_said].append(model)
-    if len(methods) > TOLD:
+        alike[tuple((shortened(labels, "; "), why) for why, labels in by_reason.items())].append(model)
+    if len(alike) > TOLD:
         whole = len(silent) == len({one.known.model for one in rows})
         which = "No model answered every method" if whole else f"{len(silent)} models did not answer some methods"
         return [f"{which}; the page says which, below its table of methods."]
-    parts = [f"No answers from {shortened(models)} to {labels}.{why}" for (labels, why), models in methods.items()]
-    return [" ".join(parts)] if parts else []
+    parts = (
+        f"No answers from {shortened(models)} to {labels}.{why}"
+        for methods, models in alike.items()
+        for labels, why in methods
+    )
+    return [" ".join(parts)] if alike else []
 
 
 def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]) -> str:
