@@ -6,6 +6,7 @@ import pytest
 
 from almanac.edition.pairs import MODELS
 from almanac.report.comparing import chapter, sentences
+from almanac.report.known import RelationFound, RelationsFound
 from almanac.rows import Measure
 from almanac.suites.comparison import ALONE
 from almanac.suites.judged import as_text, from_text
@@ -106,3 +107,45 @@ def test_how_models_are_judged_alike_is_said_of_the_methods_that_need_it():
     of_karr = replace(difference(0.2, 0.01), suite="karr", where=where)
     note, _ = chapter([of_karr, replace(of_karr, model="third"), difference(0.1, 0.2)]).parts
     assert note == f"{method.label}: {method.compared}"
+
+
+def relations(labels, where=WHERE):
+    found = [RelationFound(name, label, {}, [], [], [], []) for name, label in labels.items()]
+    return RelationsFound("ic_lke", "facts", where, "IC-LKE", ["first", "second"], found)
+
+
+def of_relation(name, value, p, **of):
+    where = as_text({**from_text(WHERE), "relation": name})
+    return replace(difference(value, p, n=9, metric="difference_of_relation", **of), where=where)
+
+
+def test_in_which_relations_models_differ_is_told_by_the_method_that_tells_of_relations_adjusted_for_all_of_them():
+    rows = [
+        difference(0.1, 0.01),
+        of_relation("p", 0.5, 0.01),
+        of_relation("q", -0.6, 0.02),
+        of_relation("r", 0.7, 0.04),
+    ]
+    rows.append(of_relation("s", 0.1, 0.9))
+    of = [relations({"p": "capital", "q": "currency", "r": "language"})]
+    *_, table = chapter(rows, relations=of).parts
+    assert [(row[0].text, row[3].value, row[4], row[5]) for row in table.rows] == [
+        ("capital", 0.5, pytest.approx(0.04), 9),  # Holm: the least p four times
+        ("language", 0.7, pytest.approx(0.08), 9),  # the second three times is .06, the third twice .08
+        ("currency", -0.6, pytest.approx(0.06), 9),
+        ("s", 0.1, 0.9, 9),
+    ]
+    assert table.rows[0][0].target == "#relation=facts%2Fp"
+    told = "By IC-LKE, second has more right than first in 1 of 4 relations (capital)."
+    assert sentences(rows, relations=of)[1:] == [told]
+    assert sentences(rows, chosen=[("first", "second")], relations=of)[1:] == [
+        "By IC-LKE, first has fewer right than second in 1 of 4 relations (capital)."
+    ], "in the order that was chosen"
+    none = [replace(row, p=0.5) if row.metric == "difference_of_relation" else row for row in rows]
+    assert sentences(none, relations=of)[1:] == [
+        "By IC-LKE, second and first differ by more than chance in none of 4 relations."
+    ]
+    assert len(sentences(rows, ["first"], relations=of)) == 0, "nothing is said of a control"
+    assert len(sentences(rows, relations=[relations({}, as_text({"another": "method"}))])) == 1
+    both = sentences([*rows, of_relation("t", -0.9, 1e-9)], relations=of)[1]
+    assert both == "By IC-LKE, second has more right than first in 1 of 5 relations (capital), and fewer in 1 (t)."

@@ -13,7 +13,7 @@ from scipy import optimize
 
 from almanac.statistics import grouped
 from almanac.statistics.intervals import Estimate, combined
-from almanac.statistics.paired import macro_difference, p_of_difference, ratio_differences
+from almanac.statistics.paired import macro_difference, p_of_difference, ps_of_differences, ratio_differences
 
 PAIRS = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=40)
 
@@ -55,6 +55,14 @@ def test_p_counts_the_signs_of_what_subjects_add_and_does_not_care_who_is_first(
     ]
     far = abs(sum(parts.values()))
     assert found == pytest.approx(sum(one >= far - 1e-9 for one in sums) / len(sums))
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.sampled_from("ab"), st.integers(0, 9)), max_size=20))
+def test_each_group_has_the_p_that_it_has_by_itself(rows):
+    schema = {"one": pl.Boolean, "other": pl.Boolean, "r": pl.String, "s": pl.Int64}
+    frame = pl.DataFrame(rows, schema, orient="row")
+    alone = {(name,): p_of_difference(own, "one", "other", "r", "s") for (name,), own in frame.group_by("r")}
+    assert ps_of_differences(frame, ["r"], "one", "other", None, "s") == pytest.approx(alone)
 
 
 def test_sums_that_tie_do_so_in_relations_of_unequal_size():

@@ -14,7 +14,7 @@ from tests.suites.support import number
 from almanac import tables
 from almanac.rows import Measure
 from almanac.suites.chapter import Drawing, Entrant, Table
-from almanac.suites.comparison import ALONE, Board, compare, ordered, size_pairs
+from almanac.suites.comparison import ALONE, DIFFERENCE_OF_RELATION, Board, compare, ordered, size_pairs
 from almanac.suites.comparison_chapter import by_setting, chapter
 from almanac.suites.judged import Judged, Not, as_text, from_text
 from almanac.suites.suite import Method
@@ -354,3 +354,20 @@ def test_where_each_model_is_a_family_of_its_own_nothing_is_said_of_families():
     captions = " ".join(part.caption for part in found.parts if isinstance(part, Drawing))
     assert "models are ordered by their accuracy" in captions
     assert "families" not in captions
+
+
+def test_two_models_that_are_compared_have_a_difference_in_each_relation_and_others_have_none():
+    def relations(*wanted):
+        rows = compare(board(judged(MARKS), ENTRANTS), lambda one, other: {one, other} in map(set, wanted))
+        return [row for row in rows if row.metric == DIFFERENCE_OF_RELATION]
+
+    found = {from_text(row.where)["relation"]: row for row in relations(("llama-7b", "llama-65b"))}
+    # Of four questions each: ++-- and +---, against ++++ and +-++.
+    assert {name: (row.model, row.other, row.value, row.n) for name, row in found.items()} == {
+        "r0": ("llama-65b", "llama-7b", 0.5, 4),
+        "r1": ("llama-65b", "llama-7b", 0.5, 4),
+    }
+    assert [row.p for row in found.values()] == [0.5, 0.5], "two questions, each a coin's side"
+    [tuned, _] = relations(("llama-13b", "vicuna-13b"))
+    assert (tuned.model, tuned.other, tuned.value, tuned.p) == ("vicuna-13b", "llama-13b", -0.25, 1.0)
+    assert len(relations(*itertools.combinations(MARKS, 2))) == 2 * 10, "all but those of a model without answers"

@@ -335,6 +335,11 @@ def test_the_command_on_two_checkpoints_compares_them_by_every_method(clone, min
         rows = list(csv.DictReader(handle))
     assert {(row["model"], row["minus"]) for row in rows} == {("step-2000", "step-1000")}
     assert "IC-LKE" in {row["method"] for row in rows} and {float(row["difference"]) for row in rows} == {0.0}
+    told = re.search(r"step-2000 and step-1000 differ by more than chance in none of (\d+) relations\.", made.stdout)
+    with (clone / "results" / "own" / "tables" / "compared-differences-facts.csv").open() as handle:
+        rows = list(csv.DictReader(handle))
+    assert len(rows) == int(told[1]) > 30
+    assert {(row["model"], row["minus"]) for row in rows} == {("step-2000", "step-1000")}
 
 
 @pytest.mark.whole

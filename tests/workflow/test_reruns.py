@@ -22,6 +22,7 @@ RERUNS = {
     "who a suite asks": [*TOGETHER[2:], "measure_model/masked", *PAGE],
     "a model added": ["plant_model/more", *MORE, *PAGE],
     "a model removed": PAGE,
+    "the pairs that are compared": PAGE,
     "a model's family on the page": PAGE,
     "a model's wrapper": ["answer_together/base/0", "answer_together/base/1", "measure_model/base", *PAGE],
     "a suite added": ["ask_karr/shipped-asked", *TOGETHER, *MEASURED],
@@ -46,6 +47,8 @@ def change(config, what):
         suites["ic_lke"]["shipped"]["models"] = ["base"]
     elif what == "a model added":
         models.append(models[0] | {"name": "more"})
+    elif what == "the pairs that are compared":
+        config["compare"] = [["base", "masked"]]
     elif what == "a model removed":
         del models[1]
     elif what == "a model's family on the page":

@@ -19,8 +19,8 @@ VERSIONS = {
     "plant": 7,
     "ask": 18,
     "answer": 9,
-    "measure": 56,
-    "report": 82,
+    "measure": 57,
+    "report": 83,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

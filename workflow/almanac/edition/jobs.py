@@ -286,7 +286,7 @@ class Jobs:
             suite: {name: own.model_dump(mode="json") for name, own in datasets.items()}
             for suite, datasets in self.config.suites.by_name().items()
         }
-        return tables.identity([models, asked, self.config.validation.model_dump(mode="json")])
+        return tables.identity([models, asked, self.config.validation.model_dump(mode="json"), self.config.compare])
 
     # What a job needs
 

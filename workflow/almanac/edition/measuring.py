@@ -17,6 +17,7 @@ from almanac.columns import columns
 from almanac.config import Asking
 from almanac.config.models import ModelConfig
 from almanac.edition.layout import Layout
+from almanac.edition.pairs import compared
 from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import read_frame
 from almanac.planting.options import TrainingOptions
@@ -200,6 +201,7 @@ def measure_across(layout: Layout) -> dict[str, list[Any]]:
     told: list[CalledFacts] = []
     several: dict[str, dict[str, Mapping[str, Judged]]] = defaultdict(dict)
     participants = layout.config.participants()
+    wanted = compared({asking.model for asking in layout.config.asked()}, layout.config.compare)
     for suite, dataset, askings in layout.askings():
         choices, world = layout.config.datasets[dataset].choices, layout.config.datasets[dataset].world
         judged = {asking.model: judged_of(layout, asking) for asking in askings}
@@ -211,7 +213,7 @@ def measure_across(layout: Layout) -> dict[str, list[Any]]:
         for method in methods:
             there = [one for one in models if one.understands(method.format)]
             alike = suite.comparable(method, {one.name: judged[one.name] for one in there}, of_suite)
-            rows += (row for board in Board.each(alike, there, method) for row in compare(board))
+            rows += (row for board in Board.each(alike, there, method) for row in compare(board, wanted))
         rows += suite.across(judged, of_suite, options)
         for one in models:
             name, own = one.name, judged[one.name]

@@ -1,7 +1,7 @@
 """Pairs of models: which of an edition's are compared, and the tests of their differences, adjusted together."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ class Compared(NamedTuple):
         row: the number.
         method: the method.
         label: what the page calls the method, in its setting.
-        p: adjusted for all differences of the edition; none where too few facts were answered.
+        p: adjusted for all differences that it stands among; none where too few facts were answered.
     """
 
     row: Measure
@@ -43,18 +43,37 @@ def differences(between: Iterable[Measure], chosen: Pairs) -> list[Compared]:
         chosen: the models that are compared, the first of a pair less the second; none: each two.
     """
     rows = [row for row in between if row.metric in (DIFFERENCE, TUNED) and row.value is not None]
-    models = {str(name) for row in rows for name in (row.model, row.other)}
+    return tested(rows, chosen, FEW)
+
+
+def tested(rows: Sequence[Measure], chosen: Pairs, few: int) -> list[Compared]:
+    """Return the differences of two models that are compared, tested together.
+
+    Args:
+        rows: the differences, of all pairs.
+        chosen: as in `differences`.
+        few: answered facts below which one is not tested.
+    """
+    wanted = compared({str(name) for row in rows for name in (row.model, row.other)}, chosen)
+    rows = [_turned(row, chosen) for row in rows if wanted(str(row.model), str(row.other))]
+    adjusted = iter(holm([row.p for row in rows if row.n >= few and row.p is not None]))
+    ps = [next(adjusted) if row.n >= few and row.p is not None else None for row in rows]
+    return [Compared(row, *of, p) for row, of, p in zip(rows, labelled(rows), ps, strict=True)]
+
+
+def compared(models: Collection[str], chosen: Pairs) -> Callable[[str, str], bool]:
+    """Return which two of an edition's models are compared: those chosen, else each two of few, runs by `neighbours`.
+
+    Args:
+        models: their names.
+        chosen: as in `differences`.
+    """
     if chosen:
         pairs = {frozenset(pair) for pair in chosen}
-        rows = [_turned(row, chosen) for row in rows if {row.model, row.other} in pairs]
-    elif len(models) - sum(len(own) - 1 for own in runs(models).values()) > MODELS:  # a run counts once
-        return []
-    else:
-        wanted = neighbours(models)
-        rows = [row for row in rows if wanted(row.model, row.other)]
-    adjusted = iter(holm([row.p for row in rows if row.n >= FEW and row.p is not None]))
-    ps = [next(adjusted) if row.n >= FEW and row.p is not None else None for row in rows]
-    return [Compared(row, *of, p) for row, of, p in zip(rows, labelled(rows), ps, strict=True)]
+        return lambda one, other: {one, other} in pairs
+    if len(models) - sum(len(own) - 1 for own in runs(models).values()) > MODELS:  # a run counts once
+        return lambda one, other: False
+    return neighbours(models)
 
 
 def labelled(rows: Sequence[Measure]) -> list[tuple[Method, str]]:
@@ -70,7 +89,7 @@ def labelled(rows: Sequence[Measure]) -> list[tuple[Method, str]]:
 
 def _turned(row: Measure, chosen: Pairs) -> Measure:
     """Return a difference of the first model of its pair, as it was chosen, less the second."""
-    if (row.model, row.other) in {(one, other) for one, other in chosen}:
+    if not chosen or (row.model, row.other) in {(one, other) for one, other in chosen}:
         return row
     value, low, high = (None if one is None else 0.0 - one for one in (row.value, row.high, row.low))  # 0 has no sign
     return replace(row, model=row.other, other=row.model, value=value, low=low, high=high)
@@ -86,11 +105,11 @@ def runs(models: Iterable[str]) -> dict[str, list[Step]]:
     return {run: sorted(own) for run, own in found.items() if len(own) >= FEWEST}
 
 
-def neighbours(models: Iterable[str]) -> Callable[[str | None, str | None], bool]:
+def neighbours(models: Iterable[str]) -> Callable[[str, str], bool]:
     """Return which two models are compared: of checkpoints neighbours in a run, and equal steps of two runs."""
     places = {name: (run, at, step) for run, own in runs(models).items() for at, (step, name) in enumerate(own)}
 
-    def wanted(one: str | None, other: str | None) -> bool:
+    def wanted(one: str, other: str) -> bool:
         if one not in places or other not in places:
             return True
         (run, at, step), (other_run, other_at, other_step) = places[one], places[other]

@@ -45,18 +45,17 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
                     anchor = f"{suite.name}-{method.name}-{dataset}" + (f"-{at}" if at else "")
                     compared.append(Page(anchor, suite.name, dataset, one))
     every = [row for own in measures.values() for row in own]
-    first = findings_of(layout, every)
+    first, facts = findings_of(layout, every), asked.facts_asked(layout)
+    relations = list(of_relations(first, every, facts))
     together = {
         "course": course.chapter(first, between),
-        "compared": comparing.chapter(between, layout.config.compare),
+        "compared": comparing.chapter(between, layout.config.compare, relations),
         "agreement": agreeing.chapter(layout),
         "recovered": recovering.chapter(layout),
         "trust": trust.chapter(layout, first),
     }
     methods = [Page(name, "", "", one) for name, one in together.items() if one is not None]
     nulls, figures = _nulls(layout, first, between), agreeing.forests(layout.config, between, first)
-    facts = asked.facts_asked(layout)
-    relations = list(of_relations(first, every, facts))
     told = sentences.told(layout, first, every, between, facts, relations)
     answered = answer.chapter(told, first, nulls, facts, figures, relations)
     pages = [Page("answer", "", "", answered), *methods, *found, *compared]

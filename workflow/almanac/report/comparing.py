@@ -1,15 +1,16 @@
 """Each two models of an edition side by side: what one has right minus what the other has, by every method."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from almanac.edition.pairs import Compared, Pairs, differences
-from almanac.report.lines import share
+from almanac.edition.pairs import Compared, Pairs, differences, tested
+from almanac.report.known import RelationsFound
+from almanac.report.lines import share, shortened
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Table
-from almanac.suites.comparison import ALONE, LISTED, setting_of
+from almanac.suites.comparison import ALONE, DIFFERENCE_OF_RELATION, LISTED, setting_of
 from almanac.suites.headline import FEW
-from almanac.suites.judged import FACT, as_text, conditions_of
+from almanac.suites.judged import FACT, RELATION, as_text, conditions_of
 
 FOLDED = 40  # rows from which the table is folded
 TOLD = 3  # pairs up to which each has a sentence
@@ -34,9 +35,17 @@ COUNTED = (
 )
 NO_MORE = (
     "Chance is not taken off: where the table of methods finds neither model above it, a difference may be one of what "
-    "they like to say. A difference over all relations may be more in one and less in another: see the chapters of the "
-    "methods. Methods that share a score and differ in its threshold alone (the agreement of methods has a ρ of 1) "
+    "they like to say. A difference over all relations may be more in one and less in another. "
+    "Methods that share a score and differ in its threshold alone (the agreement of methods has a ρ of 1) "
     "say the same twice."
+)
+OF_RELATIONS = (
+    "Each two models in each relation{dataset}, by {method}.\n\nBy {method}, as what is known of relations is told. "
+    "Difference: the share of the relation's facts that the model has right minus the share that the second one has, "
+    "with its 95 % interval. Adjusted p: of the test of the table above, for all rows of this one together (Holm). "
+    "Where it is at most {level}, the models differ by more than chance; these relations come first. What one model "
+    "has right more than the other it need not know: whether a relation is above chance at all is in the table of "
+    "what is known. Choose a relation to see its facts, and one of them to see the answers of both."
 )
 CAPTION = (
     "Difference: the share that the model has right minus the share that the second one has right, on the facts that "
@@ -51,14 +60,15 @@ CAPTION = (
 )
 
 
-def chapter(between: Sequence[Measure], chosen: Pairs = ()) -> Chapter | None:
+def chapter(between: Sequence[Measure], chosen: Pairs = (), relations: Sequence[RelationsFound] = ()) -> Chapter | None:
     """Return the chapter of the numbers between models; none where there are no two, or more pairs than one reads.
 
     Args:
         between: the numbers between models.
         chosen: the models that are compared, the first of a pair less the second; none: each two.
+        relations: what is known of the relations of each dataset.
     """
-    tested = differences(between, chosen)
+    all_methods = differences(between, chosen)
     # Where a count lists its facts, it opens the items of the one model that knows them.
     alone = {
         _key(row, row.model, row.other): row if FACT in conditions_of(row) else int(row.value or 0)
@@ -78,16 +88,47 @@ def chapter(between: Sequence[Measure], chosen: Pairs = ()) -> Chapter | None:
             alone.get(_key(row, row.other, row.model)),
             row.n,
         )
-        for row, _, label, p in tested
+        for row, _, label, p in all_methods
     ]
     table = Table("differences", CAPTION, HEAD, cells, folded=len(cells) >= FOLDED)
     labels: dict[str, dict[str, None]] = defaultdict(dict)
-    for _, method, label, _ in tested:
+    for _, method, label, _ in all_methods:
         if method.compared:
             labels[method.compared][label] = None
     notes = [f"{'; '.join(own)}: {what}" for what, own in labels.items()]
     asks = "\n\n".join([f"{ASKS} {CHOSEN if chosen else RUNS}", COUNTED, NO_MORE])
-    return Chapter("Models compared, all methods", asks, [*notes, table]) if cells else None
+    by_relation = [
+        _of_relations(of, found, len(relations) > 1) for of, found in _in_relations(between, chosen, relations)
+    ]
+    return Chapter("Models compared, all methods", asks, [*notes, table, *by_relation]) if cells else None
+
+
+def _in_relations(
+    between: Sequence[Measure], chosen: Pairs, relations: Sequence[RelationsFound]
+) -> Iterator[tuple[RelationsFound, list[Compared]]]:
+    """Yield how each two models differ in the relations of a dataset, by the method by which these are told."""
+    rows = [row for row in between if row.metric == DIFFERENCE_OF_RELATION and row.value is not None]
+    for one in relations:
+        method = one.suite, one.dataset, one.where
+        if own := [row for row in rows if (row.suite, row.dataset, as_text(setting_of(row))) == method]:
+            yield one, tested(own, chosen, 1)
+
+
+def _of_relations(of: RelationsFound, found: Sequence[Compared], several: bool) -> Table:
+    """Return a row for each relation and two models, those that differ first; ``several``: of other datasets too."""
+    order = sorted(found, key=lambda one: (one not in _sure(found), -abs(one.row.value or 0.0)))
+    cells = [
+        (of.link(_relation(one)), str(one.row.model), str(one.row.other), one.row, one.p, one.row.n) for one in order
+    ]
+    dataset = f" (dataset {of.dataset})" if several else ""
+    caption = OF_RELATIONS.format(dataset=dataset, method=of.method, level=LEVEL)
+    head = ("relation", "model", "minus", "difference", "adjusted p", "facts")
+    return Table(f"differences-{of.dataset}", caption, head, cells, folded=len(cells) >= FOLDED)
+
+
+def _relation(one: Compared) -> str:
+    """Return the relation that a difference is of."""
+    return str(conditions_of(one.row)[RELATION])
 
 
 def _key(row: Measure, one: str | None, other: str | None) -> tuple[str, str, str, str | None, str | None]:
@@ -95,24 +136,31 @@ def _key(row: Measure, one: str | None, other: str | None) -> tuple[str, str, st
     return row.suite, row.dataset, as_text(setting_of(row)), one, other
 
 
-def sentences(between: Sequence[Measure], controls: Collection[str] = (), chosen: Pairs = ()) -> list[str]:
-    """Return by how much each two models differ: a sentence a pair or, of many pairs, one of all.
+def sentences(
+    between: Sequence[Measure],
+    controls: Collection[str] = (),
+    chosen: Pairs = (),
+    relations: Sequence[RelationsFound] = (),
+) -> list[str]:
+    """Return by how much each two models differ, and in which relations: a pair or, of many pairs, one of all.
 
     Args:
         between: the numbers between models.
         controls: models that were taught nothing true. That others differ from them is no finding, so nothing is said
             of it; adjusted is for all rows of the table, theirs too.
         chosen: the models that are compared; none: each two.
+        relations: what is known of the relations of each dataset.
     """
-    rows = [
-        tested for tested in differences(between, chosen) if not {tested.row.model, tested.row.other} & set(controls)
-    ]
-    pairs: dict[tuple[str, str, str], list[Compared]] = defaultdict(list)
-    for tested in rows:
-        if tested.p is not None:
-            pairs[tested.row.dataset, str(tested.row.model), str(tested.row.other)].append(tested)
+
+    def counts(one: Compared) -> bool:
+        return not {one.row.model, one.row.other} & set(controls)
+
+    rows = list(filter(counts, differences(between, chosen)))
+    pairs = _by_pair(one for one in rows if one.p is not None)
     if len(pairs) <= TOLD:
         said = [_sentence(*pair, found) for pair, found in pairs.items()]
+        for of, every in _in_relations(between, chosen, relations):
+            said += [_where(of, *pair[1:], found) for pair, found in _by_pair(filter(counts, every)).items()]
         return said or [f"No two models answered {FEW} facts of one method."] * bool(rows)
     sure = {pair: len(_sure(found)) for pair, found in pairs.items()}
     count = sum(map(len, pairs.values()))
@@ -125,6 +173,27 @@ def sentences(between: Sequence[Measure], controls: Collection[str] = (), chosen
         return [f"{told}."]
     methods = len(pairs[dataset, one, other])
     return [f"{told}; most are between {one} and {other} ({most} of {methods} methods on {dataset})."]
+
+
+def _by_pair(found: Iterable[Compared]) -> dict[tuple[str, str, str], list[Compared]]:
+    """Return differences by dataset and models."""
+    pairs: dict[tuple[str, str, str], list[Compared]] = defaultdict(list)
+    for one in found:
+        pairs[one.row.dataset, str(one.row.model), str(one.row.other)].append(one)
+    return pairs
+
+
+def _where(of: RelationsFound, first: str, second: str, found: Sequence[Compared]) -> str:
+    """Return in which relations one model has more right than another."""
+    more, fewer = (
+        [of.link(_relation(one)).text for one in _sure(found) if sign * (one.row.value or 0.0) > 0] for sign in (1, -1)
+    )
+    if not (more or fewer):
+        return f"By {of.method}, {first} and {second} differ by more than chance in none of {len(found)} relations."
+    how, own = ("more", more) if more else ("fewer", fewer)
+    also = f", and fewer in {len(fewer)} ({shortened(fewer)})" if more and fewer else ""
+    told = f"{first} has {how} right than {second} in {len(own)} of {len(found)} relations ({shortened(own)})"
+    return f"By {of.method}, {told}{also}."
 
 
 def _sure(found: Sequence[Compared]) -> list[Compared]:

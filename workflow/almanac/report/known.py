@@ -65,9 +65,14 @@ class RelationFound(NamedTuple):
 
 
 class RelationsFound(NamedTuple):
-    """What models know of the relations of a dataset, by one method: those beyond names and above chance first."""
+    """What models know of the relations of a dataset, by one method: those beyond names and above chance first.
 
+    ``where`` says which items the method counts; ``method`` is what the page calls it.
+    """
+
+    suite: str
     dataset: str
+    where: str
     method: str
     models: Sequence[str]
     relations: Sequence[RelationFound]
@@ -87,12 +92,17 @@ class RelationsFound(NamedTuple):
         """What is said of several models."""
         return " for at least one model" if len(self.models) > 1 else ""
 
+    def link(self, relation: str) -> PageLink:
+        """Return a relation's name, which leads to its facts."""
+        label = next((one.label for one in self.relations if one.relation == relation), relation)
+        return PageLink(label, f"#relation={quote(f'{self.dataset}/{relation}', safe='')}")
+
     def table(self, several: bool) -> Table:
         """Return a row a relation and a column a model; ``several``: there are such tables of other datasets."""
         of_one = len(self.models) == 1
         rows = []
         for one in self.relations:
-            link = PageLink(one.label, f"#relation={quote(f'{self.dataset}/{one.relation}', safe='')}")
+            link = self.link(one.relation)
             shown = [("yes" if of_one else ", ".join(own)) if own else "not shown" for own in (one.above, one.beyond)]
             chance, given, asked = mean(one.chances), mean(one.given), max(row.n for row in one.known.values())
             rows.append((link, *shown, *map(one.known.get, self.models), chance, given, asked))
@@ -138,7 +148,7 @@ def of_relations(
             labels = {row.relation_id: row.label for row in dataset.counts}
             found = _found(known, chance, given, models, labels)
             if len(found) > 1:
-                yield RelationsFound(dataset.dataset, chosen[0].label, models, found)
+                yield RelationsFound(*key, chosen[0].label, models, found)
 
 
 def _with_most_facts(tested: Sequence[Finding]) -> list[Finding]:

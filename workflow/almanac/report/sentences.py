@@ -54,7 +54,7 @@ def told(
         *by_themselves(found, planted),
         *map(str, relations),
         *taught,
-        *comparing.sentences(between, controls, layout.config.compare),
+        *comparing.sentences(between, controls, layout.config.compare, relations),
     ]
     of_facts = [*asked.sentences(facts, answered), *_asks_nothing(layout)]
     there = {one.dataset: one.tested + one.surplus for one in facts}

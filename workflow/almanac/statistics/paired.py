@@ -17,17 +17,34 @@ SAME = 1e-12  # parts that are no larger are rounding
 
 
 def p_of_difference(frame: pl.DataFrame, one: str, other: str, strata: str, clusters: str) -> float:
-    """Return the p of `macro_difference` being 0, two-sided, by the signs of what each cluster adds to it.
+    """Return the p of `macro_difference` being 0; see `ps_of_differences`."""
+    return ps_of_differences(frame, [], one, other, strata, clusters).get((), 1.0)
+
+
+def ps_of_differences(
+    frame: pl.DataFrame, by: Sequence[str], one: str, other: str, strata: str | None, clusters: str
+) -> dict[tuple[Any, ...], float]:
+    """Return the p of each of `macro_differences` being 0, two-sided, by the signs of what each cluster adds to it.
 
     If it does not matter which model is which, each cluster's part of the difference may as well have the other sign:
     p is the share of all signs by which their sum is as far from 0. Where each cluster has one question and all strata
     are of equal size, this is McNemar's exact test (1947). Of more than `EXACT` clusters the sum is taken to be normal,
-    with his correction for continuity. Arguments as those of `macro_differences`.
+    with his correction for continuity. Arguments and groups as those of `macro_differences`.
     """
+    keys = ["every group", *by]
     less = pl.col(one).cast(pl.Float64) - pl.col(other).cast(pl.Float64)
-    parts = frame.select(clusters, (less / pl.len().over(strata)).alias("part"))
-    whole = math.lcm(*frame.group_by(strata).len()["len"].to_list())
-    sums = parts.group_by(clusters, maintain_order=True).agg(pl.col("part").sum())["part"].to_numpy()
+    size = pl.len().over([*keys, *([strata] if strata else [])])
+    rows = frame.with_columns(pl.lit(0).alias("every group"))
+    rows = rows.select(*keys, clusters, size.alias("size"), (less / size).alias("part"))
+    sums = rows.group_by(*keys, clusters, maintain_order=True).agg(pl.col("part").sum())
+    groups = sums.group_by(keys, maintain_order=True).agg("part")
+    sizes = rows.group_by(keys).agg(pl.col("size").unique())
+    found = groups.join(sizes, on=keys, maintain_order="left")
+    return {tuple(key): _p(np.array(own), math.lcm(*of)) for _, *key, own, of in found.rows()}
+
+
+def _p(sums: NDArray[np.float64], whole: int) -> float:
+    """Return the p of a sum of what clusters add to it, of which ``whole`` times each is mostly a whole number."""
     differing = sums[np.abs(sums) > SAME]
     if not len(differing):
         return 1.0
@@ -65,7 +82,7 @@ def macro_difference(frame: pl.DataFrame, one: str, other: str, strata: str, clu
 
 
 def macro_differences(
-    frame: pl.DataFrame, by: Sequence[str], one: str, other: str, strata: str, clusters: str
+    frame: pl.DataFrame, by: Sequence[str], one: str, other: str, strata: str | None, clusters: str
 ) -> dict[tuple[Any, ...], Estimate]:
     """Return the mean over strata of a paired difference of each group, with a 95 % score interval.
 
@@ -80,7 +97,7 @@ def macro_differences(
         by: the columns that make the groups; none: all are one group, whose key is empty.
         one: a column of truth values, or of values from 0 to 1.
         other: the column that it is compared with.
-        strata: the column of the strata (the relation).
+        strata: the column of the strata (the relation); none: a group is one stratum.
         clusters: the column of the clusters (the subject).
 
     Returns:
@@ -88,7 +105,8 @@ def macro_differences(
         not there.
     """
     less = pl.col(one).cast(pl.Float64) - pl.col(other).cast(pl.Float64)
-    parts = frame.select(*by, strata, clusters, less.clip(0, 1).alias("more"), (-less).clip(0, 1).alias("fewer"))
+    own = [strata] if strata else []
+    parts = frame.select(*by, *own, clusters, less.clip(0, 1).alias("more"), (-less).clip(0, 1).alias("fewer"))
     more, fewer = (
         {row[: len(by)]: row[len(by) :] for row in grouped.macro(parts, by, side, strata, clusters).rows()}
         for side in ("more", "fewer")

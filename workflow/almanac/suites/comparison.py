@@ -11,7 +11,7 @@ others: it would be one of forms.
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, combinations_with_replacement
@@ -24,7 +24,7 @@ from almanac.rows import Measure
 from almanac.statistics import grouped
 from almanac.statistics.correlation import mean_correlation, pearson
 from almanac.statistics.intervals import NOTHING, Estimate
-from almanac.statistics.paired import macro_differences, p_of_difference
+from almanac.statistics.paired import macro_differences, ps_of_differences
 from almanac.suites.agreement import Called, called
 from almanac.suites.chapter import Entrant
 from almanac.suites.judged import FACT, RELATION, Condition, Judged, Not, as_text, conditions_of
@@ -34,6 +34,7 @@ from almanac.tables import seed_of
 USUAL_SIZE = 7_000_000_000  # a family stands where its member closest to this does
 DRAWS = 1000  # of the bootstraps
 TUNED, DIFFERENCE = "tuned_difference", "difference"  # the metrics
+DIFFERENCE_OF_RELATION = "difference_of_relation"
 ALONE = "right_alone"  # facts that the model knows and the other does not
 LISTED = 200  # of these, up to which the number says which they are
 PARTS = ("hit", RELATION, "bucket", FACT)  # by which a number is of some of a method's facts
@@ -121,8 +122,12 @@ def setting_of(row: Measure) -> dict[str, Condition]:
     return {name: condition for name, condition in conditions_of(row).items() if name not in PARTS}
 
 
-def compare(found: Board) -> list[Measure]:
+def compare(found: Board, wanted: Callable[[str, str], bool] = lambda one, other: True) -> list[Measure]:
     """Return every number between the models of one method.
+
+    Args:
+        found: what they answered.
+        wanted: whether a difference of two models, by name, has numbers by relation.
 
     Returns:
         ``mean_accuracy`` and ``relation_deviation``, that over relations, a model, in the order of the paper's figures
@@ -131,8 +136,9 @@ def compare(found: Board) -> list[Measure]:
         ``subsumption_size`` (of the smallest model of a family in the largest) and ``subsumption_tuned`` (of a tuned
         model in its base);
         ``tuned_difference`` (tuned less base) and ``difference`` (of any other two, the later one of the edition less
-        the earlier one), with the p of `paired.p_of_difference`; ``popularity_accuracy``, the mean over relations in
-        head, torso and tail (Sun et al., section 3.2), where the dataset has popularity.
+        the earlier one), with the p of `paired.ps_of_differences`, and ``difference_of_relation``, either in one
+        relation; ``popularity_accuracy``, the mean over relations in head, torso and tail (Sun et al., section 3.2),
+        where the dataset has popularity.
     """
     of_relations = found.shares("relation")
     table = {model: {name: one.value or 0.0 for name, (one, _) in own.items()} for model, own in of_relations.items()}
@@ -145,7 +151,7 @@ def compare(found: Board) -> list[Measure]:
         *_likeness(found, list(answered), table),
         *(_subsumed(found, "size", small, large) for small, large in size_pairs(answered.values())),
         *(_subsumed(found, "tuned", tuned, base) for tuned, base in tuned_pairs(answered)),
-        *_differences(found, answered),
+        *_differences(found, answered, wanted),
         *_popular(found, answered),
     ]
 
@@ -261,24 +267,38 @@ def _subsumed(found: Board, kind: str, one: str, other: str) -> Measure:
     return found.row(f"subsumption_{kind}", Estimate(*shares[0]) if shares else NOTHING, known.height, one, other)
 
 
-def _differences(found: Board, answered: Mapping[str, Entrant]) -> Iterator[Measure]:
+def _differences(
+    found: Board, answered: Mapping[str, Entrant], wanted: Callable[[str, str], bool]
+) -> Iterator[Measure]:
     """Yield the paired difference of each two models: the tuned one less its base, else the later less the earlier."""
     names = [name for name in found.entrants if name in answered and name in found.followed]
     for at, later in enumerate(names[1:], 1):
-        both = {earlier: found.both(later, earlier) for earlier in names[:at]}
-        named = pl.concat(own.with_columns(pl.lit(earlier).alias("earlier")) for earlier, own in both.items())
-        less = macro_differences(named, ["earlier"], "hit", "other hit", "relation", "subject")
-        for earlier, own in both.items():
-            p = p_of_difference(own, "hit", "other hit", "relation", "subject") if own.height else None
-            estimate, pair = less.get((earlier,), NOTHING), (later, earlier)
-            if answered[earlier].base == later:
-                value, low, high = (None if one is None else -one for one in estimate)
-                estimate, pair = Estimate(value, high, low), (earlier, later)
-            metric = TUNED if answered[pair[0]].base == pair[1] else DIFFERENCE
-            yield found.row(metric, estimate, own.height, *pair, p)
-            known, other = pl.col("known"), pl.col("other known")
-            for one, only in (((later, earlier), known & ~other), ((earlier, later), other & ~known)):
+        both: dict[tuple[str, str], pl.DataFrame] = {}
+        for earlier in names[:at]:
+            pair = (earlier, later) if answered[earlier].base == later else (later, earlier)
+            both[pair] = found.both(*pair)
+        pairs = {pair: own.with_columns(model=pl.lit(pair[0]), other=pl.lit(pair[1])) for pair, own in both.items()}
+        less = _tested(pl.concat(pairs.values()), ["model", "other"], "relation")
+        for (one, other), own in both.items():
+            estimate, p = less.get((one, other), (NOTHING, None))
+            metric = TUNED if answered[one].base == other else DIFFERENCE
+            yield found.row(metric, estimate, own.height, one, other, p)
+            known, also = pl.col("known"), pl.col("other known")
+            for pair, only in (((one, other), known & ~also), ((other, one), also & ~known)):
                 facts = own.filter(only)["fact"].cast(pl.String).sort().to_list()
-                alone = found.row(ALONE, Estimate(len(facts), None, None), len(facts), *one)
+                alone = found.row(ALONE, Estimate(len(facts), None, None), len(facts), *pair)
                 listed = as_text({**conditions_of(alone), FACT: facts}) if 0 < len(facts) <= LISTED else alone.where
                 yield replace(alone, where=listed, formula="count", of=("hit",))
+        if by_relation := [own for pair, own in pairs.items() if wanted(*pair)]:
+            every = pl.concat(by_relation)
+            counts = {row[:-1]: row[-1] for row in every.group_by("model", "other", "relation").len().rows()}
+            for key, (estimate, p) in _tested(every, ["model", "other", "relation"], None).items():
+                one, other, relation = key
+                yield found.row(DIFFERENCE_OF_RELATION, estimate, counts[key], one, other, p, relation=relation)
+
+
+def _tested(both: pl.DataFrame, by: Sequence[str], strata: str | None) -> dict[tuple[Any, ...], tuple[Estimate, float]]:
+    """Return by group the difference of two models and the p that there is none."""
+    of = (both, by, "hit", "other hit", strata, "subject")
+    ps = ps_of_differences(*of)
+    return {key: (estimate, ps[key]) for key, estimate in macro_differences(*of).items()}
