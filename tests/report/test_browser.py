@@ -255,6 +255,27 @@ def test_a_head_sorts_its_table_both_ways_and_a_table_is_copied(browse):
     )
 
 
+def test_a_long_table_shows_its_first_rows_in_whatever_order_until_all_are_asked_for(browse):
+    said, _ = browse(
+        """
+        const rows = ["b", "d", "a", "c"].map((one) => element("tr", {}, element("td", {}, one)));
+        const head = element("th", {}, "name");
+        const made = [element("thead", {}, element("tr", {}, head)), element("tbody", {}, ...rows)];
+        const table = element("table", { "data-first": "2" }, ...made);
+        const wide = element("div", { class: "wide", tabindex: "0" }, table);
+        const [button] = whole(table, wide);
+        document.querySelector("main").append(wide, button);
+        const seen = () => body(table).filter((line) => line.offsetHeight).map((line) => line.textContent).join("");
+        const found = [seen(), button.textContent, copied(table, "CSV")];
+        sort(table, head); found.push(seen());
+        button.focus(); button.click(); found.push(seen());
+        sort(table, head); found.push(seen());
+        return [...found, button.isConnected, document.activeElement === wide];
+        """
+    )
+    assert said == ["bd", "Show all 4 rows", "name\nb\nd\na\nc\n", "ab", "abcd", "dcba", False, True]
+
+
 def test_a_table_is_copied_as_the_latex_of_its_file_be_it_short_or_of_several_pages(browse, layout):
     pages = chapters(layout)[0]
     every = {

@@ -69,7 +69,7 @@ def test_relations_are_told_by_the_tested_method_with_most_facts_and_adjusted_fo
         ("yes", "yes", 0.5, 0.1, 0.25, 20),
         ("not shown", "not shown", 0.9, 0.3, 0.25, 20),
     ]
-    assert (table.narrow, table.folded) == (True, False)
+    assert (table.narrow, table.folded, table.first) == (True, False, 12)
     assert "by A: 1 of 5 are above chance." in table.caption
     assert one.table(several=True).folded
 
@@ -107,3 +107,6 @@ def test_where_nothing_is_tested_nothing_is_told_of_relations():
     many = {f"p{at}": (0.5, 0.1, 1e-6) for at in range(9)}
     [one] = of_relations([finding("a", 99)], list(numbers(many)), [FACTS])
     assert str(one) == "Dataset d: 9 of 9 relations are above chance, by A: p0, p1, p2, p3, p4, p5, 3 more."
+    many = {f"p{at}": (0.5, 0.1, 1e-6) for at in range(15)}
+    [one] = of_relations([finding("a", 99)], list(numbers(many)), [FACTS])
+    assert one.table(several=False).first == 15, "all that are above chance are seen at once"

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from almanac.edition.pairs import Compared, Pairs, differences, tested
 from almanac.report.known import RelationsFound
-from almanac.report.lines import share, shortened
+from almanac.report.lines import FIRST, share, shortened
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Table
 from almanac.suites.comparison import ALONE, DIFFERENCE_OF_RELATION, LISTED, setting_of
@@ -123,7 +123,8 @@ def _of_relations(of: RelationsFound, found: Sequence[Compared], several: bool) 
     dataset = f" (dataset {of.dataset})" if several else ""
     caption = OF_RELATIONS.format(dataset=dataset, method=of.method, level=LEVEL)
     head = ("relation", "model", "minus", "difference", "adjusted p", "facts")
-    return Table(f"differences-{of.dataset}", caption, head, cells, folded=len(cells) >= FOLDED)
+    first = max(FIRST, len(_sure(found)))
+    return Table(f"differences-{of.dataset}", caption, head, cells, first=first)
 
 
 def _relation(one: Compared) -> str:

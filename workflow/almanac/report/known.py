@@ -7,7 +7,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from almanac.report.asked import FactsAsked
-from almanac.report.lines import asked_by, shortened
+from almanac.report.lines import FIRST, asked_by, shortened
 from almanac.rows import Measure
 from almanac.suites.chance import GIVEN_OF_RELATION, OF_RELATION
 from almanac.suites.chapter import Cell, PageLink, Table
@@ -106,18 +106,20 @@ class RelationsFound(NamedTuple):
             shown = [("yes" if of_one else ", ".join(own)) if own else "not shown" for own in (one.above, one.beyond)]
             chance, given, asked = mean(one.chances), mean(one.given), max(row.n for row in one.known.values())
             rows.append((link, *shown, *map(one.known.get, self.models), chance, given, asked))
+        sure = sum(bool(one.above) for one in self.relations)
         caption = RELATIONS.format(
             dataset=f" (dataset {self.dataset})" if several else "",
             method=self.method,
-            above=sum(bool(one.above) for one in self.relations),
+            above=sure,
             all=len(rows),
             any=self.for_any,
         )
         known = ["known"] if of_one else self.models
         head = ("relation", "above chance", "beyond names", *known, "chance", "by names", "answers")
         narrow = len(self.models) <= NARROW
-        folded, verdicts = several or not narrow, ("above chance", "beyond names")
-        return Table(f"relations-{self.dataset}", caption, head, rows, folded=folded, narrow=narrow, common=verdicts)
+        name, verdicts, first = f"relations-{self.dataset}", ("above chance", "beyond names"), max(FIRST, sure)
+        folded = several or not narrow
+        return Table(name, caption, head, rows, folded=folded, narrow=narrow, common=verdicts, first=first)
 
 
 def of_relations(

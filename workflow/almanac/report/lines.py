@@ -20,6 +20,7 @@ BY_CHANCE = (
 )
 SHOWN = 12  # lines of a failed job's log
 NAMES = 7  # in a sentence
+FIRST = 12  # rows of a long table that the page shows until all are asked for
 STOPPED = (INTERRUPTED, "KeyboardInterrupt")  # the last line of an interrupted one's, however early that was
 SLURM = Path(".snakemake/slurm_logs")  # of failed jobs, as SLURM's executor keeps them
 # A line that says why a job of a cluster failed; a step is cancelled as a consequence.

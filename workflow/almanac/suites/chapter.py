@@ -42,6 +42,7 @@ class Table:
         hidden: the places of rows that are in the table's files and not on the page.
         narrow: whether it has room next to the page's first figure.
         common: columns that the page leaves out where all of its rows say the same, such as its only model.
+        first: how many rows the page shows until all are asked for; none: all.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Table:
     hidden: Collection[int] = ()
     narrow: bool = False
     common: Collection[str] = ()
+    first: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse rows that do not fit the head.

@@ -25,6 +25,25 @@ function sort(table, head) {
   for (const one of table.tHead.querySelectorAll("th")) one.removeAttribute("aria-sort");
   head.setAttribute("aria-sort", down ? "descending" : "ascending");
   table.tBodies[0].append(...lines.sort((one, other) => compared(one[0], other[0], down)).map(([, line]) => line));
+  cut(table);
+}
+
+// Of a long table the first rows are shown, in whatever order, until all are asked for.
+function cut(table) {
+  const first = Number(table.dataset.first ?? Infinity);
+  body(table).forEach((line, at) => line.classList.toggle("later", at >= first));
+}
+
+function whole(table, wide) {
+  cut(table);
+  const button = element("button", { class: "copy", type: "button" }, `Show all ${body(table).length} rows`);
+  button.onclick = () => {
+    delete table.dataset.first;
+    cut(table);
+    button.remove();
+    wide.focus();
+  };
+  return [button, " "];
 }
 
 const LATEX = {{ latex|tojson }};
@@ -74,6 +93,6 @@ function beginTables() {
       };
       return button;
     });
-    wide.after(element("p", { class: "tools" }, "Copy as ", ...buttons));
+    wide.after(element("p", { class: "tools" }, ...(table.dataset.first ? whole(table, wide) : []), "Copy as ", ...buttons));
   }
 }
