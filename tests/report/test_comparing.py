@@ -136,16 +136,19 @@ def test_in_which_relations_models_differ_is_told_by_the_method_that_tells_of_re
         ("s", 0.1, 0.9, 9),
     ]
     assert table.rows[0][0].target == "#relation=facts%2Fp"
-    told = "By IC-LKE, second has more right than first in 1 of 4 relations (capital)."
+    told = "On facts, by IC-LKE, second has more right than first in 1 of 4 relations (capital)."
     assert sentences(rows, relations=of)[1:] == [told]
     assert sentences(rows, chosen=[("first", "second")], relations=of)[1:] == [
-        "By IC-LKE, first has fewer right than second in 1 of 4 relations (capital)."
+        "On facts, by IC-LKE, first has fewer right than second in 1 of 4 relations (capital)."
     ], "in the order that was chosen"
     none = [replace(row, p=0.5) if row.metric == "difference_of_relation" else row for row in rows]
     assert sentences(none, relations=of)[1:] == [
-        "By IC-LKE, second and first differ by more than chance in none of 4 relations."
+        "On facts, by IC-LKE, second and first differ by more than chance in none of 4 relations."
     ]
     assert len(sentences(rows, ["first"], relations=of)) == 0, "nothing is said of a control"
     assert len(sentences(rows, relations=[relations({}, as_text({"another": "method"}))])) == 1
     both = sentences([*rows, of_relation("t", -0.9, 1e-9)], relations=of)[1]
-    assert both == "By IC-LKE, second has more right than first in 1 of 5 relations (capital), and fewer in 1 (t)."
+    assert (
+        both
+        == "On facts, by IC-LKE, second has more right than first in 1 of 5 relations (capital), and fewer in 1 (t)."
+    )

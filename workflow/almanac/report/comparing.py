@@ -116,7 +116,7 @@ def _in_relations(
 
 def _of_relations(of: RelationsFound, found: Sequence[Compared], several: bool) -> Table:
     """Return a row for each relation and two models, those that differ first; ``several``: of other datasets too."""
-    order = sorted(found, key=lambda one: (one not in _sure(found), -abs(one.row.value or 0.0)))
+    order = sorted(found, key=lambda one: (not _is_sure(one), -abs(one.row.value or 0.0)))
     cells = [
         (of.link(_relation(one)), str(one.row.model), str(one.row.other), one.row, one.p, one.row.n) for one in order
     ]
@@ -190,16 +190,21 @@ def _where(of: RelationsFound, first: str, second: str, found: Sequence[Compared
         [of.link(_relation(one)).text for one in _sure(found) if sign * (one.row.value or 0.0) > 0] for sign in (1, -1)
     )
     if not (more or fewer):
-        return f"By {of.method}, {first} and {second} differ by more than chance in none of {len(found)} relations."
+        none = f"in none of {len(found)} relations"
+        return f"On {of.dataset}, by {of.method}, {first} and {second} differ by more than chance {none}."
     how, own = ("more", more) if more else ("fewer", fewer)
     also = f", and fewer in {len(fewer)} ({shortened(fewer)})" if more and fewer else ""
     told = f"{first} has {how} right than {second} in {len(own)} of {len(found)} relations ({shortened(own)})"
-    return f"By {of.method}, {told}{also}."
+    return f"On {of.dataset}, by {of.method}, {told}{also}."
 
 
 def _sure(found: Sequence[Compared]) -> list[Compared]:
     """Return the differences that are more than chance."""
-    return [one for one in found if one.p is not None and one.p <= LEVEL]
+    return list(filter(_is_sure, found))
+
+
+def _is_sure(one: Compared) -> bool:
+    return one.p is not None and one.p <= LEVEL
 
 
 def _sentence(dataset: str, first: str, second: str, found: Sequence[Compared]) -> str:
