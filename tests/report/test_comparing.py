@@ -128,8 +128,11 @@ def test_in_which_relations_models_differ_is_told_by_the_method_that_tells_of_re
     ]
     rows.append(of_relation("s", 0.1, 0.9))
     of = [relations({"p": "capital", "q": "currency", "r": "language"})]
-    *_, table = chapter(rows, relations=of).parts
-    assert [(row[0].text, row[3].value, row[4], row[5]) for row in table.rows] == [
+    where = as_text({**from_text(of_relation("q", 0.1, 0.1).where), "fact": ["f1", "f2"]})
+    lost = replace(of_relation("q", 2, None, one="first", other="second"), metric=ALONE, low=None, where=where)
+    *_, table = chapter([*rows, lost], relations=of).parts
+    assert [row[5:7] for row in table.rows] == [(0, 0), (0, 0), (0, lost), (0, 0)]
+    assert [(row[0].text, row[3].value, row[4], row[7]) for row in table.rows] == [
         ("capital", 0.5, pytest.approx(0.04), 9),  # Holm: the least p four times
         ("language", 0.7, pytest.approx(0.08), 9),  # the second three times is .06, the third twice .08
         ("currency", -0.6, pytest.approx(0.06), 9),

@@ -357,9 +357,9 @@ def test_where_each_model_is_a_family_of_its_own_nothing_is_said_of_families():
 
 
 def test_two_models_that_are_compared_have_a_difference_in_each_relation_and_others_have_none():
-    def relations(*wanted):
+    def relations(*wanted, metric=DIFFERENCE_OF_RELATION):
         rows = compare(board(judged(MARKS), ENTRANTS), lambda one, other: {one, other} in map(set, wanted))
-        return [row for row in rows if row.metric == DIFFERENCE_OF_RELATION]
+        return [row for row in rows if row.metric == metric and "relation" in from_text(row.where)]
 
     found = {from_text(row.where)["relation"]: row for row in relations(("llama-7b", "llama-65b"))}
     # Of four questions each: ++-- and +---, against ++++ and +-++.
@@ -368,6 +368,11 @@ def test_two_models_that_are_compared_have_a_difference_in_each_relation_and_oth
         "r1": ("llama-65b", "llama-7b", 0.5, 4),
     }
     assert [row.p for row in found.values()] == [0.5, 0.5], "two questions, each a coin's side"
+    lost = relations(("llama-7b", "llama-65b"), metric=ALONE)
+    assert [(row.model, row.other, row.value, from_text(row.where)["fact"]) for row in lost] == [
+        ("llama-65b", "llama-7b", 2.0, ("q2", "q3")),
+        ("llama-65b", "llama-7b", 2.0, ("q6", "q7")),
+    ], "and the other way there is nothing"
     [tuned, _] = relations(("llama-13b", "vicuna-13b"))
     assert (tuned.model, tuned.other, tuned.value, tuned.p) == ("vicuna-13b", "llama-13b", -0.25, 1.0)
     assert len(relations(*itertools.combinations(MARKS, 2))) == 2 * 10, "all but those of a model without answers"

@@ -1,7 +1,7 @@
 """Each two models of an edition side by side: what one has right minus what the other has, by every method."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from almanac.edition.pairs import Compared, Pairs, differences, tested
 from almanac.report.known import RelationsFound
@@ -45,8 +45,10 @@ OF_RELATIONS = (
     "with its 95 % interval. Adjusted p: of the test of the table above, for all rows of this one together (Holm). "
     "Where it is at most {level}, the models differ by more than chance; these relations come first. What one model "
     "has right more than the other it need not know: whether a relation is above chance at all is in the table of "
-    "what is known. Choose a relation to see its facts, and one of them to see the answers of both."
+    "what is known. Choose a relation to see its facts, or a count to see "
+    "those that one alone has right, with both answers."
 )
+Key = tuple[str, str, str, str | None, str | None, str | None]  # suite, dataset, method, relation and two models
 CAPTION = (
     "Difference: the share that the model has right minus the share that the second one has right, on the facts that "
     "both answered or abstained from, a mean over relations with its 95 % interval. p: that there is none, if the "
@@ -70,7 +72,7 @@ def chapter(between: Sequence[Measure], chosen: Pairs = (), relations: Sequence[
     """
     all_methods = differences(between, chosen)
     # Where a count lists its facts, it opens the items of the one model that knows them.
-    alone = {
+    alone: dict[Key, Cell] = {
         _key(row, row.model, row.other): row if FACT in conditions_of(row) else int(row.value or 0)
         for row in between
         if row.metric == ALONE
@@ -98,7 +100,7 @@ def chapter(between: Sequence[Measure], chosen: Pairs = (), relations: Sequence[
     notes = [f"{'; '.join(own)}: {what}" for what, own in labels.items()]
     asks = "\n\n".join([f"{ASKS} {CHOSEN if chosen else RUNS}", COUNTED, NO_MORE])
     by_relation = [
-        _of_relations(of, found, len(relations) > 1) for of, found in _in_relations(between, chosen, relations)
+        _of_relations(of, found, alone, len(relations) > 1) for of, found in _in_relations(between, chosen, relations)
     ]
     return Chapter("Models compared, all methods", asks, [*notes, table, *by_relation]) if cells else None
 
@@ -114,15 +116,32 @@ def _in_relations(
             yield one, tested(own, chosen, 1)
 
 
-def _of_relations(of: RelationsFound, found: Sequence[Compared], several: bool) -> Table:
-    """Return a row for each relation and two models, those that differ first; ``several``: of other datasets too."""
+def _of_relations(of: RelationsFound, found: Sequence[Compared], alone: Mapping[Key, Cell], several: bool) -> Table:
+    """Return a row for each relation and two models, those that differ first.
+
+    Args:
+        of: the relations.
+        found: the differences.
+        alone: how many facts one of two models alone has right, by what and whom.
+        several: there are such tables of other datasets.
+    """
     order = sorted(found, key=lambda one: (not _is_sure(one), -abs(one.row.value or 0.0)))
     cells = [
-        (of.link(_relation(one)), str(one.row.model), str(one.row.other), one.row, one.p, one.row.n) for one in order
+        (
+            of.link(_relation(one)),
+            str(one.row.model),
+            str(one.row.other),
+            one.row,
+            one.p,
+            alone.get(_key(one.row, one.row.model, one.row.other), 0),
+            alone.get(_key(one.row, one.row.other, one.row.model), 0),
+            one.row.n,
+        )
+        for one in order
     ]
     dataset = f" (dataset {of.dataset})" if several else ""
     caption = OF_RELATIONS.format(dataset=dataset, method=of.method, level=LEVEL)
-    head = ("relation", "model", "minus", "difference", "adjusted p", "facts")
+    head = ("relation", "model", "minus", "difference", "adjusted p", "one alone", "other alone", "facts")
     first = max(FIRST, len(_sure(found)))
     return Table(f"differences-{of.dataset}", caption, head, cells, first=first)
 
@@ -132,9 +151,10 @@ def _relation(one: Compared) -> str:
     return str(conditions_of(one.row)[RELATION])
 
 
-def _key(row: Measure, one: str | None, other: str | None) -> tuple[str, str, str, str | None, str | None]:
+def _key(row: Measure, one: str | None, other: str | None) -> Key:
     """Return what a number of two models is of, whatever facts it lists."""
-    return row.suite, row.dataset, as_text(setting_of(row)), one, other
+    relation = conditions_of(row).get(RELATION)
+    return row.suite, row.dataset, as_text(setting_of(row)), None if relation is None else str(relation), one, other
 
 
 def sentences(

@@ -122,7 +122,7 @@ def setting_of(row: Measure) -> dict[str, Condition]:
     return {name: condition for name, condition in conditions_of(row).items() if name not in PARTS}
 
 
-def compare(found: Board, wanted: Callable[[str, str], bool] = lambda one, other: True) -> list[Measure]:
+def compare(found: Board, wanted: Callable[[str, str], bool] = lambda one, other: False) -> list[Measure]:
     """Return every number between the models of one method.
 
     Args:
@@ -283,18 +283,32 @@ def _differences(
             estimate, p = less.get((one, other), (NOTHING, None))
             metric = TUNED if answered[one].base == other else DIFFERENCE
             yield found.row(metric, estimate, own.height, one, other, p)
-            known, also = pl.col("known"), pl.col("other known")
-            for pair, only in (((one, other), known & ~also), ((other, one), also & ~known)):
-                facts = own.filter(only)["fact"].cast(pl.String).sort().to_list()
-                alone = found.row(ALONE, Estimate(len(facts), None, None), len(facts), *pair)
-                listed = as_text({**conditions_of(alone), FACT: facts}) if 0 < len(facts) <= LISTED else alone.where
-                yield replace(alone, where=listed, formula="count", of=("hit",))
+            only = (
+                own.filter(pl.col("known") & ~pl.col("other known")),
+                own.filter(pl.col("other known") & ~pl.col("known")),
+            )
+            for pair, of in zip(((one, other), (other, one)), only, strict=True):
+                yield _alone(found, of["fact"], *pair)
+                if wanted(one, other):
+                    yield from (
+                        _alone(found, facts, *pair, relation)
+                        for relation, facts in of.group_by("relation", maintain_order=True).agg("fact").rows()
+                    )
         if by_relation := [own for pair, own in pairs.items() if wanted(*pair)]:
             every = pl.concat(by_relation)
             counts = {row[:-1]: row[-1] for row in every.group_by("model", "other", "relation").len().rows()}
             for key, (estimate, p) in _tested(every, ["model", "other", "relation"], None).items():
                 one, other, relation = key
                 yield found.row(DIFFERENCE_OF_RELATION, estimate, counts[key], one, other, p, relation=relation)
+
+
+def _alone(found: Board, facts: Iterable[str], one: str, other: str, relation: str | None = None) -> Measure:
+    """Return how many facts one model has right and another does not and, where these are few, which."""
+    listed = sorted(facts)
+    more: dict[str, Condition] = {} if relation is None else {RELATION: relation}
+    alone = found.row(ALONE, Estimate(len(listed), None, None), len(listed), one, other, None, **more)
+    where = as_text({**conditions_of(alone), FACT: listed}) if 0 < len(listed) <= LISTED else alone.where
+    return replace(alone, where=where, formula="count", of=("hit",))
 
 
 def _tested(both: pl.DataFrame, by: Sequence[str], strata: str | None) -> dict[tuple[Any, ...], tuple[Estimate, float]]:
