@@ -109,11 +109,13 @@ def _in_relations(
     between: Sequence[Measure], chosen: Pairs, relations: Sequence[RelationsFound]
 ) -> Iterator[tuple[RelationsFound, list[Compared]]]:
     """Yield how each two models differ in the relations of a dataset, by the method by which these are told."""
-    rows = [row for row in between if row.metric == DIFFERENCE_OF_RELATION and row.value is not None]
+    rows: dict[tuple[str, str, str], list[Measure]] = defaultdict(list)
+    for row in between:
+        if row.metric == DIFFERENCE_OF_RELATION and row.value is not None:
+            rows[row.suite, row.dataset, as_text(setting_of(row))].append(row)
     for one in relations:
-        method = one.suite, one.dataset, one.where
-        if own := [row for row in rows if (row.suite, row.dataset, as_text(setting_of(row))) == method]:
-            yield one, tested(own, chosen, 1)
+        if own := tested(rows[one.suite, one.dataset, one.where], chosen, 1):
+            yield one, own
 
 
 def _of_relations(of: RelationsFound, found: Sequence[Compared], alone: Mapping[Key, Cell], several: bool) -> Table:

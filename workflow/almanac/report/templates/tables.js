@@ -34,6 +34,7 @@ function cut(table) {
   body(table).forEach((line, at) => line.classList.toggle("later", at >= first));
 }
 
+// A button that shows all rows of a long table; where it was, the keyboard goes on with the table.
 function whole(table, wide) {
   cut(table);
   const button = element("button", { class: "copy", type: "button" }, `Show all ${body(table).length} rows`);
