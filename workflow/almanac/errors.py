@@ -42,12 +42,7 @@ def disk_full(error: BaseException, path: object = None) -> str | None:
 
 
 def nearest(path: Path, there: Iterable[Path]) -> str:
-    """Return "; did you mean …?" with the path whose name is most like that of a misspelt one, or "" where none is.
-
-    Args:
-        path: what was named.
-        there: what could have been meant.
-    """
+    """Return "; did you mean …?" with the path whose name is most like that of a misspelt one, or "" where none is."""
     by_name = {one.name: one for one in sorted(there) if one != path}
     found = difflib.get_close_matches(path.name, by_name, 1, 0.7)  # "nofile.csv" is no "profiles"
     return f"; did you mean {by_name[found[0]]}?" if found else ""

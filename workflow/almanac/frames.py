@@ -43,10 +43,7 @@ def frame_of_values(row: type, values: Sequence[tuple[Any, ...]]) -> pl.DataFram
 def frames(path: Path | str, row: type, names: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
     """Yield columns of a Parquet table, `SIZE` rows at a time, of an empty one a frame without rows.
 
-    Args:
-        path: the file.
-        row: its row class.
-        names: the columns that are wanted, in their order; all if none.
+    They are those of ``names``, in their order; all if none.
 
     Raises:
         AlmanacError: as `tables.read_arrow`.

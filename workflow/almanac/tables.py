@@ -74,16 +74,9 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write(path: Path | str, row: type[Row], rows: Iterable[Row], metadata: Mapping[str, str] | None = None) -> int:
-    """Write rows as Parquet after checking them against their schema.
+    """Write rows as Parquet after checking them against their schema; return how many there are.
 
-    Args:
-        path: the file; its folder is made.
-        row: the row class, for an empty table too.
-        rows: instances of it.
-        metadata: what the file says of itself beside its rows; see `read_metadata`.
-
-    Returns:
-        The number of rows written.
+    The folder of the file is made. For ``metadata`` see `read_metadata`.
 
     Raises:
         AlmanacError: a missing value, a wrong type or a repeated key, naming row and column.
@@ -149,13 +142,7 @@ class Writer:
 
 @contextmanager
 def writing(path: Path | str, row: type, metadata: Mapping[str, str] | None = None) -> Iterator[Writer]:
-    """Yield a writer of a table, which appears whole when the block ends without an error.
-
-    Args:
-        path: the file; its folder is made.
-        row: its row class.
-        metadata: what the file says of itself; see `read_metadata`.
-    """
+    """Yield a writer of a table, which appears whole when the block ends without an error; see `write`."""
     whole = schema(row).with_metadata(metadata)
     with atomic(Path(path)) as temporary, sealed.sealing(temporary, whole) as handle:
         writer = Writer(Path(path), row, handle)
@@ -164,17 +151,10 @@ def writing(path: Path | str, row: type, metadata: Mapping[str, str] | None = No
 
 
 def write_batches(path: Path | str, row: type, batches: Iterable[pa.RecordBatch | pa.Table]) -> int:
-    """Write Arrow batches as one Parquet file, batch by batch: for tables too large for memory.
+    """Write Arrow batches as one Parquet file, for tables too large for memory; return the number of rows.
 
     Types and missing values are checked as `write` does; that no key repeats is the promise of who makes the batches.
-
-    Args:
-        path: the file; its folder is made.
-        row: the row class; every batch has its columns, in any order, of types that convert without loss.
-        batches: Arrow tables or record batches.
-
-    Returns:
-        The number of rows written.
+    Every batch has the columns of the row class, in any order, of types that convert without loss.
 
     Raises:
         AlmanacError: a batch lacks a column or has another, a missing value, a wrong type, naming row and column.

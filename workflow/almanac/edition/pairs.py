@@ -62,12 +62,7 @@ def tested(rows: Sequence[Measure], chosen: Pairs, few: int) -> list[Compared]:
 
 
 def compared(models: Collection[str], chosen: Pairs) -> Callable[[str, str], bool]:
-    """Return which two of an edition's models are compared: those chosen, else each two of few, runs by `neighbours`.
-
-    Args:
-        models: their names.
-        chosen: as in `differences`.
-    """
+    """Return which two of these models are compared: those chosen, else each two of few, runs by `neighbours`."""
     if chosen:
         pairs = {frozenset(pair) for pair in chosen}
         return lambda one, other: {one, other} in pairs

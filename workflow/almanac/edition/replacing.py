@@ -46,12 +46,7 @@ def check_copied(layout: Layout, remembered: Path) -> None:
 
 
 def drop_page(layout: Layout, anew: Iterable[str]) -> None:
-    """Remove the page where a run makes a table of the edition anew: until it ends, tables are of two runs.
-
-    Args:
-        layout: the edition.
-        anew: the files that the run makes.
-    """
+    """Remove the page where a run makes a table anew (``anew``): until it ends, tables are of two runs."""
     if not set(anew).isdisjoint(map(str, (*layout.tables(), layout.record()))):
         layout.page().unlink(missing_ok=True)
 
