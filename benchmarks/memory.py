@@ -44,12 +44,9 @@ def requests(start: int, stop: int) -> list[Request]:
 
 def write_requests(path: Path, count: int) -> None:
     """Write a request file without holding it."""
-    with tempfile.TemporaryDirectory(dir=path.parent) as name:
-        parts = []
+    with tables.writing(path, Request) as writer:
         for start in range(0, count, CHUNK):
-            parts.append(Path(name) / f"{start:09}.parquet")
-            tables.write(parts[-1], Request, requests(start, min(start + CHUNK, count)))
-        tables.join(path, Request, parts)
+            writer.add(tables.arrow_of(Request, requests(start, min(start + CHUNK, count))))
 
 
 # Linux counts the memory of the process that starts another into the other's largest: so a small one starts it.

@@ -346,21 +346,7 @@ def test_a_streamed_table_is_the_table(kind, tmp_path):
     comes_back()
 
 
-@pytest.mark.parametrize("sizes", [[], [0], [3, 0, 5], [4096, 1], [100] * 60, [5000, 3192, 10]])
-def test_joined_parts_are_the_bytes_of_the_whole(tmp_path, sizes):
-    parts, first = [], 0
-    for index, size in enumerate(sizes):
-        parts.append(tmp_path / f"{index}.parquet")
-        tables.write(parts[-1], Exposure, exposures(first, first + size))
-        first += size
-    about = {"almanac.model": "abc", "almanac.device": "naïve"}
-    tables.write(tmp_path / "whole.parquet", Exposure, exposures(0, first), about)
-    tables.join(tmp_path / "joined.parquet", Exposure, parts, about)
-    assert (tmp_path / "joined.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
-    assert tables.read_metadata(tmp_path / "joined.parquet") == about
-
-
-@pytest.mark.parametrize("sizes", [[], [0], [3, 0, 5], [4096], [100] * 60, [9000, 1]])
+@pytest.mark.parametrize("sizes", [[], [0], [3, 0, 5], [4096, 1], [100] * 60, [9000, 1, 3192]])
 def test_rows_that_are_added_are_written_as_if_they_came_together(tmp_path, sizes):
     every, first = exposures(0, sum(sizes)), 0
     tables.write(tmp_path / "whole.parquet", Exposure, every, {"almanac.model": "abc"})
@@ -387,16 +373,6 @@ def test_rows_come_back_from_arrow(kind):
         assert tables.from_arrow(kind, tables.arrow_of(kind, rows)) == rows
 
     come_back()
-
-
-def test_a_part_that_is_missing_or_damaged_leaves_no_joined_file(tmp_path):
-    tables.write(tmp_path / "0.parquet", Exposure, exposures(0, 5))
-    with pytest.raises(AlmanacError, match=r"1\.parquet: there is no such file"):
-        tables.join(tmp_path / "joined.parquet", Exposure, [tmp_path / "0.parquet", tmp_path / "1.parquet"])
-    (tmp_path / "1.parquet").write_bytes(b"PAR1")
-    with pytest.raises(AlmanacError, match=r"1\.parquet: is no readable Parquet file"):
-        tables.join(tmp_path / "joined.parquet", Exposure, [tmp_path / "0.parquet", tmp_path / "1.parquet"])
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["0.parquet", "1.parquet"]
 
 
 def test_a_file_without_metadata_says_nothing_of_itself(tmp_path):

@@ -28,6 +28,8 @@ def test_parts_are_found_again_and_joined(tmp_path):
     assert tables.read(output, Response) == responses(0, 9)
     assert tables.read_metadata(output) == {"almanac.model": "m"}
     assert list(tmp_path.iterdir()) == [output]
+    tables.write(tmp_path / "whole.parquet", Response, responses(0, 9), {"almanac.model": "m"})
+    assert output.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 
 def test_parts_of_another_identity_are_ignored_and_removed(tmp_path):
@@ -54,6 +56,16 @@ def test_what_follows_a_part_that_is_not_whole_is_done_again(tmp_path, damage):
     again = DoneParts(output, "identity")
     assert again.rows == 1
     assert [path.name for path in again.own.iterdir()] == ["000000.parquet"]
+
+
+def test_a_part_that_is_damaged_later_leaves_no_joined_file(tmp_path):
+    parts = DoneParts(tmp_path / "responses-0.parquet", "identity")
+    parts.add(responses(0, 3))
+    parts.add(responses(3, 4))
+    parts.paths[1].write_bytes(b"PAR1")
+    with pytest.raises(AlmanacError, match=r"000001\.parquet: is no readable Parquet file"):
+        parts.join({})
+    assert list(tmp_path.iterdir()) == [parts.folder]
 
 
 def test_no_parts_make_an_empty_file(tmp_path):

@@ -66,10 +66,9 @@ def test_a_survey_knows_the_number_and_the_contexts_that_are_used(tmp_path):
 @pytest.mark.parametrize(("first", "second"), [(0, 1), (0, 999), (499, 500)])
 def test_a_request_that_stands_twice_is_named_wherever_it_stands(tmp_path, first, second):
     asked = [request(number) for number in range(1000)]
-    paths = [tmp_path / f"{index}.parquet" for index in range(2)]
-    tables.write(paths[0], Request, asked[:second])
-    tables.write(paths[1], Request, [request(first, "other text"), *asked[second + 1 :]])
-    tables.join(tmp_path / "requests.parquet", Request, paths)  # a table that is written at once is checked before
+    asked[second] = request(first, "other text")
+    with tables.writing(tmp_path / "requests.parquet", Request) as writer:  # `tables.write` would refuse it
+        writer.add(tables.arrow_of(Request, asked))
     tables.write(tmp_path / "contexts.parquet", Context, [])
     with pytest.raises(AlmanacError, match=rf"rows {first + 1} and {second + 1}: request {first:064x} occurs twice"):
         windows.survey(tmp_path / "requests.parquet", tmp_path / "contexts.parquet")

@@ -2,7 +2,7 @@
 
 The schema of a table comes from its dataclass (`columns.py`). Writing checks it (types, missing values, duplicate
 keys), reading checks that a file is what it says; both name the file, the row and the column. A file appears whole or
-not at all. A long table is read and joined a few rows at a time.
+not at all. A long table is read and written a few rows at a time.
 """
 
 import contextlib
@@ -168,24 +168,6 @@ def write_batches(path: Path | str, row: type, batches: Iterable[pa.RecordBatch 
     return count
 
 
-def join(path: Path | str, row: type, parts: Iterable[Path], metadata: Mapping[str, str] | None = None) -> None:
-    """Write the rows of several tables as one, a row group at a time; the bytes are those that `write` would give.
-
-    Args:
-        path: the file.
-        row: the row class of all of them.
-        parts: the tables, in order; no key occurs in two of them.
-        metadata: what the file says of itself; that of the parts is left out.
-
-    Raises:
-        AlmanacError: a part is missing or damaged.
-    """
-    with writing(path, row, metadata) as writer:
-        for part in parts:
-            for batch in stream(part, row):
-                writer.add(batch)
-
-
 @contextmanager
 def _opened(path: Path, row: type | None = None) -> Iterator[pq.ParquetFile]:
     """Yield an open Parquet file whose columns are those of a row class."""
@@ -272,7 +254,7 @@ def count(path: Path | str, row: type) -> int:
 
 
 def read_metadata(path: Path | str) -> dict[str, str]:
-    """Return what a Parquet file says of itself beside its rows (`write`'s and `join`'s ``metadata``)."""
+    """Return what a Parquet file says of itself beside its rows (`write`'s and `writing`'s ``metadata``)."""
     with _opened(Path(path)) as file:
         found = file.metadata.metadata or {}
     stated = (sealed.CRC.encode(), sealed.SAID.encode())

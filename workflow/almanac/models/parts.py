@@ -96,7 +96,10 @@ class DoneParts:
 
     def join(self, metadata: Mapping[str, str]) -> None:
         """Write the whole file and remove the parts."""
-        tables.join(self.output, Response, self.paths, metadata)
+        with tables.writing(self.output, Response, metadata) as writer:
+            for part in self.paths:
+                for batch in tables.stream(part, Response):
+                    writer.add(batch)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
