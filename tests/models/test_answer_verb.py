@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import almanac
-from almanac import tables
+from almanac import sealed, tables
 from almanac.cli import main
 from almanac.errors import INTERRUPTED
 from almanac.models import windows
@@ -97,8 +97,8 @@ def test_the_file_says_what_made_it(job, checkpoint, model, tmp_path):
     assert said["almanac.model"] == model("llama").digest
     assert said["almanac.weights"] == digests(folder, "float32", "x").weights
     assert said["almanac.tokenizer"] == tokenizer_digest(folder)
-    assert said["almanac.requests"] == tables.sha256(tmp_path / "requests-0.parquet")
-    assert said["almanac.contexts"] == tables.sha256(tmp_path / "contexts.parquet")
+    assert said["almanac.requests"] == sealed.sha256(tmp_path / "requests-0.parquet")
+    assert said["almanac.contexts"] == sealed.sha256(tmp_path / "contexts.parquet")
     assert (said["almanac.dtype"], said["almanac.device"]) == ("float32", "cpu")
     assert said["almanac.engine"] == "reference/1"
     assert {"almanac.torch", "almanac.transformers", "almanac.version"} <= set(said)

@@ -24,7 +24,7 @@ from almanac.models.scoring import encdec, generation, prefix_cache, reference, 
 from almanac.models.scoring.boundaries import tokenise
 from almanac.models.scoring.forest import attention, machines
 from almanac.rows import Request
-from almanac.tables import sha256
+from almanac.sealed import sha256
 
 HEAD = "| family |"
 TABLE = Path(__file__).parents[2] / "docs" / "families.md"

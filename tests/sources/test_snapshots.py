@@ -14,10 +14,11 @@ from tests.sources.wikidata_rdf import WikidataShape, shipped
 
 from almanac.cli import main
 from almanac.rows import Entity, Fact
+from almanac.sealed import sha256
 from almanac.sources import snapshots
 from almanac.sources.files import FactTables, read_folder
 from almanac.sources.options import KINDS, DbpediaOptions, DumpOptions, WikidataOptions
-from almanac.tables import sha256, write
+from almanac.tables import write
 
 QUICK = ("--pause", "0", "--wait", "0.01", "--attempts", "2")
 
@@ -168,7 +169,9 @@ def test_a_snapshot_that_was_changed_is_refused(servers, tmp_path, capsys):
     query = next((tmp_path / "snapshots").rglob("queries/*"))
     query.write_text(query.read_text() + " ")
     assert pull(between.url, tmp_path) == 1
-    assert f"{query}: has sha256" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"{query}: has sha256" in said
+    assert "a snapshot may not change: pull again, or take it from where it was made" in said
 
 
 def test_a_snapshot_that_is_not_there_is_named_with_those_that_are(servers, tmp_path, capsys):

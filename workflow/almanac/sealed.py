@@ -134,22 +134,25 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def checked_record(path: Path) -> dict[str, Any]:
+def checked_record(path: Path, remedy: str = "") -> dict[str, Any]:
     """Return a folder's record after holding its files against their sha256.
+
+    ``remedy`` says what to do about damage; if it is empty, that is to delete the record and to run again.
 
     Raises:
         AlmanacError: the record is missing or damaged; a file is missing, or is not the one that was brought or made.
     """
+    remedy = remedy or f"delete {path} and run again"
     if not path.is_file():
         raise AlmanacError(f"{path}: there is no such file; bring or make what is in its folder first")
     try:
         record = opened(json.loads(path.read_text(encoding="utf-8")))
         entries = {str(entry["path"]): str(entry["sha256"]) for entry in record["files"]}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise AlmanacError(f"{path}: is damaged ({error}); delete it and run again") from error
+        raise AlmanacError(f"{path}: is damaged ({error}); {remedy}") from error
     for name, then in entries.items():
         file = path.parent / name
         found = sha256(file) if file.is_file() else "none"
         if found != then:
-            raise AlmanacError(f"{file}: has sha256 {found}, at first it had {then}; delete {path} and run again")
+            raise AlmanacError(f"{file}: has sha256 {found}, at first it had {then}; {remedy}")
     return record

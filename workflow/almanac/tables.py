@@ -371,11 +371,6 @@ def _fields(line: str, needed: Sequence[str], optional: Sequence[str]) -> dict[s
     return found
 
 
-def sha256(path: Path | str) -> str:
-    """Return the sha256 of a file as hexadecimal digits."""
-    return sealed.sha256(Path(path))
-
-
 def identity(value: Any) -> str:
     """Return the sha256 of a value's canonical JSON: the identity of a request, a context or an item."""
     return hashlib.sha256(canonical(value).encode()).hexdigest()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from almanac import tables
+from almanac import sealed, tables
 from almanac.dataset.building import build_tables, sourced
 from almanac.dataset.options import DatasetOptions
 from almanac.edition.archive import LICENCE, MADE_BY, about, add
@@ -170,7 +170,7 @@ def check_shown(layout: Layout, manifest: Mapping[str, Any], draw: Callable[[], 
     for name in shown:
         (layout.root / name).unlink()
     draw()
-    found = {path.relative_to(layout.root).as_posix(): tables.sha256(path) for path in layout.drawn()}
+    found = {path.relative_to(layout.root).as_posix(): sealed.sha256(path) for path in layout.drawn()}
     wrong = []
     for name in sorted(found.keys() | shown.keys()):
         if found.get(name) != shown.get(name):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from almanac import tables
+from almanac import sealed, tables
 from almanac.columns import columns
 from almanac.config import Asking
 from almanac.config.models import ModelConfig
@@ -176,7 +176,7 @@ def _stays(path: Path, part: str) -> bool:
 
 def _part(layout: Layout, asking: Asking) -> str:
     """Return what a model's outcomes and numbers depend on."""
-    digests = list(map(tables.sha256, layout.made_of(asking)))
+    digests = list(map(sealed.sha256, layout.made_of(asking)))
     return tables.identity([VERSIONS["measure"], asking, layout.options(asking).how(), digests])
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from almanac import tables
+from almanac import sealed, tables
 
 WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
 TOKENIZER = (
@@ -62,4 +62,4 @@ def tokenizer_digest(folder: Path) -> str:
 
 def _digest(folder: Path, patterns: Sequence[str]) -> str:
     paths = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
-    return tables.identity({path.relative_to(folder).as_posix(): tables.sha256(path) for path in paths})
+    return tables.identity({path.relative_to(folder).as_posix(): sealed.sha256(path) for path in paths})

@@ -115,7 +115,7 @@ def origin(snapshot: Path) -> dict[str, Any]:
     kept = ("settings", "finished", "requests", "rows", "downloads", "tools")
     return {
         "snapshot": snapshot.name,
-        "manifest_sha256": tables.sha256(snapshot / snapshots.MANIFEST),
+        "manifest_sha256": sealed.sha256(snapshot / snapshots.MANIFEST),
         **{name: manifest[name] for name in kept},
     }
 

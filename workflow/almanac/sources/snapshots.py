@@ -113,20 +113,8 @@ def verified(snapshot: Path) -> dict[str, Any]:
     Raises:
         AlmanacError: a file is missing, or not the one that was frozen.
     """
-    path = snapshot / MANIFEST
-    try:
-        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        entries = [(entry["path"], entry["sha256"]) for entry in manifest["files"]]
-    except (OSError, ValueError, KeyError) as error:
-        raise AlmanacError(f"{path}: cannot be read ({error!r}); take the snapshot from where it was made") from error
-    for name, expected in entries:
-        file = snapshot / name
-        found = tables.sha256(file) if file.is_file() else "none"
-        if found != expected:
-            raise AlmanacError(
-                f"{file}: has sha256 {found}, frozen was {expected}; a snapshot may not change: pull again"
-            )
-    return manifest
+    remedy = "a snapshot may not change: pull again, or take it from where it was made"
+    return sealed.checked_record(snapshot / MANIFEST, remedy)
 
 
 def changes(old: Path, new: Path) -> dict[str, Any]:

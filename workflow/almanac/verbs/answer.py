@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from almanac import tables
+from almanac import sealed, tables
 from almanac.errors import AlmanacError
 from almanac.loading import loading
 from almanac.models import windows
@@ -150,11 +150,11 @@ def answer_parts(
         its requests.
     """
     record = answerer.record() | {
-        "requests": tables.sha256(files.requests),
-        "contexts": tables.sha256(files.contexts),
+        "requests": sealed.sha256(files.requests),
+        "contexts": sealed.sha256(files.contexts),
         "version": str(VERSIONS["answer"]),
     }
-    reused = tables.sha256(files.reuse) if files.reuse is not None else None
+    reused = sealed.sha256(files.reuse) if files.reuse is not None else None
     record["job"] = _identity(record, kinds, reused)
     made = _statuses_made(files.output, record["job"])
     if made is not None and not made.keys() & ASKED_AGAIN:
