@@ -7,6 +7,7 @@ told from what a process still writes, even where that process has outlived its 
 import fcntl
 import os
 import re
+import secrets
 import shutil
 import tempfile
 import time
@@ -15,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ENDING = ".tmp"
-NAME = re.compile(r"\..+\.[a-z0-9_]{8}" + re.escape(ENDING))  # as `tempfile` makes it of the two parts given here
+NAME = re.compile(r"\..+\.[a-z0-9_]{8}" + re.escape(ENDING))  # as `file` and `tempfile` make it of the parts given here
 LOCK = ".lock"  # in a folder; a file is locked itself
 NEW = 60  # seconds in which a folder without its lock file may be one that is just being made
 
@@ -46,21 +47,13 @@ def file(path: Path) -> Iterator[Path]:
     Raises:
         OSError: it cannot be made there.
     """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=ENDING)
-    try:
-        lock(handle)
-        os.fchmod(handle, 0o666 & ~_mask())
-        yield Path(name)
-    finally:
-        Path(name).unlink(missing_ok=True)
-        os.close(handle)
-
-
-def _mask() -> int:
-    """Return what rights new files lack, as the user has set it: `tempfile` takes all but the owner's."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+    name = path.parent / f".{path.name}.{secrets.token_hex(4)}{ENDING}"
+    with name.open("xb") as handle:  # `tempfile` would give no rights to others, whatever the user has set
+        try:
+            lock(handle.fileno())
+            yield name
+        finally:
+            name.unlink(missing_ok=True)
 
 
 class Folder(tempfile.TemporaryDirectory[str]):
