@@ -52,10 +52,12 @@ def begin(command: Sequence[str], results: Path) -> None:
         return
     try:
         LOCK.parent.mkdir(exist_ok=True)
-        handle = LOCK.open("a")
+        handle = LOCK.open("a+", encoding="utf-8", errors="replace")
+        handle.seek(0)
+        pid = handle.read().strip()
     except OSError as error:
         raise AlmanacError(f"{LOCK}: cannot be written ({error.strerror}); use a folder of your own") from error
-    process = f" (process {pid})" if (pid := _written(LOCK)).isdigit() else ""
+    process = f" (process {pid})" if pid.isdigit() else ""
     for attempt in range(PATIENCE * 10):  # for a run that was just killed and whose processes are not all gone yet
         locked = unfinished.lock(handle.fileno())
         if locked is not False:
@@ -76,13 +78,6 @@ def begin(command: Sequence[str], results: Path) -> None:
             file=sys.stderr,
         )
     unfinished.remove_abandoned(results)
-
-
-def _written(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        return ""
 
 
 def mistake_in(command: Sequence[str]) -> str | None:
