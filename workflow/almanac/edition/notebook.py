@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from almanac import unfinished
+from almanac import tables, unfinished
 from almanac.columns import columns
 from almanac.config import Asking
 from almanac.edition.layout import DATASET_TABLES, Layout
@@ -22,13 +22,11 @@ from almanac.statistics import grouped
 from almanac.suites.agreement import called
 from almanac.suites.asked_texts import asked_texts
 from almanac.suites.chapter import NOT_TAUGHT
-from almanac.suites.comparison import DIFFERENCE, TUNED
 from almanac.suites.data import Data
 from almanac.suites.headline import Finding
 from almanac.suites.joining import EVERY
 from almanac.suites.judged import Judged, as_text
 from almanac.suites.listing import SUITES
-from almanac.tables import from_arrow
 
 if TYPE_CHECKING:
     import pandas
@@ -177,10 +175,7 @@ class Edition:
         ``p`` is adjusted for all rows (Holm), ``p_unadjusted`` is that of the one test. Both are empty where fewer than
         20 facts were answered.
         """
-        numbers = read_frame(self._layout.between("across"), Measure).filter(
-            pl.col("metric").is_in([DIFFERENCE, TUNED])
-        )
-        found = differences(from_arrow(Measure, numbers.to_arrow()), self._layout.config.compare)
+        found = differences(tables.read(self._layout.between("across"), Measure), self._layout.config.compare)
         rows = [
             {
                 "dataset": row.dataset,
