@@ -262,6 +262,14 @@ def read_metadata(path: Path | str) -> dict[str, str]:
     return {key.decode(): value.decode() for key, value in own.items()}
 
 
+def says(path: Path | str, key: str, value: str) -> bool:
+    """Return whether a Parquet file is there, whole, and says so of itself; see `read_metadata`."""
+    try:
+        return read_metadata(path).get(key) == value
+    except AlmanacError:  # not there, or damaged
+        return False
+
+
 def _rows(row: type[Row], batch: pa.RecordBatch) -> Iterator[Row]:
     """Return the rows of a batch: its columns are the fields of the class, in their order."""
     return (row(*values) for values in zip(*map(_values, batch.columns), strict=True))

@@ -138,7 +138,7 @@ def measure_model(layout: Layout, model: str) -> Iterator[tuple[Asking, int | No
         suite, options = SUITES[asking.suite], layout.options(asking)
         part, folder, path = _part(layout, asking), layout.judged(asking, "outcomes").parent, layout.measures(asking)
         made = layout.judgements(asking)
-        if _stays(path, part) and all(one.is_file() for one in made):
+        if tables.says(path, PART, part) and all(one.is_file() for one in made):
             for one in (*made, path):
                 os.utime(one)
             yield asking, None
@@ -165,13 +165,6 @@ def _one_model(layout: Layout, model: str) -> None:
             f"model {model}: its responses are of {len(found)} models: {listed}; its weights, tokenizer or settings "
             "have changed in between: bring the right ones back, delete the responses of the others and run again"
         )
-
-
-def _stays(path: Path, part: str) -> bool:
-    try:
-        return path.is_file() and tables.read_metadata(path).get(PART) == part
-    except AlmanacError:
-        return False  # damaged; it is made anew
 
 
 def _part(layout: Layout, asking: Asking) -> str:

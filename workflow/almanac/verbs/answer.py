@@ -156,7 +156,7 @@ def answer_parts(
     }
     reused = sealed.sha256(files.reuse) if files.reuse is not None else None
     record["job"] = _identity(record, kinds, reused)
-    made = _statuses_made(files.output, record["job"])
+    made = _statuses(files.output) if tables.says(files.output, "almanac.job", record["job"]) else None
     if made is not None and not made.keys() & ASKED_AGAIN:
         print(f"{files.output} is there already, of these requests and this model; it stays", file=sys.stderr)
 
@@ -204,12 +204,3 @@ def _identity(record: dict[str, str], kinds: Sequence[str], reused: str | None) 
     """Return what responses depend on; what a self-test measured may differ a little from run to run."""
     stable = {name: value for name, value in record.items() if name != "self_test"}
     return tables.identity([stable, sorted(kinds), reused])
-
-
-def _statuses_made(output: Path, job: str) -> dict[str, int] | None:
-    """Return the statuses of a response file of this very job, or none where there is no such file, whole."""
-    try:
-        made = output.is_file() and tables.read_metadata(output).get("almanac.job") == job
-        return _statuses(output) if made else None
-    except AlmanacError:
-        return None  # damaged; it is made anew
