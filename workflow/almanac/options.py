@@ -181,6 +181,18 @@ def explain(
     return AlmanacError("\n".join(lines))
 
 
+def validated(kind: type[Settings], values: Any, where: str) -> Settings:
+    """Return values as settings of a kind; ``where`` says in messages where they were given.
+
+    Raises:
+        AlmanacError: a key is unknown or missing, or its value impossible; see `explain`.
+    """
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        raise explain(error, where) from error
+
+
 def written_key(location: Iterable[int | str], tagged: str | None = None) -> list[int | str]:
     """Return the parts of a key as they are written; ``tagged`` as for `explain`."""
     parts = list(location)
@@ -289,10 +301,7 @@ def from_flags(arguments: argparse.Namespace, options: type[Settings]) -> Settin
         AlmanacError: a value is impossible, naming the flag.
     """
     given = {name: value for name in flagged(options) if (value := getattr(arguments, name)) is not None}
-    try:
-        return options(**given)
-    except ValidationError as error:
-        raise explain(error, "command line") from error
+    return validated(options, given, "command line")
 
 
 def to_flags(settings: Options, kind: type[Options] | None = None) -> str:

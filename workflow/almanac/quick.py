@@ -7,16 +7,14 @@ import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Any
 
 from almanac import cli, tables, unfinished
 from almanac.config.models import as_name
 from almanac.dataset.options import DatasetOptions
 from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import read_frame
-from almanac.options import Options, explain, flagged, to_flags
+from almanac.options import flagged, to_flags, validated
 from almanac.project import PROJECT, RESOURCES
 from almanac.rows import Measure, RelationCount, Request
 from almanac.suites.listing import SUITES
@@ -25,7 +23,6 @@ from almanac.yaml_file import read_yaml
 if TYPE_CHECKING:
     import pandas
 
-Kind = TypeVar("Kind", bound=Options)
 FACTS = RESOURCES / "facts"
 OWN = PROJECT / "config" / "own.yaml"  # the settings that are not given: those of `make own`
 
@@ -61,8 +58,8 @@ def measure(
     if unknown := [name for name in settings if name not in known]:
         raise AlmanacError(f"{suite}: there is no setting {unknown[0]!r}{did_you_mean(unknown[0], known)}")
     built = {key: value for key, value in own["datasets"]["facts"].items() if key != "source"} | dict(dataset or {})
-    checked = _validated(options, own["suites"].get(suite, {}).get("facts", {}) | settings, suite)
-    building = _validated(DatasetOptions, built, "dataset")
+    checked = validated(options, own["suites"].get(suite, {}).get("facts", {}) | settings, suite)
+    building = validated(DatasetOptions, built, "dataset")
     if len(SUITES[suite].rounds_of(checked)) > 1:
         raise AlmanacError(f"{suite}: asks in several rounds with these settings; run it with `almanac run`")
     with unfinished.folder() as work:
@@ -89,13 +86,6 @@ def measure(
         names = ("--model", as_name(name), "--dataset", "facts")
         _quietly("measure", suite, *files, *names, "--output", work / "measured", *flags)
         return read_frame(work / "measured" / "measures.parquet", Measure).to_pandas()
-
-
-def _validated(kind: type[Kind], values: Mapping[str, Any], where: str) -> Kind:
-    try:
-        return kind.model_validate(values)
-    except ValidationError as error:
-        raise explain(error, where) from error
 
 
 def _saved(model: Any, tokenizer: Any, folder: Path) -> Path:

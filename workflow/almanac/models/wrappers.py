@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Literal, Self
 
 import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from almanac import tables
 from almanac.errors import AlmanacError
-from almanac.options import Options, explain
+from almanac.options import Options, validated
 from almanac.project import RESOURCES
 from almanac.yaml_file import load
 
@@ -118,13 +118,7 @@ def read(path: Path) -> dict[str, Wrapper]:
         raise AlmanacError(f"wrapper: {path}: is no YAML: {error}; see {SHIPPED.name} for the form") from error
     if not isinstance(entries, dict) or not entries:
         raise AlmanacError(f"wrapper: {path}: must hold wrappers by name; see {SHIPPED.name} for the form")
-    found = {}
-    for name, entry in entries.items():
-        try:
-            found[str(name)] = Wrapper.model_validate(entry)
-        except ValidationError as error:
-            raise explain(error, f"{path}: {name}") from error
-    return found
+    return {str(name): validated(Wrapper, entry, f"{path}: {name}") for name, entry in entries.items()}
 
 
 def split(name: str) -> tuple[str | None, str]:

@@ -8,10 +8,11 @@ from pathlib import Path
 from pydantic import Field
 
 from almanac.errors import AlmanacError
-from almanac.options import Options
-from almanac.planting.world import SHIPPED, read_yaml
+from almanac.options import Options, validated
+from almanac.planting.world import SHIPPED
 from almanac.punctuation import ends_in_object
 from almanac.rows import Entity, Exposure, Fact, Template
+from almanac.yaml_file import read_yaml
 
 HELD_OUT_OF_MANY = 2
 MANY = 6
@@ -71,7 +72,7 @@ class NamedFact:
 
 def load_formats(path: Path = SHIPPED / "formats.yaml") -> Formats:
     """Read the wordings of a corpus."""
-    formats: Formats = read_yaml(path, Formats)
+    formats = validated(Formats, read_yaml(path), str(path))
     if abs(sum(one.share for one in formats.lists) - 1) > 1e-9:
         raise AlmanacError(f"{path}: lists: the shares must add up to 1; correct them")
     return formats

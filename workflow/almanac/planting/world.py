@@ -4,18 +4,18 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-import yaml
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from almanac.dataset.invented import Names, Shape
 from almanac.errors import AlmanacError
-from almanac.options import Options, explain
+from almanac.options import Options, validated
 from almanac.planting.options import Feature, WorldOptions
 from almanac.project import RESOURCES
 from almanac.rows import Entity, Exposure, Fact, Popularity, Relation, Template
 from almanac.tables import seed_of
+from almanac.yaml_file import read_yaml
 
 SHIPPED = RESOURCES / "planting"
 SOURCE = "invented"
@@ -79,25 +79,9 @@ class Cell:
     split: str
 
 
-def read_yaml(path: Path, shape: type[Options]) -> Any:
-    """Read a YAML file as a model.
-
-    Raises:
-        AlmanacError: the file is missing, no YAML, or has an unknown, missing or impossible key.
-    """
-    try:
-        return shape.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise AlmanacError(f"{path}: cannot be read ({error.strerror}); give a file that exists") from error
-    except yaml.YAMLError as error:
-        raise AlmanacError(f"{path}: is no YAML ({error}); correct it") from error
-    except ValidationError as error:
-        raise explain(error, str(path)) from error
-
-
 def load_design(path: Path = SHIPPED / "world.yaml") -> Design:
     """Read the design of an invented world."""
-    design: Design = read_yaml(path, Design)
+    design = validated(Design, read_yaml(path), str(path))
     for relation in design.relations:
         if relation.subject not in design.classes or relation.object not in design.pools:
             raise AlmanacError(
