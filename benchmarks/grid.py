@@ -205,7 +205,7 @@ def answer(folder: Path) -> None:
 
     layout = Layout.open(folder)
     [asking] = layout.config.asked()
-    files = layout.files(layout.steps(asking)[0])
+    files = layout.rounds(asking)[0]
     draw = np.random.default_rng(SEED)
     digest = hashlib.sha256(b"m").hexdigest()
     for requests, responses in zip(files.requests, files.responses, strict=True):

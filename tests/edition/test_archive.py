@@ -376,7 +376,7 @@ def test_a_number_that_json_cannot_say_is_named(own, tmp_path):
 def test_the_names_of_settings_change_no_number_no_button_and_no_verdict(own, tmp_path, capsys):
     before = {asking: tables.read(own.measures(asking), Measure) for asking in own.config.asked()}
     across, page = tables.read(own.between("across"), Measure), own.page().read_text()
-    folders = {own.files(step).folder for asking in own.config.asked() for step in own.steps(asking)}
+    folders = {one.folder for one in own.every_round()}
     for folder in folders:
         rows = tables.read(folder / "settings.parquet", Setting)
         # One name of a suite through all its rounds, as its items may be judged in a later one.

@@ -103,8 +103,8 @@ def test_a_server_that_serves_another_model_now_is_not_taken_for_the_one_that_an
         values = {"edition": "own", "sources": {"ours": {"path": "ours"}}, "datasets": {"real": {"source": "ours"}}}
         suites = {"facteval": {"real": {}}}
         layout = Layout(tmp_path, EditionConfig.model_validate({**values, "suites": suites, "models": [model]}))
-        [step] = layout.every_step()
-        return layout, layout.files(step).responses[0]
+        [one] = layout.every_round()
+        return layout, one.responses[0]
 
     with Wire(lambda call: Reply.of({"data": [{"id": one} for one in served]})).running() as url:
         layout, path = response_files(url)

@@ -150,8 +150,8 @@ def author(layout: Layout, known: Mapping[str, float]) -> None:
     """Have the models write that the configuration names, and bring it to the file that a person proofreads."""
     jobs = Jobs(layout.config, layout)
     for name, one in layout.config.authors().items():
-        [step] = layout.steps(Asking(one.model, name, one.dataset))
-        files, wildcards = layout.files(step), SimpleNamespace(dataset=one.dataset)
+        [files] = layout.rounds(Asking(one.model, name, one.dataset))
+        wildcards = SimpleNamespace(dataset=one.dataset)
         words = [*("--dataset", str(layout.dataset_folder(one.dataset)), "--shards", str(layout.config.shards))]
         words += words_of(jobs.asks(AUTHORS[name], wildcards))
         assert main(["ask", name, *words, "--output", str(files.folder)]) == 0

@@ -57,7 +57,7 @@ def asked(root, config, known):
     for name in layout.config.datasets:
         _write_dataset(layout, name, known)
     for asking in layout.config.asked():
-        _ask(layout, layout.steps(asking)[0])
+        _ask(layout, asking, layout.rounds(asking)[0])
     return layout
 
 
@@ -77,27 +77,27 @@ def _write_dataset(layout, name, known):
     assert main(["build", "dataset", "--facts", str(folder), *drafts, *words]) == 0
 
 
-def _ask(layout, step):
+def _ask(layout, asking, files):
     """Ask a round, by the flags of its rule; what is asked already stays."""
-    suite, jobs = SUITES[step.suite], Jobs(layout.config, layout)
-    folder, wildcards = layout.files(step).folder, SimpleNamespace(about=step.about, dataset=step.dataset)
-    if folder.is_dir():
+    suite, jobs = SUITES[asking.suite], Jobs(layout.config, layout)
+    wildcards = SimpleNamespace(about=files.folder.name, dataset=asking.dataset)
+    if files.folder.is_dir():
         return
-    flags = shlex.split(f"{jobs.asks(suite, wildcards)} {jobs.before_flags(suite, step.round, wildcards)}")
-    words = ["--dataset", str(layout.dataset_folder(step.dataset)), "--shards", str(layout.config.shards), *flags]
-    assert main(["ask", step.suite, *words, "--output", str(folder)]) == 0
+    [at] = [one for one in suite.rounds if one.name == files.name]
+    flags = shlex.split(f"{jobs.asks(suite, wildcards)} {jobs.before_flags(suite, at, wildcards)}")
+    words = ["--dataset", str(layout.dataset_folder(asking.dataset)), "--shards", str(layout.config.shards), *flags]
+    assert main(["ask", suite.name, *words, "--output", str(files.folder)]) == 0
 
 
 def play(layout, reply):
     """Ask and answer every round: ``reply(model, files)`` answers a request file."""
     for asking in layout.config.asked():
-        for step in layout.steps(asking):
-            _ask(layout, step)
-            found = layout.files(step)
+        for found in layout.rounds(asking):
+            _ask(layout, asking, found)
             contexts = found.folder / "contexts.parquet"
             for requests, responses in zip(found.requests, found.responses, strict=True):
                 if not responses.is_file():
-                    reply(step.answerer, Files(requests, contexts, responses))
+                    reply(found.answerer, Files(requests, contexts, responses))
 
 
 def finish(layout, answer, exposures=()):

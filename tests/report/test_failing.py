@@ -127,7 +127,7 @@ def test_why_nothing_was_answered_is_read_from_the_responses(tmp_path):
     layout = editions.asked(tmp_path, config, known)
     editions.finish(layout, answer)
     found, [asking] = unanswered(layout), layout.config.asked()
-    [files] = map(layout.files, layout.steps(asking))
+    [files] = layout.rounds(asking)
     status = Counter(row.status for path in files.responses for row in tables.read(path, Response))
     assert set(status) == {"too_long", "unsupported", "failed"}
     assert found.failed == {"m": Failures({"the server is busy": status["failed"]}, status.total())}

@@ -202,7 +202,7 @@ def test_a_checkpoint_of_the_users_is_asked_the_real_facts(done, tmp_path):
     assert "mine" in page
     layout = Layout.open(results)
     [asking] = [one for one in layout.config.asked() if one.suite == "karr"]
-    first, second = map(layout.files, layout.steps(asking))
+    first, second = layout.rounds(asking)
     assert [path for one in (first, second) for path in one.responses if not path.is_file()] == []
     added = {item.item: item for item in read(second.folder / "items.parquet", Item)}
     assert min(added) == len(read(first.folder / "items.parquet", Item)), "items are counted on"

@@ -120,8 +120,9 @@ def contents(layout: Layout, withheld: Collection[Path]) -> dict[Path, type]:
 def too_large(layout: Layout) -> set[Path]:
     """Return the response files that an archive withholds: of one model, suite and dataset all or none."""
     found: dict[tuple[str, str, str], set[Path]] = {}
-    for step in layout.every_step():
-        found.setdefault((step.answerer, step.suite, step.dataset), set()).update(layout.files(step).responses)
+    for asking in layout.config.asked():
+        for one in layout.rounds(asking):
+            found.setdefault((one.answerer, asking.suite, asking.dataset), set()).update(one.responses)
     most = layout.config.freeze_megabytes * MEGABYTE
     large = [own for own in found.values() if sum(path.stat().st_size for path in own if path.is_file()) > most]
     return set().union(*large)

@@ -56,7 +56,7 @@ def check_ids(layout: Layout) -> int:
         AlmanacError: one is another, naming it.
     """
     count = 0
-    for found in {files.folder: files for files in map(layout.files, layout.every_step())}.values():
+    for found in {one.folder: one for one in layout.every_round()}.values():
         for path in found.requests:
             for request in tables.read_rows(path, Request):
                 said = {key: value for key, value in tables.as_dict(request).items() if key != "request_id"}
@@ -115,7 +115,7 @@ def check_makers(layout: Layout, manifest: Mapping[str, Any]) -> list[str]:
         AlmanacError: a record is damaged, or names another model than the file's rows.
     """
     entries = {entry["path"]: entry for entry in manifest["files"]}
-    answered = {path: step.answerer for step in layout.every_step() for path in layout.files(step).responses}
+    answered = {path: one.answerer for one in layout.every_round() for path in one.responses}
     found: dict[str, None] = {}
     silent = 0
     for path, answerer in answered.items():

@@ -44,9 +44,9 @@ class Jobs:
         self.together = {name: of for name in config.answering_together() if (of := self._together(name))}
 
     def _together(self, model: str) -> list[tuple[str, str, str]]:
-        steps = [step for asking in self.config.asked(model) for step in self.layout.steps(asking)]
-        own = [step for step in steps if step.about == ALL and step.answerer == model]
-        return list(dict.fromkeys((step.suite, step.dataset, step.round.name) for step in own))
+        rounds = [(asking, one) for asking in self.config.asked(model) for one in self.layout.rounds(asking)]
+        own = [(asking, one) for asking, one in rounds if one.folder.name == ALL and one.answerer == model]
+        return list(dict.fromkeys((asking.suite, asking.dataset, one.name) for asking, one in own))
 
     # Sources and planting
 
@@ -174,11 +174,10 @@ class Jobs:
         return shlex.join(words)
 
     def _before(self, suite: Asks[Any], at: Round | None, wildcards: Any) -> Iterator[RoundFiles]:
-        for step in self.layout.steps(self._asking(suite.name, wildcards)):
-            if step.round is at:
+        for one in self.layout.rounds(self._asking(suite.name, wildcards)):
+            if at is not None and one.name == at.name:
                 return
-            found = self.layout.files(step)
-            yield found if at is None or at.about_one else replace(found, responses=())
+            yield one if at is None or at.about_one else replace(one, responses=())
 
     # Answers
 

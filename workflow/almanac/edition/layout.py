@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -22,7 +22,7 @@ from almanac.sources.source_tables import STREAMED
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.data import Data
 from almanac.suites.listing import ASKING, SUITES
-from almanac.suites.suite import Asks, Round, Suite
+from almanac.suites.suite import Asks, Suite
 
 Row = TypeVar("Row")
 RECORD = "edition.json"  # of an edition's configuration
@@ -49,24 +49,6 @@ BETWEEN: dict[str, type] = {
     "knowledge": rows.Knowledge,
     "standings": rows.Standing,
 }
-
-
-class Step(NamedTuple):
-    """One round as it is asked.
-
-    Attributes:
-        suite: whose round it is.
-        dataset: of which facts.
-        round: the round.
-        about: the model whose answers it is made of, or `ALL`.
-        answerer: the model that answers.
-    """
-
-    suite: str
-    dataset: str
-    round: Round
-    about: str
-    answerer: str
 
 
 @dataclass(frozen=True)
@@ -200,22 +182,25 @@ class Layout:
         """Return one of these files, or the pattern of one."""
         return folder / f"{name}-{shard}.parquet"
 
-    def steps(self, asking: Asking) -> list[Step]:
-        """Return the rounds in which a suite asks a model, in their order."""
+    def rounds(self, asking: Asking) -> list[RoundFiles]:
+        """Return the files of the rounds in which a suite asks a model, in their order."""
         options = self.options(asking)
         found = []
         for one in ASKING[asking.suite].rounds_of(options):
             answerer = asking.model
             if one.answered_by is not None:
                 answerer = self._beside(asking.model, getattr(options, one.answered_by))
-            about = asking.model if one.about_one else ALL
-            found.append(Step(asking.suite, asking.dataset, one, about, answerer))
+            place = asking.suite, asking.dataset, one.name, asking.model if one.about_one else ALL
+            folder = self.requests_folder(*place)
+            requests = self.shards(folder, "requests")
+            responses = self.shards(self.responses_folder(answerer, *place), "responses")
+            found.append(RoundFiles(one.name, folder, tuple(requests), tuple(responses), answerer))
         return found
 
-    def every_step(self) -> Iterator[Step]:
+    def every_round(self) -> Iterator[RoundFiles]:
         """Yield the rounds of all that is asked; one that is asked alike of several models comes with each."""
         for asking in self.config.asked():
-            yield from self.steps(asking)
+            yield from self.rounds(asking)
 
     def _beside(self, asked: str, answers: str) -> str:
         """Return who answers in another's stead; a model that was planted in several worlds, that of who is asked."""
@@ -224,16 +209,9 @@ class Layout:
         found = [one for one in participants.values() if one.model.name == answers]
         return min(found, key=lambda one: one.world != world).name
 
-    def files(self, step: Step) -> RoundFiles:
-        """Return the files of a round."""
-        folder = self.requests_folder(step.suite, step.dataset, step.round.name, step.about)
-        answered = self.responses_folder(step.answerer, step.suite, step.dataset, step.round.name, step.about)
-        requests, responses = self.shards(folder, "requests"), self.shards(answered, "responses")
-        return RoundFiles(step.round.name, folder, tuple(requests), tuple(responses), step.answerer)
-
     def responses(self, asking: Asking) -> list[Path]:
         """Return the files of what was answered, in all rounds."""
-        return [path for step in self.steps(asking) for path in self.files(step).responses]
+        return [path for one in self.rounds(asking) for path in one.responses]
 
     def asked(self, folder: Path, suite: Asks[Any]) -> dict[Path, type]:
         """Return the tables of a folder of requests with their row classes: what a suite asks in one round."""
@@ -248,7 +226,7 @@ class Layout:
         return Answers(
             asking.model,
             asking.dataset,
-            [self.files(step) for step in self.steps(asking)],
+            self.rounds(asking),
             suite.setting,
             suite.tables("asked"),
             None if path is None else read_frame(path, rows.Exposure),
@@ -274,7 +252,7 @@ class Layout:
     def made_of(self, asking: Asking) -> list[Path]:
         """Return the files that a model's outcomes and numbers are made of."""
         found = [self.dataset(asking.dataset, table) for table in DATASET_TABLES]
-        for files in map(self.files, self.steps(asking)):
+        for files in self.rounds(asking):
             found += [*self.asked(files.folder, SUITES[asking.suite]), *files.responses]
         exposures = self.exposures(asking)
         found += [] if exposures is None else [exposures]
@@ -313,7 +291,7 @@ class Layout:
         for name in self.config.used_datasets():
             out |= {self.dataset(name, table): row for table, row in DATASET_TABLES.items()}
         for asking in self.config.asked():
-            for files in map(self.files, self.steps(asking)):
+            for files in self.rounds(asking):
                 out |= self.asked(files.folder, SUITES[asking.suite]) | dict.fromkeys(files.responses, rows.Response)
             out |= self.judgements(asking, frozen=True) | {self.measures(asking): rows.Measure}
             exposures = self.exposures(asking)

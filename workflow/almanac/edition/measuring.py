@@ -154,9 +154,9 @@ def _one_model(layout: Layout, model: str) -> None:
     Raises:
         AlmanacError: two files name two models.
     """
-    steps = (step for step in layout.every_step() if step.answerer == model)
+    own = (one for one in layout.every_round() if one.answerer == model)
     found: dict[str, Path] = {}
-    for path in (path for step in steps for path in layout.files(step).responses if path.is_file()):
+    for path in (path for one in own for path in one.responses if path.is_file()):
         if digest := tables.read_metadata(path).get("almanac.model"):
             found.setdefault(digest, path)
     if len(found) > 1:
@@ -371,8 +371,7 @@ def shown(
     """Return what a suite's chapter on a dataset is made of, with the numbers ``between`` the models that are asked."""
     config = layout.config.datasets[dataset]
     measures = [row for asking in askings for row in layout.read(layout.measures(asking), Measure)]
-    steps = {step[:4]: step for asking in askings for step in layout.steps(asking)}
-    folders = [layout.files(step).folder for step in steps.values()]
+    folders = list(dict.fromkeys(one.folder for asking in askings for one in layout.rounds(asking)))
     refused = [row for folder in folders for row in layout.read(folder / "refused.parquet", NotAsked)]
     own = {
         name: pl.concat(read_frame(folder / f"{name}.parquet", row) for folder in folders)

@@ -63,8 +63,8 @@ def check_served(layout: Layout) -> None:
     for name, one in layout.config.participants().items():
         if one.model.api is None or one.model.api_model is not None:
             continue
-        steps = (step for step in layout.every_step() if step.answerer == name)
-        answered = next((path for step in steps for path in layout.files(step).responses if path.is_file()), None)
+        own = (files for files in layout.every_round() if files.answerer == name)
+        answered = next((path for files in own for path in files.responses if path.is_file()), None)
         if answered is None:
             continue
         was = tables.read_metadata(answered).get("almanac.weights", "").rpartition(", revision ")[0]

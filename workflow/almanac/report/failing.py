@@ -91,8 +91,9 @@ class Unanswered(NamedTuple):
 def unanswered(layout: Layout) -> Unanswered:
     """Return what was not answered."""
     files: dict[Asking, list[Path]] = defaultdict(list)
-    for step in layout.every_step():
-        files[Asking(step.answerer, step.suite, step.dataset)] += layout.files(step).responses
+    for asking in layout.config.asked():
+        for one in layout.rounds(asking):
+            files[asking._replace(model=one.answerer)] += one.responses
     found = {asking: statuses(dict.fromkeys(own)) for asking, own in files.items()}
     asked = {asking: sum(count.total() for count in own.values()) for asking, own in found.items()}
     failed: dict[str, Counter[str]] = defaultdict(Counter)

@@ -102,7 +102,7 @@ def model_rows(layout: Layout) -> Iterator[Mapping[str, Any]]:
     """Yield who was asked: name, origin, size, and the digest and engine that their responses carry."""
     digests: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for asking in layout.config.asked():
-        for one in map(layout.files, layout.steps(asking)):
+        for one in layout.rounds(asking):
             for path in one.responses:
                 for frame in frames(path, Response, ["model_digest", "engine", "status"]):
                     made = frame.filter(pl.col("status") == "ok").unique(maintain_order=True)

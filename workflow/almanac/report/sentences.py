@@ -64,7 +64,7 @@ def told(
 def _asks_nothing(layout: Layout) -> Iterator[str]:
     """Yield which suites ask nothing of a dataset, and why."""
     for suite, dataset, askings in layout.askings():
-        folders = [layout.files(step).folder for asking in askings for step in layout.steps(asking)]
+        folders = [one.folder for asking in askings for one in layout.rounds(asking)]
         if not any(tables.count(folder / "items.parquet", Item) for folder in folders):
             why = shown(layout, suite, dataset, askings).not_asked()
             yield " ".join([f"Nothing of dataset {dataset} is asked by {suite.label}.", *why])
