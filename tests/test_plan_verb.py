@@ -10,7 +10,8 @@ import yaml
 from almanac.cli import main
 from almanac.config import EditionConfig, load
 from almanac.config.reading import SHIPPED
-from almanac.edition.costs import TABLES, TRAINING, Costs, Size, by_model, costs, measured, sizes, total
+from almanac.edition import costs as estimates
+from almanac.edition.costs import TABLES, TRAINING, Size, by_model, costs, measured, sizes, spent, total
 from almanac.job_size import needs
 from almanac.verbs.plan import overrides, remarks
 
@@ -57,9 +58,8 @@ def test_a_large_model_takes_a_gpu_and_is_downloaded_once():
 def test_without_gpus_the_same_model_takes_a_core():
     [row] = rows_of(edition(gpus=0), "large")
     assert (row.gpu_hours, row.gpu_gib) == (0, 0)
-    rates = Costs()
-    each = rates.token + 2 * 7e9 / rates.operations
-    assert row.core_hours == pytest.approx((4 * rates.start + row.tokens * each) / 3600), "4 shards, each a process"
+    each = estimates.TOKEN + 2 * 7e9 / estimates.OPERATIONS
+    assert row.core_hours == pytest.approx((4 * estimates.START + row.tokens * each) / 3600), "4 shards, each a process"
 
 
 def test_a_server_takes_no_time_of_ours_and_a_folder_is_not_downloaded():
@@ -116,7 +116,7 @@ def test_a_dataset_is_counted_where_its_facts_are_there(tmp_path):
     alone = {"real": dataset | {"min_facts": 30, "train": 29}}
     (tmp_path / "facts.csv").write_text("\n".join(["relation_id,subject_id,object_id", *rows[:30]]) + "\n")
     one = edition(facts=str(tmp_path), datasets=alone, suites={}, planting={}, models=[])
-    assert "Dataset real: 1 relation of 1 test fact (counted)." in remarks(one, [], Costs(), [])
+    assert "Dataset real: 1 relation of 1 test fact (counted)." in remarks(one, [], {}, [])
 
 
 def test_what_has_run_here_says_what_work_costs_here(tmp_path):
@@ -131,19 +131,19 @@ def test_what_has_run_here_says_what_work_costs_here(tmp_path):
     logs.mkdir(parents=True)
     (tmp_path / "mine" / "edition.json").write_text(config.model_dump_json())
     [row] = rows_of(config, "tiny")
-    expected = Costs().spent("ic_lke", 10**6, row.tokens)
+    expected = spent("ic_lke", 10**6, row.tokens, {})
     place = "results/mine/responses/tiny/ic_lke/real/asked/all/responses-0.parquet"
     (logs / "0.log").write_text(
         f"{place}: 9 requests: {{'ok': 9}}; {3 * expected:.3f} s CPU besides starting and loading\n"
     )
-    rates, names = measured(tmp_path)
+    factors, names = measured(tmp_path)
     assert names == ["mine"]
-    assert rates.factors == {"ic_lke": pytest.approx(3, rel=1e-3)}
-    [slow] = [one for one in costs(config, rates) if one.model == "tiny"]
+    assert factors == {"ic_lke": pytest.approx(3, rel=1e-3)}
+    [slow] = [one for one in costs(config, factors) if one.model == "tiny"]
     assert (slow.core_hours - row.core_hours) * 3600 == pytest.approx(2 * expected, rel=1e-3)
     stays = f"{place} is there already, of these requests and this model; it stays\n"
     (logs / "0.log").write_text(f"{stays}{place}: 9 requests: {{'ok': 9}}\n")
-    assert measured(tmp_path) == (Costs(), [])
+    assert measured(tmp_path) == ({}, [])
 
 
 def test_the_papers_plan_is_whole(tmp_path, capsys):
@@ -184,15 +184,15 @@ def test_what_a_run_would_miss_on_this_disk_is_refused(tmp_path, capsys, changes
 
 def test_a_size_that_is_assumed_is_said():
     config = edition(models=[{"name": "one", "hub": "owner/one", "revision": "unpinned"}, VALUES["models"][0]])
-    assert "Size of one assumed (7 B); `parameters: N` of a model says it." in remarks(config, [], Costs(), [])
-    assert "Size of" not in "".join(remarks(edition(), [], Costs(), []))
+    assert "Size of one assumed (7 B); `parameters: N` of a model says it." in remarks(config, [], {}, [])
+    assert "Size of" not in "".join(remarks(edition(), [], {}, []))
 
 
 def test_what_a_server_charges_and_what_a_model_thinks_are_said_not_to_be_counted():
     far = {"name": "far", "api": "http://localhost:1/v1", "thinking_tokens": 9}
-    said = "\n".join(remarks(edition(models=[far]), [], Costs(), []))
+    said = "\n".join(remarks(edition(models=[far]), [], {}, []))
     assert "Not counted: the calls to far," in said and "Not counted: what far thinks before" in said
-    assert "Not counted" not in "".join(remarks(edition(models=VALUES["models"][:1]), [], Costs(), []))
+    assert "Not counted" not in "".join(remarks(edition(models=VALUES["models"][:1]), [], {}, []))
 
 
 def test_keys_are_set_anew_as_in_snakemake(tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ import pytest
 
 from almanac.config import EditionConfig, check, read_yaml
 from almanac.config.edition import RELATIONS
-from almanac.edition.costs import Costs, sizes
+from almanac.edition.costs import sizes
 from almanac.job_size import BYTES
 from almanac.sources import google_re
 from almanac.sources.options import NOBEL
@@ -101,7 +101,7 @@ def test_a_plan_counts_the_relations_that_a_source_is_known_to_have():
         assert {key: size.relations for key, size in found.items() if size.named} == relations
         assert {size.relations for size in found.values() if not size.named} <= {RELATIONS}
     config = edition("dong")
-    [said] = [line for line in remarks(config, [], Costs(), []) if line.startswith("Dataset trex")]
+    [said] = [line for line in remarks(config, [], {}, []) if line.startswith("Dataset trex")]
     assert said == "Dataset trex: 600 relations of 20 test facts (relations as its source has, at most; facts assumed)."
     # A scheduler is not asked for less time than such a plan expects.
     tokens = config.asked_tokens("karr", "trex", 600, 20) // config.shards

@@ -3,8 +3,9 @@
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from almanac.config import EditionConfig
@@ -21,6 +22,14 @@ TABLES = "tables"  # stands where a model does: what asks, builds, measures and 
 MOST_COUNTED = 200_000_000  # bytes of a table of facts that a plan reads
 RESPONSE_BYTES = 1.5  # a token read, about: of the demo's files 1.2 (IC-LKE) and 1.7 (KaRR)
 STORED = "bfloat16"  # what the hub's checkpoints are mostly stored in
+# What work costs, in CPU seconds of one core, as it was measured with the demo and `make own`.
+START = 4.0  # of a process that loads PyTorch, transformers and a model
+TOKEN = 5e-6  # of each token that a suite is planned to read, whatever the model: texts, tokens, packing, the judging
+OPERATIONS = 2.5e11  # of a core in a second, of answering; those of planned tokens, many of which requests share
+TRAINED = 5e10  # operations of a core in a second, of training
+TABLE_JOB = 1.5  # of a job without a model: asking, building, measuring
+PAGE = 12.0  # of drawing the page and comparing all models
+Factors = Mapping[str, float]  # by suite or `TRAINING`, how much longer it takes here than these numbers say
 
 
 @dataclass(frozen=True)
@@ -48,35 +57,6 @@ class Cost:
     gpu_gib: float = 0.0
     response_bytes: int = 0
     download_bytes: int = 0
-
-
-@dataclass(frozen=True)
-class Costs:
-    """What work costs, in CPU seconds of one core, as it was measured with the demo and `make own`.
-
-    Attributes:
-        start: of a process that loads PyTorch, transformers and a model.
-        token: of each token that a suite is planned to read, whatever the model: texts, tokens, packing, the judging.
-        operations: of a core in a second, of answering; those of planned tokens, many of which requests share.
-        trained: of a core in a second, of training.
-        table: of a job without a model: asking, building, measuring.
-        page: of drawing the page and comparing all models.
-        factors: by suite or `TRAINING`, how much longer it takes here than these numbers say.
-    """
-
-    start: float = 4.0
-    token: float = 5e-6
-    operations: float = 2.5e11
-    trained: float = 5e10
-    table: float = 1.5
-    page: float = 12.0
-    factors: Mapping[str, float] = field(default_factory=dict)
-
-    def spent(self, suite: str, size: int, tokens: int) -> float:
-        """Return the CPU seconds of a suite's answers, or of `TRAINING`, starting and loading apart."""
-        answering = tokens * (self.token + 2 * size / self.operations)
-        training = 6 * size * tokens / self.trained
-        return (training if suite == TRAINING else answering) * self.factors.get(suite, 1.0)
 
 
 class Size(NamedTuple):
@@ -138,7 +118,14 @@ def _counted(folder: str, dataset: DatasetConfig) -> Size | None:
     return Size(len(asked), -(-sum(asked) // max(1, len(asked))), True)
 
 
-def costs(config: EditionConfig, rates: Costs = Costs()) -> list[Cost]:
+def spent(suite: str, size: int, tokens: int, factors: Factors) -> float:
+    """Return the CPU seconds of a suite's answers, or of `TRAINING`, starting and loading apart."""
+    answering = tokens * (TOKEN + 2 * size / OPERATIONS)
+    training = 6 * size * tokens / TRAINED
+    return (training if suite == TRAINING else answering) * factors.get(suite, 1.0)
+
+
+def costs(config: EditionConfig, factors: Factors = MappingProxyType({})) -> list[Cost]:
     """Return the cost of everything that an edition asks of a model or trains, in the order of the configuration.
 
     The last row is all jobs without a model.
@@ -150,18 +137,18 @@ def costs(config: EditionConfig, rates: Costs = Costs()) -> list[Cost]:
         model = participant.model
         if model.planted is not None:
             tokens = config.corpus_tokens * model.planted.passes
-            hours = (rates.start + rates.spent(TRAINING, model.size, tokens)) / 3600
+            hours = (START + spent(TRAINING, model.size, tokens, factors)) / 3600
             rows.append(_cost(participant, TRAINING, str(participant.world), tokens, hours, config.gpus))
         for place, asking in enumerate(config.asked(participant.name)):
             tokens = config.asked_tokens(asking.suite, asking.dataset, *asked_of[asking.dataset][:2])
             starts = place == 0 or participant.name not in together
-            hours = (rates.spent(asking.suite, model.size, tokens) + rates.start * starts * config.shards) / 3600
+            hours = (spent(asking.suite, model.size, tokens, factors) + START * starts * config.shards) / 3600
             download = place == 0 and model.hub is not None
             rows.append(_cost(participant, asking.suite, asking.dataset, tokens, hours, config.gpus, download))
     if rows:
         asked = {(one.suite, one.dataset) for one in config.asked()}
         jobs = len(asked) + len(config.datasets) + 2 * len(config.participants())
-        rows.append(Cost(TABLES, core_hours=(jobs * rates.table + rates.page) / 3600))
+        rows.append(Cost(TABLES, core_hours=(jobs * TABLE_JOB + PAGE) / 3600))
     return rows
 
 
@@ -190,10 +177,10 @@ ANSWERED = re.compile(
 )
 
 
-def measured(results: Path) -> tuple[Costs, list[str]]:
-    """Return what work costs on this machine, by the logs of the editions that have been made here, and their names.
+def measured(results: Path) -> tuple[Factors, list[str]]:
+    """Return how much longer work takes on this machine, by the logs of the editions made here, and their names.
 
-    A suite that no finished job of this machine has answered keeps its number.
+    A suite that no finished job of this machine has answered has no factor.
     """
     took: dict[str, float] = defaultdict(float)
     planned: dict[str, float] = defaultdict(float)
@@ -210,9 +197,9 @@ def measured(results: Path) -> tuple[Costs, list[str]]:
                 continue
             size = layout.config.participants()[key[0]].model.size
             took[key[1]] += second
-            planned[key[1]] += Costs().spent(key[1], size, plain[key].tokens)
+            planned[key[1]] += spent(key[1], size, plain[key].tokens, {})
         names += [record.parent.name] if found else []
-    return Costs(factors={key: took[key] / planned[key] for key in took if planned[key] > 0 and took[key] > 0}), names
+    return {key: took[key] / planned[key] for key in took if planned[key] > 0 and took[key] > 0}, names
 
 
 def _took(logs: Path) -> dict[tuple[str, str, str], float]:
@@ -224,7 +211,7 @@ def _took(logs: Path) -> dict[tuple[str, str, str], float]:
     for log in sorted(logs.glob("plant_model/*.log")):
         lines = log.read_text("utf-8", "replace").splitlines()
         if lines and (used := USED.match(lines[-1])) is not None:
-            out[log.stem, TRAINING, ""] = max(0.0, float(used["cpu"]) - Costs.start)
+            out[log.stem, TRAINING, ""] = max(0.0, float(used["cpu"]) - START)
     return out
 
 
@@ -245,7 +232,7 @@ def expected(config: EditionConfig) -> dict[str, float]:
         elif row.suite and spent:
             took["answer_requests"].append(spent / config.shards)
     means = {rule: sum(own) / len(own) for rule, own in took.items()}
-    return {"": 2 * Costs.table, "report_edition": Costs.page, **means, **whole}
+    return {"": 2 * TABLE_JOB, "report_edition": PAGE, **means, **whole}
 
 
 def by_model(rows: Sequence[Cost]) -> list[Cost]:

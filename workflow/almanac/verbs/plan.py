@@ -20,7 +20,7 @@ from almanac.config import EditionConfig, load
 from almanac.config.flags import add_edition, edition
 from almanac.config.inputs import check_inputs
 from almanac.config.models import UNKNOWN_SIZE
-from almanac.edition.costs import Cost, Costs, by_model, costs, measured, sizes, total
+from almanac.edition.costs import Cost, Factors, by_model, costs, measured, sizes, total
 from almanac.errors import AlmanacError
 from almanac.locked import mistake_in_word
 from almanac.options import FILE, FOLDER
@@ -51,12 +51,12 @@ def run(arguments: argparse.Namespace) -> None:
     file, settings = edition(arguments)
     config = load(file, overrides(settings))
     check_inputs(config, arguments.results / config.edition)
-    rates, editions = measured(arguments.results)
-    rows = costs(config, rates)
+    factors, editions = measured(arguments.results)
+    rows = costs(config, factors)
     if output is not None:
         write(output, rows)
     print(table(by_model(rows) if arguments.by == "model" else rows, total(rows)))
-    for line in remarks(config, rows, rates, editions):
+    for line in remarks(config, rows, factors, editions):
         print(line, file=sys.stderr)
 
 
@@ -83,12 +83,8 @@ def overrides(words: Sequence[str]) -> dict[str, Any]:
     if said := next(filter(None, map(mistake_in_word, words)), None):
         raise AlmanacError(said)
     from snakemake.cli import parse_config
-    from snakemake.utils import update_config
 
-    out: dict[str, Any] = {}
-    for word in words:
-        update_config(out, parse_config([word]))
-    return out
+    return dict(parse_config(words))
 
 
 def table(rows: Sequence[Cost], whole: Cost) -> str:
@@ -109,10 +105,10 @@ def table(rows: Sequence[Cost], whole: Cost) -> str:
     return "\n".join(lines)
 
 
-def remarks(config: EditionConfig, rows: Sequence[Cost], rates: Costs, editions: Sequence[str]) -> list[str]:
+def remarks(config: EditionConfig, rows: Sequence[Cost], factors: Factors, editions: Sequence[str]) -> list[str]:
     """Return what the numbers do not say: what was measured, counted and assumed."""
     kinds = dict.fromkeys(row.suite for row in rows if row.suite)
-    here, assumed = ([kind for kind in kinds if (kind in rates.factors) == known] for known in (True, False))
+    here, assumed = ([kind for kind in kinds if (kind in factors) == known] for known in (True, False))
     out = ["All numbers are estimates; core hours are CPU time, so two cores take about half of it."]
     if here:
         out.append(f"Measured on this machine ({', '.join(editions)}): {', '.join(here)}.")
