@@ -10,7 +10,7 @@ rule freeze_edition:
         page=LAYOUT.page(),
         tables=TABLES,
         shown=[LAYOUT.shown(what) for what in SHOWN],
-        facts=JOBS.frozen_facts(),
+        facts=sorted(set(map(LAYOUT.facts_record, EDITION.used_datasets()))),
     output:
         LAYOUT.frozen(),
     log:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from almanac.config.edition import EditionConfig
 from almanac.config.models import ModelConfig
-from almanac.errors import AlmanacError, no_such
+from almanac.errors import AlmanacError, no_such, refuse
 from almanac.models import checkpoint
 from almanac.models.digest import TOKENIZER
 from almanac.models.options import UNPINNED
@@ -31,7 +31,7 @@ def check_inputs(config: EditionConfig, results: Path) -> None:
         AlmanacError: something is missing or not whole, naming its key; all of them together.
     """
     wrong = [mistake for place in places(config) if (mistake := _mistake(place, results)) is not None]
-    _refuse(config, wrong)
+    refuse([f"configuration of {config.edition!r}: {line}" for line in wrong], len(wrong))
 
 
 def check_writable(results: Path) -> None:
@@ -56,17 +56,12 @@ def check_pinned(config: EditionConfig) -> None:
         AlmanacError: some have none, naming them all and where to look it up.
     """
     wrong = [
-        f"models.{model.name}.revision: is not pinned yet; look the commit up with "
-        f"`git ls-remote https://huggingface.co/{model.hub} HEAD` and write its 40 digits"
+        f"configuration of {config.edition!r}: models.{model.name}.revision: is not pinned yet; look the commit up "
+        f"with `git ls-remote https://huggingface.co/{model.hub} HEAD` and write its 40 digits"
         for model in config.models
         if model.revision == UNPINNED
     ]
-    _refuse(config, wrong)
-
-
-def _refuse(config: EditionConfig, wrong: list[str]) -> None:
-    if wrong:
-        raise AlmanacError("\n".join(f"configuration of {config.edition!r}: {line}" for line in wrong))
+    refuse(wrong, len(wrong))
 
 
 def _mistake(place: DiskKey, results: Path) -> str | None:

@@ -115,10 +115,6 @@ class Jobs:
 
     # Datasets
 
-    def frozen_facts(self) -> list[Path]:
-        """Return what is written last of each folder of facts that a frozen edition carries."""
-        return sorted(set(map(self.layout.facts_record, self.config.used_datasets())))
-
     def evidence(self, wildcards: Any) -> Files:
         """Return the texts that say a planted world's facts: its corpus; other sources bring their own."""
         world = self.config.datasets[wildcards.dataset].world
