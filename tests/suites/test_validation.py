@@ -14,10 +14,10 @@ from almanac.suites.agreement import called
 from almanac.suites.data import Data
 from almanac.suites.ic_lke.options import IcLkeOptions
 from almanac.suites.ic_lke.suite import IcLke
-from almanac.suites.judged import from_text
 from almanac.suites.options import Bars
+from almanac.suites.standings import TEMPLATES, asked
 from almanac.suites.suite import Method
-from almanac.suites.validation import runs, validate
+from almanac.suites.validation import validate
 
 DOSES = (0, 1, 4, 16, 64)
 OBJECTS = 20
@@ -63,7 +63,7 @@ def runs_of(folder, method, model="base", block=True, seed=0, cloze=False, decod
     options = IcLkeOptions(shots=0, cloze=cloze)
     trial = Trial(folder / f"{model} {seed}", IcLke(), data, options, doses=doses if taught else None)
     judged = trial.ask().answer(reply).judged()
-    return list(runs(called(judged, IcLke.methods), judged, model, decoder, OBJECTS))
+    return list(asked(called(judged, IcLke.methods), judged, str(seed), model, OBJECTS, decoder=decoder))
 
 
 def wrong(fact):
@@ -171,7 +171,7 @@ def test_the_bars_can_be_set(tmp_path):
 
 
 def test_a_model_that_was_taught_nothing_has_no_row(tmp_path):
-    assert runs_of(tmp_path, knows, taught=False) == []
+    assert validate(runs_of(tmp_path, knows, taught=False), Bars()) == []
     assert validate([], Bars()) == []
 
 
@@ -196,15 +196,14 @@ def test_each_value_that_parts_a_method_is_one_of_its_own_and_its_guess_is_of_th
     judged = played(tmp_path).judged()
     method = Method("both", "Both", {"reading": "checked"}, ("order",), guess={"reading": "alone"})
     apart = Method("not", "Not", {"reading": "alone"}, validated=False)
-    found = list(runs(called(judged, [method, apart]), judged, "m", True, 4))
-    assert [from_text(run.pooled.where) for run in found] == [
-        {"reading": "checked", "order": order} for order in (0, 1)
-    ]
-    assert [run.chance for run in found] == [1, pytest.approx(3 / 7)]
+    found = [one for one in asked(called(judged, [method, apart]), judged, "w", "m", 4) if one.axis != TEMPLATES]
+    assert [one.found.conditions for one in found] == [{"reading": "checked", "order": order} for order in (0, 1)]
+    assert [one.chance for one in found] == [1, pytest.approx(3 / 7)]
     fixed = [
-        run.chance
+        told.chance
         for guess in (0.25, None)
         for one in [Method("one", "One", {"reading": "alone", "order": 0}, guess=guess)]
-        for run in runs(called(judged, [one]), judged, "m", True, 5)
+        for told in asked(called(judged, [one]), judged, "w", "m", 5)
+        if told.axis != TEMPLATES
     ]
     assert fixed == [0.25, 0.2]

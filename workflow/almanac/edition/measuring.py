@@ -35,7 +35,7 @@ from almanac.suites.judged import OUTCOMES, Judged, conditions_of, order
 from almanac.suites.listing import SUITES, method_labels
 from almanac.suites.standings import ALL, CHOICES, FORMAT, CalledFacts, asked, standings
 from almanac.suites.suite import BarResult, Judgements, Suite
-from almanac.suites.validation import Run, runs, validate
+from almanac.suites.validation import validate
 from almanac.versions import VERSIONS
 
 PART = "almanac.part"  # in a file of measures: what they depend on
@@ -189,7 +189,6 @@ def judged_of(layout: Layout, asking: Asking) -> Judged:
 def measure_across(layout: Layout) -> dict[str, list[Any]]:
     """Return what lies between models and between methods: the rows of each table of `BETWEEN`, by its name."""
     rows: list[Measure] = []
-    found: list[Run] = []
     known: dict[tuple[str, str], list[Called]] = defaultdict(list)
     told: list[CalledFacts] = []
     several: dict[str, dict[str, Mapping[str, Judged]]] = defaultdict(dict)
@@ -215,15 +214,13 @@ def measure_across(layout: Layout) -> dict[str, list[Any]]:
             model = participants[name].model
             if model.planted is not None and not model.planted.permuted and world == participants[name].world:
                 decoder, variant = model.planted.architecture == "llama", _variant(layout, model, dataset)
-                if variant is not None and variant[0] != CHOICES:
-                    found += runs(calls, own, model.name, decoder and variant[0] == ALL, choices)
-                if variant is not None and decoder:
-                    told += asked(calls, own, str(world), model.name, *variant)
+                if variant is not None:
+                    told += asked(calls, own, str(world), model.name, choices, *variant, decoder=decoder)
     rows += [row for name, of in several.items() for row in SUITES[name].over(together(of))]
     rows += [row for key, own in known.items() for row in on_same_facts(*key, own)]
     return {
         "across": rows,
-        "validation": validate(found, layout.config.validation),
+        "validation": validate(told, layout.config.validation),
         "agreements": [row for key, own in known.items() for row in agreements(*key, own)],
         "knowledge": [row for key, own in known.items() for row in of_facts(*key, own)],
         "standings": standings(told),

@@ -23,6 +23,7 @@ from almanac.statistics.ranks import Placements, auc, average_precision, kendall
 from almanac.suites.agreement import Called, called
 from almanac.suites.headline import FEW
 from almanac.suites.judged import Judged
+from almanac.suites.suite import Method
 
 ALL, WORLD, MODEL, TEMPLATES, CHOICES, FORMAT = "all", "world", "model", "templates", "choices", "format"
 DOSE, CRITERION, BALANCED = "dose", "criterion", "balanced accuracy"
@@ -44,6 +45,8 @@ class CalledFacts(NamedTuple):
             documents of a kind that others read.
         level: which half, how many choices, or which model.
         found: what the method calls the facts.
+        decoder: whether the model is a decoder: others are held against no bars, and their methods not compared.
+        chance: how often the method is right where nothing is known; of halves of the templates it is not said.
     """
 
     world: str
@@ -51,6 +54,8 @@ class CalledFacts(NamedTuple):
     axis: str
     level: str
     found: Called
+    decoder: bool = True
+    chance: float = 0.0
 
     @property
     def key(self) -> Key:
@@ -59,7 +64,14 @@ class CalledFacts(NamedTuple):
 
 
 def asked(
-    found: Iterable[Called], judged: Judged, world: str, model: str, axis: str = ALL, level: str = ""
+    found: Iterable[Called],
+    judged: Judged,
+    world: str,
+    model: str,
+    choices: int,
+    axis: str = ALL,
+    level: str = "",
+    decoder: bool = True,
 ) -> Iterator[CalledFacts]:
     """Yield what the methods of a suite call the facts of one model; with ``all``, of each half of the templates too.
 
@@ -68,16 +80,29 @@ def asked(
         judged: the model's items.
         world: the world that the model was taught.
         model: its name in every world.
+        choices: how many choices a fact of the dataset has.
         axis: as in `CalledFacts`.
         level: likewise.
+        decoder: likewise.
     """
     validated = [one for one in found if one.method.validated]
     for one in validated:
-        yield CalledFacts(world, model, axis, level, one)
-    for method in {one.method.name: one.method for one in validated}.values() if axis == ALL else ():
+        asked_so = judged.where({name: one.conditions[name] for name in one.method.by})
+        yield CalledFacts(world, model, axis, level, one, decoder, _chance(one.method, asked_so, choices))
+    for method in {one.method.name: one.method for one in validated}.values() if decoder and axis == ALL else ():
         for half, own in zip(HALVES, _halves(judged.where(method.where)), strict=True):
             for one in called(own, [method]):
                 yield CalledFacts(world, model, TEMPLATES, half, one)
+
+
+def _chance(method: Method, judged: Judged, choices: int) -> float:
+    """Return how often a method is right where nothing is known."""
+    if method.guess is None:
+        return 1 / choices
+    if isinstance(method.guess, float | int):
+        return float(method.guess)
+    hits = judged.where(method.guess).frame["hit"].drop_nulls().to_list()
+    return sum(hits) / len(hits) if hits else 0.0
 
 
 def _halves(judged: Judged) -> tuple[Judged, Judged]:
@@ -92,11 +117,12 @@ def _halves(judged: Judged) -> tuple[Judged, Judged]:
 
 
 def standings(found: Sequence[CalledFacts]) -> list[Standing]:
-    """Return how the methods stand to each other; nothing where no two were asked the same facts.
+    """Return how the methods stand to each other, asked of decoders; nothing where no two were asked the same facts.
 
     Args:
         found: what was asked; where several datasets of one world were, those of the axis ``all`` are of one of them.
     """
+    found = [one for one in found if one.decoder]
     plain = [one for one in found if one.axis == ALL]
     methods = _compared(plain)
     if len(methods) < 2:
