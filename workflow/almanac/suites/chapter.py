@@ -148,16 +148,10 @@ def stands(cell: Cell) -> bool:
     return cell is not None and not (isinstance(cell, Measure) and cell.value is None)
 
 
-def without_items(
-    suite: str, metric: str, where: str, value: float | None, low: float | None, high: float | None, n: int
-) -> Measure:
-    """Return a number with its interval as a cell that opens no items: it is of several models, or of elsewhere."""
-    counts = (n, 0, 0, 0, 0, 0)
-    return Measure(suite, "", None, None, metric, where, "other", (), value, low, high, None, *counts)
-
-
 def spread(row: Any, name: str, n: int) -> Measure:
     """Return a number of a row that is no `Measure`, with its interval, as a cell: columns NAME, NAME_low, NAME_high.
+
+    The cell opens no items: the number is of several models, or of elsewhere.
 
     Args:
         row: has these attributes, and ``suite`` and ``where``.
@@ -165,7 +159,8 @@ def spread(row: Any, name: str, n: int) -> Measure:
         n: what it counts.
     """
     value, low, high = (getattr(row, f"{name}{end}") for end in ("", "_low", "_high"))
-    return without_items(row.suite, name, row.where, value, low, high, n)
+    counts = (n, 0, 0, 0, 0, 0)
+    return Measure(row.suite, "", None, None, name, row.where, "other", (), value, low, high, None, *counts)
 
 
 @dataclass(frozen=True)

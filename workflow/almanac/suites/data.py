@@ -137,13 +137,13 @@ class Data:
 
     def _some(self, table: str, row: type[Row], keep: Callable[[pa.RecordBatch], pa.Array]) -> Iterator[Row]:
         """Yield those rows of a table of which ``keep`` says so, without holding the others."""
-        given = self.folder is None
-        batches = tables.arrow_of(row, self.rows(table, row)).to_batches() if given else self._batches(table, row)
+        batches: Iterable[pa.RecordBatch]
+        if self.folder is None:
+            batches = tables.arrow_of(row, self.rows(table, row)).to_batches()
+        else:
+            batches = tables.stream(self.folder / f"{table}.parquet", row, size=tables.GROUP)
         for batch in batches:
             yield from tables.from_arrow(row, pa.Table.from_batches([batch.filter(keep(batch))]))
-
-    def _batches(self, table: str, row: type) -> Iterator[pa.RecordBatch]:
-        return tables.stream(f"{self.folder}/{table}.parquet", row, size=tables.GROUP)
 
     @cached_property
     def given_by_names(self) -> frozenset[str]:

@@ -5,11 +5,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from almanac.columns import columns
 from almanac.errors import AlmanacError, refuse
-from almanac.rows import Fact, Request, Response, Status
+from almanac.rows import STATUSES, Fact, Request, Response
 from almanac.sources import records
 from almanac.suites.asked import Asked
 from almanac.suites.data import Data
@@ -30,7 +30,6 @@ TEXT_COLUMNS = (
 )
 KNOWN = records.Columns(REQUIRED, (*LIST_COLUMNS, *TRUTH_COLUMNS, *TEXT_COLUMNS))
 TYPES = (TFQ, MCQ, SAQ)
-STATUSES = get_args(Status)
 BOOLEANS = {"true": True, "correct": True, "1": True, "false": False, "incorrect": False, "0": False}
 
 

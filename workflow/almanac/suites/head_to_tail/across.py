@@ -11,7 +11,6 @@ from almanac.rows import Measure
 from almanac.statistics.correlation import pearson
 from almanac.statistics.intervals import Estimate
 from almanac.statistics.ranks import spearman
-from almanac.suites.chapter import without_items
 from almanac.suites.head_to_tail.judging import JUDGE, RULES
 from almanac.suites.head_to_tail.measures import BY, ONCE, SCORES, WRONG, divided
 from almanac.suites.judged import Condition, Judged, Not, as_text
@@ -86,4 +85,5 @@ def _cells(judged: Judged) -> pl.DataFrame:
 
 def _row(some: Judged, metric: str, where: Mapping[str, Condition], found: Estimate, n: int) -> Measure:
     """Return one number between models, ``some`` being the items of any of them; it counts models."""
-    return replace(without_items(some.suite, metric, as_text(where), *found, n), dataset=some.dataset, of=("hit",))
+    told, counts = as_text(where), (n, 0, 0, 0, 0, 0)
+    return Measure(some.suite, some.dataset, None, None, metric, told, "other", ("hit",), *found, None, *counts)
