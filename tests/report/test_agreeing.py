@@ -1,5 +1,7 @@
 """The figures at the head of the page: a model looks the same in all of them, and a chance is of what is drawn."""
 
+from types import SimpleNamespace
+
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -7,9 +9,10 @@ from matplotlib.figure import Figure
 from almanac.config import EditionConfig
 from almanac.report import agreeing, page
 from almanac.report.evidence import EvidenceFiles
-from almanac.rows import Knowledge, Measure
+from almanac.rows import Fact, Knowledge, Measure
 from almanac.suites.agreement import SAME
 from almanac.suites.chapter import Chapter, Drawing
+from almanac.suites.data import Data
 from almanac.suites.headline import ABOVE_CHANCE, NOT_ABOVE, UNDEFINED, Finding
 from almanac.suites.judged import as_text
 from almanac.suites.looks import COLOURS, GREYS, MARKERS, look
@@ -125,13 +128,14 @@ def test_the_first_figure_of_the_page_is_shown_and_those_of_other_datasets_are_f
     assert "The same figure of" not in rendered("real")
 
 
-def test_only_what_a_method_knows_is_known_most_widely_and_only_what_one_does_not_least(monkeypatch):
-    monkeypatch.setattr(agreeing, "_said", lambda layout, dataset: {name: name for name in "abcd"})
+def test_only_what_a_method_knows_is_known_most_widely_and_only_what_one_does_not_least():
+    facts = [Fact(name, "r", name, name.upper(), *[None] * 3, (), "test", "x") for name in "abcd"]
+    layout = SimpleNamespace(data=lambda dataset: Data.of(facts=facts))
 
     def told(**known):
         rows = [Knowledge("facts", "mine", name, 2, count) for name, count in known.items()]
-        return next(agreeing._facts(None, {("facts", "mine"): rows}))
+        return next(agreeing._facts(layout, {("facts", "mine"): rows}))
 
-    assert told(a=0, b=1, c=0, d=0).endswith("Known most widely: b. Known least: a; c; d.")
-    assert told(a=2, b=2).endswith("Known most widely: a; b.")
-    assert told(a=0, b=0).endswith("Known least: a; b.")
+    assert told(a=0, b=1, c=0, d=0).endswith("Known most widely: b, r: B. Known least: a, r: A; c, r: C; d, r: D.")
+    assert told(a=2, b=2).endswith("Known most widely: a, r: A; b, r: B.")
+    assert told(a=0, b=0).endswith("Known least: a, r: A; b, r: B.")

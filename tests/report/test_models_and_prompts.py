@@ -249,7 +249,7 @@ def test_one_model_alone_is_not_compared(layout):
     rows = measure_across(alone)["across"]
     known = {row.metric for row in rows if row.value is not None and row.metric != SAME}
     assert known == {"mean_accuracy", "relation_deviation", "relation_mean", "relation_accuracy"}
-    board = Shown("real", False, 6, [entrant(layout, asking(layout, "ic_lke", "small"))], measures=rows)
+    board = Shown("real", 6, [entrant(layout, asking(layout, "ic_lke", "small"))], measures=rows)
     method = SUITES["ic_lke"].methods[0]
     [own] = comparison_chapter.by_setting(method, board.measures).values()
     assert comparison_chapter.chapter(method, own, board.models, {}) is None

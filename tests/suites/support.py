@@ -253,7 +253,6 @@ class Trial:
         """What the suite's chapter is made of."""
         return Shown(
             dataset="d",
-            invented=False,
             choices=4,
             models=[Entrant(self.model, self.model)],
             relations={row.relation_id: row.label for row in self.data.rows("relations", Relation)},

@@ -21,7 +21,7 @@ ROWS = [
     number("accuracy", 0.6, shots=None, sure=Range(0.5), hit=Not()),
     number("share", 0.7, shots=5),
 ]
-SHOWN = Shown("d", True, 4, (), {"P1": "capital"}, ROWS)
+SHOWN = Shown("d", 4, (), {"P1": "capital"}, ROWS)
 
 
 def values(found):
@@ -47,7 +47,7 @@ def test_one_number_of_a_model_or_none():
 
 
 def test_numbers_without_a_value_can_be_left_out():
-    shown = Shown("d", True, 4, (), measures=[*ROWS, number("accuracy", None, shots=2)])
+    shown = Shown("d", 4, (), measures=[*ROWS, number("accuracy", None, shots=2)])
     assert values(shown.find("accuracy", "shots")) == [0.2, 0.3, 0.4, None]
     assert values(shown.valued("accuracy", "shots")) == [0.2, 0.3, 0.4]
     assert values(shown.valued("accuracy", "shots", model="m")) == [0.2, 0.3]
@@ -97,7 +97,7 @@ def test_what_has_no_answer_is_counted():
 
 def test_what_could_not_be_asked_is_one_sentence_or_none():
     refused = [NotAsked(f"relation P{at}", "it has no test fact") for at in range(4)]
-    [said] = Shown("d", True, 4, (), refused=refused).not_asked()
+    [said] = Shown("d", 4, (), refused=refused).not_asked()
     assert said.startswith("4 not asked; the first: relation P0 (it has no test fact); relation P1 (")
     assert "P3" not in said
     assert list(SHOWN.not_asked()) == []

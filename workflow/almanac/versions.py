@@ -20,7 +20,7 @@ VERSIONS = {
     "ask": 18,
     "answer": 9,
     "measure": 57,
-    "report": 84,
+    "report": 85,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

@@ -25,7 +25,7 @@ def tables(*entrants):
     rows = [number(name, where) for name in names for where in (SENTENCES, QUESTIONS)]
     rows += [number(name, SENTENCES, relation="r") for name in names]
     rows += [number(names[0], SENTENCES, metric="shared", other=name, hit=True) for name in names[1:]]
-    found = chapter(Shown("d", True, 4, entrants, measures=rows), BeliefOptions())
+    found = chapter(Shown("d", 4, entrants, measures=rows), BeliefOptions())
     return {table.name: table for table in found.parts}
 
 
@@ -48,7 +48,7 @@ def test_what_is_shared_between_ways_of_one_model_stands_with_what_models_share(
         number("m", SENTENCES),
         number("m", SENTENCES, 0.5, "shared_with_4_random", hit=True, right_in_4_random=Not(None)),
     ]
-    found = chapter(Shown("d", True, 4, [Entrant("m", "f")], measures=rows), BeliefOptions())
+    found = chapter(Shown("d", 4, [Entrant("m", "f")], measures=rows), BeliefOptions())
     [table] = [one for one in found.parts if one.name == "shared"]
     assert [[*row[:3], row[3].value] for row in table.rows] == [
         ["m", "zero-shot, a sentence", "m, 4-random, a sentence", 0.5]
@@ -58,7 +58,7 @@ def test_what_is_shared_between_ways_of_one_model_stands_with_what_models_share(
 def test_a_masked_model_fills_a_blank_with_any_token_or_ranks_objects():
     ways = [{"experiment": name, "prompting": None, "style": None} for name in ("vocabulary", "candidates")]
     rows = [number("m", where) for where in ways]
-    table, *_ = chapter(Shown("d", True, 4, [Entrant("m", "f")], measures=rows), BeliefOptions()).parts
+    table, *_ = chapter(Shown("d", 4, [Entrant("m", "f")], measures=rows), BeliefOptions()).parts
     assert [row[:2] for row in table.rows] == [["m", "a blank, any token"], ["m", "a blank, objects ranked"]]
 
 
@@ -69,7 +69,7 @@ def test_other_models_are_taken_to_understand_every_style():
 
 def test_where_nobody_was_taught_the_table_says_that_alone():
     base = Entrant("base", "f", read=("prose",))
-    shown = Shown("d", True, 4, [base], measures=[number("base", SENTENCES)])
+    shown = Shown("d", 4, [base], measures=[number("base", SENTENCES)])
     [table] = chapter(shown, BeliefOptions()).parts
     assert table.rows == [["base", "zero-shot, a sentence", NOT_TAUGHT]]
 
@@ -81,7 +81,7 @@ def test_the_table_says_of_how_many_answers_the_confidence_is_known_and_only_who
         bins = [replace(number("m", where, 0.5, name, bin=0, **known), n=n) for name in BINS]
         gaps = [number("m", where, 0.2, "overconfidence", **known), number("m", where, error, ERROR, **known)]
         rows += [number("m", where), *bins, *(replace(row, n=n) for row in gaps)]
-    parts = chapter(Shown("d", True, 4, [Entrant("m", "f")], measures=rows), BeliefOptions()).parts
+    parts = chapter(Shown("d", 4, [Entrant("m", "f")], measures=rows), BeliefOptions()).parts
     [table] = [one for one in parts if one.name == "accuracy"]
     cells = [dict(zip(table.head, row, strict=True)) for row in table.rows]
     assert [row["confidences"] for row in cells] == [4, 100]
@@ -95,7 +95,7 @@ def test_written_templates_stand_beside_their_paraphrases_and_are_explained():
     rows = [number("m", QUESTIONS), number("m", QUESTIONS, metric="oracle"), number("m", QUESTIONS, written=True)]
     more = [number("m", QUESTIONS, written=False), number("m", QUESTIONS, metric="written_rank")]
     for measures, head in ((rows, []), ([*rows, *more], ["written", "paraphrased", "rank"])):
-        parts = chapter(Shown("d", True, 4, [Entrant("m", "f")], measures=measures), BeliefOptions()).parts
+        parts = chapter(Shown("d", 4, [Entrant("m", "f")], measures=measures), BeliefOptions()).parts
         [table] = [one for one in parts if one.name == "templates"]
         assert list(table.head) == ["model", "asked", "mean", "oracle", *head]
         assert all((f"{title}:" in table.caption.lower()) == bool(head) for title in ("written", "paraphrased", "rank"))
@@ -105,7 +105,7 @@ def test_prompts_by_the_label_stand_beside_those_by_other_names():
     rows = [number("m", QUESTIONS, metric=name) for name in ("accuracy", "one_word")]
     rows.append(number("m", QUESTIONS, alias=False))
     for measures, head in ((rows, []), ([*rows, number("m", QUESTIONS, alias=True)], ["by label", "by other names"])):
-        parts = chapter(Shown("d", True, 4, [Entrant("m", "f")], measures=measures), BeliefOptions()).parts
+        parts = chapter(Shown("d", 4, [Entrant("m", "f")], measures=measures), BeliefOptions()).parts
         [table] = [one for one in parts if one.name == "answers"]
         assert list(table.head) == ["model", "asked", "one word", *head]
         assert ("By label" in table.caption) == bool(head)

@@ -68,7 +68,6 @@ def shown(tmp_path_factory):
     across = SUITE.across({name: own.judged for name, own in found.items()}, None, SUITE.options(**OPTIONS))
     return Shown(
         "invented",
-        True,
         6,
         [Entrant(name, name) for name in NAMES],
         {"P1": "maker", "P2": "home"},
@@ -202,4 +201,4 @@ def test_questions_asked_only_with_passages_leave_no_empty_table(shown):
 
 
 def test_without_numbers_there_is_no_chapter():
-    assert chapter(Shown("d", True, 6, []), SUITE.options()) is None
+    assert chapter(Shown("d", 6, []), SUITE.options()) is None

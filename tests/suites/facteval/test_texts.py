@@ -181,7 +181,7 @@ def test_the_mean_is_over_pairs_of_a_question_then_over_relations(compared):
     assert {style for _, style, _ in numbers} == {"statement", "fib"}
     own = found.own["similarities"]
     assert own.filter(own["pairs"] == 0).height == 2  # two Wh-questions, whose comparison was too long
-    shown = Shown("d", True, 4, [Entrant("m", "m")], measures=[*found.measures, *rows])
+    shown = Shown("d", 4, [Entrant("m", "m")], measures=[*found.measures, *rows])
     parts = {part.name: part for part in chapter(shown, SUITE.options(**options)).parts if hasattr(part, "name")}
     alike_table = parts["alike"]
     assert isinstance(parts["origins"], Drawing) and parts["origins"].draw().axes  # whoever wrote, F1 of both wordings

@@ -203,7 +203,7 @@ def test_rules_and_judge_correlate_over_models_as_scipy_has_it(tmp_path):
         assert number(
             rows, f"{name}_accuracy_exact_min", experiment="question", prompt="few_shot", repeat=None
         ).value == min(least)
-    assert HeadToTail().across(judged, Shown("d", False, 4, ()), asked.options) == rows
+    assert HeadToTail().across(judged, Shown("d", 4, ()), asked.options) == rows
     constant = {f"m{at}": judged["m5"] for at in range(5)}
     assert {row.value for row in correlations(constant)} == {None}, "a constant has no correlation"
 
@@ -235,6 +235,6 @@ def test_the_chapter_has_the_papers_tables_and_says_who_judged(tmp_path):
         [domain, level, 2] for domain in ("jobs", "lives") for level in ("head", "torso", "tail")
     ]
     assert all(conditions_of(cell)["top"] is True for row in found["top"].rows for cell in row[3:])
-    sized = Shown("d", False, 4, [Entrant("m", "f", parameters=7), Entrant("o", "f", "m", 9)], measures=shown.measures)
+    sized = Shown("d", 4, [Entrant("m", "f", parameters=7), Entrant("o", "f", "m", 9)], measures=shown.measures)
     assert asked.suite.chapter(sized, asked.options) is not None
-    assert asked.suite.chapter(Shown("d", False, 4, ()), asked.options) is None
+    assert asked.suite.chapter(Shown("d", 4, ()), asked.options) is None

@@ -58,7 +58,7 @@ def test_the_figure_is_of_the_judges_reading_where_there_is_one(both):
     """The judge is made to find nothing right."""
     judge = '"reading":"judge"'
     rows = [replace(row, value=0.0) if judge in row.where else row for row in over(both)]
-    found = overview(Shown("", False, 0, [Entrant("m", "m")], measures=rows), ["one", "two"])
+    found = overview(Shown("", 0, [Entrant("m", "m")], measures=rows), ["one", "two"])
     [figure] = [part.draw() for part in found.parts if isinstance(part, Drawing)]
     [bars] = figure.axes[0].containers
     assert list(bars.lines[0].get_ydata()) == [0.0] * 3
@@ -98,7 +98,7 @@ def test_judge_and_rules_correlate_over_the_cells_of_all_sources_together(both):
 def test_the_figure_shows_what_the_judge_says_where_there_is_one(both):
     """As the paper's does; here the judge finds every answer right, and the rules find none."""
     own = replace(both["m"], frame=both["m"].frame.with_columns(hit=pl.col("reading") == "judge"))
-    shown = Shown("", False, 4, [Entrant("m", "f")], measures=over({"m": own}))
+    shown = Shown("", 4, [Entrant("m", "f")], measures=over({"m": own}))
     [drawing] = [one for one in HeadToTail().overview(shown, ["one", "two"]).parts if isinstance(one, Drawing)]
     upper = drawing.draw().axes[0]
     assert [box.lines[0].get_ydata().tolist() for box in upper.containers] == [[1.0, 1.0, 1.0]]
@@ -140,5 +140,5 @@ def test_an_edition_of_several_sources_has_a_chapter_of_them_together(layout):
 
 
 def test_one_source_alone_and_numbers_of_none_have_no_chapter_of_all():
-    assert HeadToTail().overview(Shown("", False, 0, ()), ["one", "two"]) is None
+    assert HeadToTail().overview(Shown("", 0, ()), ["one", "two"]) is None
     assert together({}) == {}

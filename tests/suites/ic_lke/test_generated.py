@@ -156,7 +156,7 @@ def test_published_prompts_are_continued_beside_the_examples(ask, tmp_path):
     assert values == {"examples": 1, "hgp": 0.25, "mmp": 0}
     spread = number(rows, "present_deviation", experiment="official", behind="hgp")
     assert spread.value == pytest.approx(0.5 / 2**0.5)  # of .5 and 0
-    shown = generated(Shown("d", False, 4, [Entrant("m", "m")], measures=rows), OPTIONS)
+    shown = generated(Shown("d", 4, [Entrant("m", "m")], measures=rows), OPTIONS)
     [figure] = [part.draw() for part in shown.parts if isinstance(part, Drawing)]
     assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == [
         "in context",

@@ -58,7 +58,7 @@ def asked(options):
 def shown(asked, options):
     known, refused = asked
     rows = [row for found in known.values() for row in found.rows]
-    before = Shown("d", True, 12, MODELS, {"a": "home of <a>", "b": "b"}, rows, refused)
+    before = Shown("d", 12, MODELS, {"a": "home of <a>", "b": "b"}, rows, refused)
     judged = {name: found.judged for name, found in known.items()}
     return replace(before, measures=[*rows, *SUITE.across(judged, before, options)])
 
@@ -237,4 +237,4 @@ def test_methods_stand_apart_where_all_models_are_of_one_size(shown):
 
 
 def test_without_numbers_there_is_no_chapter(options):
-    assert SUITE.chapter(Shown("d", True, 12, MODELS), options) is None
+    assert SUITE.chapter(Shown("d", 12, MODELS), options) is None

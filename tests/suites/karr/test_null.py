@@ -35,7 +35,7 @@ def across(model, null, named="null"):
     """Return the numbers between a model and its null, by mode."""
     judged = {"model": replace(model.judged, model="model"), "null": replace(null.judged, model="null")}
     rows = [replace(row, model="model") for row in model.rows]
-    shown = Shown("d", True, 0, [Entrant("model", "model", null=named), Entrant("null", "null")], measures=rows)
+    shown = Shown("d", 0, [Entrant("model", "model", null=named), Entrant("null", "null")], measures=rows)
     found = SUITE.across(judged, shown, OPTIONS)
     return {mode: row for row in found for mode in MODES if f'"{mode}"' in row.where}
 
@@ -78,7 +78,7 @@ def compared(models, mode="paper"):
     judged = {name: replace(own.judged, model=name) for name, own in models.items()}
     rows = [replace(row, model=name) for name, own in models.items() for row in own.rows]
     entrants = [Entrant(name, name, permuted=name == "null") for name in models]
-    return judged, SUITE.comparable(method, judged, Shown("d", True, 0, entrants, measures=rows))
+    return judged, SUITE.comparable(method, judged, Shown("d", 0, entrants, measures=rows))
 
 
 def test_models_are_compared_at_the_geometric_mean_of_the_thresholds_of_those_that_were_taught(model, null):

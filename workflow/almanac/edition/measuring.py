@@ -376,7 +376,6 @@ def shown(
     }
     return Shown(
         dataset=dataset,
-        invented=config.world is not None,
         choices=config.choices,
         models=[entrant(layout, asking) for asking in askings],
         relations={row.relation_id: row.label for row in layout.read(layout.dataset(dataset, "relations"), Relation)},

@@ -22,7 +22,6 @@ from almanac.statistics import grouped
 from almanac.suites.agreement import called
 from almanac.suites.asked_texts import asked_texts
 from almanac.suites.chapter import NOT_TAUGHT
-from almanac.suites.data import Data
 from almanac.suites.headline import Finding
 from almanac.suites.joining import EVERY
 from almanac.suites.judged import Judged, as_text
@@ -230,7 +229,7 @@ class Edition:
         format a planted model was not taught, or that most answers do not follow.
         """
         parts = [pl.DataFrame(schema=KNOWN)]
-        names = {name: _names(self._layout.data(name)) for name in self.datasets}
+        names = {name: self._layout.data(name).named for name in self.datasets}
         for asking in self._layout.config.asked():
             suite, model = SUITES[asking.suite], entrant(self._layout, asking)
             methods = [one for one in suite.counted(self._layout.options(asking)) if model.understands(one.format)]
@@ -310,12 +309,3 @@ def _numbers(one: Finding) -> dict[str, float | None]:
         "p": one.adjusted,
         "p_unadjusted": one.above.p if one.above else None,
     }
-
-
-def _names(data: Data) -> pl.DataFrame:
-    """Return the subject, relation and object of each fact by name."""
-    label, relations = data.names.label, {row.relation_id: row.label for row in data.relations}
-    rows = [
-        (row.fact_id, label(row.subject_id), relations[row.relation_id], label(row.object_key)) for row in data.facts
-    ]
-    return pl.DataFrame(rows, {name: KNOWN[name] for name in ("fact", "subject", "relation", "object")}, orient="row")

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -109,9 +110,10 @@ def manifest_of(folder: Path) -> dict[str, Any]:
     return parsed(path.read_bytes(), str(path))[0]
 
 
-def carried(edition: str, table: str) -> list[dict[str, Any]]:
-    """Return the rows of one of the tables (`CARRIED`) of a published edition, by the columns of its row class."""
-    return pl.read_csv(FOLDER / edition / f"{table}.csv", infer_schema_length=None).to_dicts()
+def carried(edition: str, table: str) -> list[Any]:
+    """Return the rows of one of the tables (`CARRIED`) of a published edition, whose columns are their attributes."""
+    rows = pl.read_csv(FOLDER / edition / f"{table}.csv", infer_schema_length=None).to_dicts()
+    return [SimpleNamespace(**row) for row in rows]
 
 
 def rebuilt(layout: Layout, manifest: Mapping[str, Any], folder: Path) -> Rebuild:

@@ -152,7 +152,11 @@ def _methods(row: Agreement) -> tuple[tuple[str, str, str], ...]:
 
 def _facts(layout: Layout, knowledge: Mapping[tuple[str, str], Sequence[Knowledge]]) -> Iterator[str]:
     """Yield, a model and dataset, how many facts all, some and no methods call known, with examples."""
-    said = {dataset: _said(layout, dataset) for dataset in {dataset for dataset, _ in knowledge}}
+    said = {
+        dataset: {fact: f"{subject}, {relation}: {true}" for fact, subject, relation, true in named.iter_rows()}
+        for dataset in {dataset for dataset, _ in knowledge}
+        for named in [layout.data(dataset).named]
+    }
     for (dataset, model), rows in knowledge.items():
         every = [row for row in rows if row.known == row.methods]
         none = [row for row in rows if not row.known]
@@ -169,17 +173,6 @@ def _facts(layout: Layout, knowledge: Mapping[tuple[str, str], Sequence[Knowledg
             if some:
                 text += f" {what}: {'; '.join(said[dataset][row.fact_id] for row in some[:EXAMPLES])}."
         yield text
-
-
-def _said(layout: Layout, dataset: str) -> Mapping[str, str]:
-    """Return the facts of a dataset in words: subject, relation, object."""
-    data = layout.data(dataset)
-    relations, label = {row.relation_id: row.label for row in data.relations}, data.names.label
-    return {
-        fact.fact_id: f"{label(fact.subject_id)}, {relations.get(fact.relation_id, fact.relation_id)}: "
-        f"{label(fact.object_key)}"
-        for fact in data.facts
-    }
 
 
 def _pairs(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], str]) -> Table:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from almanac.edition.layout import Layout
-from almanac.report.lines import share
+from almanac.report.lines import share, shortened
 from almanac.rows import Exposure, Fact, Measure, Refused, Relation, RelationCount
 from almanac.suites.chapter import Table
 from almanac.suites.headline import FEW
@@ -107,24 +107,19 @@ class FactsAsked:
     def asked_by_id(self) -> str:
         """Return which relations are asked by their id, and what to do."""
         return (
-            f"Relations of {self.dataset} without a label: {_listed(self.unlabelled)}. Methods without templates of "
-            f"their own ask them by their id, as in “The {self.unlabelled[0]} of …”, and their verdicts say little; a "
-            "label in the table of relations changes that."
+            f"Relations of {self.dataset} without a label: {shortened(self.unlabelled, most=LISTED)}. Methods without "
+            f"templates of their own ask them by their id, as in “The {self.unlabelled[0]} of …”, and their verdicts "
+            "say little; a label in the table of relations changes that."
         )
 
     def asked_by_label(self) -> str:
         """Return which relations are asked by their label, and what to do."""
         return (
             f"Relations of {self.dataset} without a question or a statement of their own that every method can use: "
-            f"{_listed(self.labelled)}. What lacks one is asked by the label, in English, as in “What is the "
-            f"{self.labelled[0]} of …?”. A table of templates changes that; some statements must end in [Y] "
+            f"{shortened(self.labelled, most=LISTED)}. What lacks one is asked by the label, in English, as in “What "
+            f"is the {self.labelled[0]} of …?”. A table of templates changes that; some statements must end in [Y] "
             "(docs/facts.md)."
         )
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f", {len(names) - LISTED} more" if names[LISTED:] else ""
-    return ", ".join(names[:LISTED]) + more
 
 
 def facts_asked(layout: Layout) -> list[FactsAsked]:

@@ -72,7 +72,7 @@ def _overviews(layout: Layout, between: Sequence[Measure]) -> tuple[list[Page], 
     pages, measures = [], {}
     for suite in SUITES.values():
         own = [row for row in between if (row.suite, row.dataset) == (suite.name, "")]
-        chapter = suite.overview(Shown("", False, 0, (), measures=own), pooled(layout, suite)) if own else None
+        chapter = suite.overview(Shown("", 0, (), measures=own), pooled(layout, suite)) if own else None
         if chapter is not None:
             measures[suite.name, ""] = own
             pages.append(Page(suite.name, suite.name, "", chapter))

@@ -79,7 +79,7 @@ class EvidenceFiles:
     def data(self, more: Mapping[str, Any]) -> str:
         """Return what the page carries, `packed`: the blocks that no file holds, what there are, and more."""
         known = {**more, "blocks": self.about, "folder": self._folder.name}
-        text = json.dumps(known, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        text = tables.canonical(known)
         held = ",".join(f"{json.dumps(one.name)}:{one.plain()}" for one in self._held)
         return packed(f'{text[:-1]},"evidence":{{{held}}}}}')
 

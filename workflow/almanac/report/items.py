@@ -1,6 +1,5 @@
 """The items behind the page's numbers, as columns: the page's script finds those of a number by its ``where``."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from almanac.edition.measuring import judged_of
 from almanac.frames import read_frame
 from almanac.report.evidence import Block, EvidenceFiles, pooled
 from almanac.report.known import FactFound
+from almanac.report.lines import shortened
 from almanac.rows import Measure, Outcome
 from almanac.suites.answers import Answers
 from almanac.suites.asked_texts import asked_texts
@@ -24,6 +24,7 @@ from almanac.suites.judged import Condition, chosen, conditions_of
 from almanac.suites.listing import SUITES
 from almanac.suites.recovery import HALF
 from almanac.suites.suite import Method
+from almanac.tables import in_order
 
 RECOMPUTED = ("share", "mean", "macro", "macro_of_facts", "ratio", "count")  # formulas that the page's script has too
 ROWS = 50_000  # of a block, about, all models together: relations are put together up to that many
@@ -116,7 +117,7 @@ class Items:
             for fact, relation, subject, truth, dose, known, asked_by in own.filter(pl.col("asked") > 0).iter_rows():
                 said = " — ".join((label(subject), relations[relation], label(truth)))
                 found.append(FactFound(dataset, fact, said, dose, known, asked_by))
-        self._evidence.add([Block("facts", {"facts": written(asked)})])
+        self._evidence.add([Block("facts", {"facts": in_order(asked)})])
         return found
 
 
@@ -146,7 +147,7 @@ class ItemBlocks:
             columns = {name: self._column(at, own[name]) for name in kept}
             texts = self._texts[at]
             codes = [texts.setdefault(asked[item], len(texts)) for item in own["item"]]
-            self._columns[at][model] = columns | {TEXT: written({"codes": codes})}
+            self._columns[at][model] = columns | {TEXT: in_order({"codes": codes})}
 
     def _divide(self, relations: pl.Series) -> None:
         """Give each relation a block: the last one, or a new one where that is full."""
@@ -161,7 +162,7 @@ class ItemBlocks:
         """Return a column as JSON, of what is alike in the model before as it is there."""
         seen, text = self._seen.get((block, column.name), (None, ""))
         if seen is None or seen.dtype != column.dtype or not seen.equals(column):
-            text = written(self._values(column))
+            text = in_order(self._values(column))
             self._seen[block, column.name] = column, text
         return text
 
@@ -181,7 +182,7 @@ class ItemBlocks:
         """Yield the blocks; their names begin with ``name``, and ``about`` is what the page is told of each."""
         for at, columns in sorted(self._columns.items()):
             relations = [relation for relation, own in self._block_of.items() if own == at]
-            pieces = {"texts": written(list(self._texts[at])), **dict(pooled(columns))}
+            pieces = {"texts": in_order(list(self._texts[at])), **dict(pooled(columns))}
             yield Block(f"{name}-{at}", pieces, {**about, "models": list(columns), "relations": relations})
 
 
@@ -216,20 +217,14 @@ def _with_others(frame: pl.DataFrame, data: Data) -> pl.DataFrame:
     for relation, subject, truth in facts.iter_rows():
         every = data.true.get((relation, subject), ())
         if truth in every and len(every) > 1:
-            own = [data.names.label(one) for one in every if one != truth]
-            shown = own if len(own) <= LISTED else [*own[: LISTED - 1], f"{len(own) - LISTED + 1} more"]
-            others[f"{relation}|{subject}|{truth}"] = "; ".join(shown)
+            own = (data.names.label(one) for one in every if one != truth)
+            others[f"{relation}|{subject}|{truth}"] = shortened(own, "; ", LISTED)
     key = pl.concat_str(pl.col(NAMED).cast(pl.String), separator="|")
     return frame.with_columns(key.replace_strict(others, default=None).alias(ALSO)) if others else frame
 
 
 def _meets(conditions: Mapping[str, Condition], but: str = "") -> pl.Expr:
     return pl.all_horizontal(pl.lit(True), *(chosen(name, one) for name, one in conditions.items() if name != but))
-
-
-def written(value: Any) -> str:
-    """Return a value as JSON."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def items(

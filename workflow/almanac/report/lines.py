@@ -139,10 +139,10 @@ def measure_lines(rows: Iterable[Measure]) -> str:
     return "\n".join(lines)
 
 
-def shortened(names: Iterable[str], between: str = ", ") -> str:
-    """Return names one after another, of many the first."""
+def shortened(names: Iterable[str], between: str = ", ", most: int = NAMES) -> str:
+    """Return names one after another, of more than ``most`` the first."""
     own = list(dict.fromkeys(names))
-    return between.join(own if len(own) <= NAMES else [*own[: NAMES - 1], f"{len(own) - NAMES + 1} more"])
+    return between.join(own if len(own) <= most else [*own[: most - 1], f"{len(own) - most + 1} more"])
 
 
 def asked_by(counts: Sequence[int]) -> str:

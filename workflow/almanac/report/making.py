@@ -2,6 +2,7 @@
 
 import csv
 import gc
+import shutil
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,8 +36,9 @@ def report_page(layout: Layout) -> None:
         tables.read(layout.between("validation"), Validation), key=lambda row: (not row.judged, row.model)
     )
     found, measures = chapters(layout)
-    for one in ("tables", "figures"):
-        _empty(layout.shown(one))
+    for one in ("tables", "figures"):  # so that nothing is left of what an earlier page showed and this one does not
+        shutil.rmtree(layout.shown(one), ignore_errors=True)
+        layout.shown(one).mkdir(parents=True)
     every = [row for own in measures.values() for row in own]
     evidence = EvidenceFiles(layout.shown("items"))
     told, facts = items(layout, evidence, measures, findings_of(layout, every))
@@ -69,13 +71,6 @@ def report_page(layout: Layout) -> None:
     tables.write_text(layout.page(), text)
     aside = f", and {evidence.files} files next to it, {evidence.size / 1e6:.1f} MB" if evidence.files else ""
     print(f"{layout.page()}: {len(text.encode()) / 1e6:.1f} MB{aside}", file=sys.stderr)
-
-
-def _empty(folder: Path) -> None:
-    """Remove what an earlier page showed, so that nothing is left of what this one does not show."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in filter(Path.is_file, folder.glob("[!.]*")):  # Snakemake keeps a file of its own there
-        path.unlink()
 
 
 def with_unadjusted(findings: Table) -> Table:

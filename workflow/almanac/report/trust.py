@@ -1,7 +1,6 @@
 """How far to trust each method, as a chapter of a page whose models nobody taught: by those of a published edition."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 from almanac.edition.layout import Layout
@@ -58,7 +57,7 @@ def chapter(layout: Layout, findings: Sequence[Finding]) -> Chapter | None:
     if layout.read(layout.between("validation"), Validation):
         return None
     methods = {(one.known.suite, one.method.name): one.method for one in findings}
-    published = _published("validation")
+    published = carried(EDITION, "validation")
     rows = [row for model in reversed(LARGEST) for row in reversed(published) if row.model == model]
     chosen = {(row.suite, row.method): row for row in rows}
     found = {key: chosen[key] for key in methods if key in chosen}
@@ -76,7 +75,7 @@ def chapter(layout: Layout, findings: Sequence[Finding]) -> Chapter | None:
 
 def _order(methods: Mapping[tuple[str, str], Method]) -> Iterator[Sequence[Cell]]:
     """Yield the methods asked here in the order in which that edition has them, all on the same facts."""
-    rows = _published("standings")
+    rows = carried(EDITION, "standings")
     unread = {(row.suite, row.method): row for row in reversed(rows) if row.axis == FORMAT}
     for row in (row for row in rows if row.axis == ALL and (row.suite, row.method) in methods):
         key = row.suite, row.method
@@ -84,11 +83,6 @@ def _order(methods: Mapping[tuple[str, str], Method]) -> Iterator[Sequence[Cell]
         area, area_unread = (spread(one, "auc", one.facts) if one else None for one in (row, unread.get(key)))
         balanced = spread(row, "balanced", row.facts)
         yield row.place, methods[key].label + "*" * (not row.graded), area, gap, balanced, area_unread
-
-
-def _published(table: str) -> list[Any]:
-    """Return the rows of one of that edition's tables, whose columns are their attributes."""
-    return [SimpleNamespace(**row) for row in carried(EDITION, table)]
 
 
 def _cells(method: Method, row: Any) -> Sequence[Cell]:

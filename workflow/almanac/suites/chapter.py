@@ -199,7 +199,6 @@ class Shown:
 
     Attributes:
         dataset: its name.
-        invented: whether its facts are of an invented world.
         choices: how many choices a fact of it has.
         models: who was asked.
         relations: the relations' names.
@@ -209,7 +208,6 @@ class Shown:
     """
 
     dataset: str
-    invented: bool
     choices: int
     models: Sequence[Entrant]
     relations: Mapping[str, str] = field(default_factory=dict)

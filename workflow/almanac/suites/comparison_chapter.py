@@ -170,7 +170,7 @@ def _subsumption(found: Mapping[str, Sequence[Measure]]) -> Table:
 def _tuned(found: Mapping[str, Sequence[Measure]]) -> Table:
     shared = {(row.model, row.other): row for row in found.get("subsumption_tuned", ())}
     rows = [
-        (str(row.model), str(row.other), row, _p(row.p), shared[row.model, row.other], row.n)
+        (str(row.model), str(row.other), row, row.p, shared[row.model, row.other], row.n)
         for row in found.get(TUNED, ())
     ]
     caption = (
@@ -180,10 +180,6 @@ def _tuned(found: Mapping[str, Sequence[Measure]]) -> Table:
         "tuned model knows that its base knew."
     )
     return Table("tuned", caption, ("tuned", "base", "difference", "p", "η", "facts"), rows)
-
-
-def _p(value: float | None) -> str:
-    return "<.001" if value is not None and value < 0.001 else _share(value)
 
 
 def _share(value: float | None) -> str:

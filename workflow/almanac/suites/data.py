@@ -168,6 +168,16 @@ class Data:
         return ObjectNames.of(self.entities)
 
     @cached_property
+    def named(self) -> pl.DataFrame:
+        """The facts by name: ``fact``, its ``subject``, ``relation`` and ``object``."""
+        label, relations = self.names.label, {row.relation_id: row.label for row in self.relations}
+        rows = [
+            (row.fact_id, label(row.subject_id), relations.get(row.relation_id, row.relation_id), label(row.object_key))
+            for row in self.facts
+        ]
+        return pl.DataFrame(rows, dict.fromkeys(("fact", "subject", "relation", "object"), pl.String), orient="row")
+
+    @cached_property
     def by_relation(self) -> dict[str, list[Fact]]:
         """The facts of each relation, those beyond what is asked too; relations sorted."""
         return self.whole(self.drawn)

@@ -26,7 +26,7 @@ def verdicts(measures: Sequence[Measure]) -> list[BarResult]:
     Args:
         measures: one model's numbers.
     """
-    shown = Shown("", True, 0, (), measures=measures)
+    shown = Shown("", 0, (), measures=measures)
     answered = sorted(shown.valued("accuracy", *BY), key=lambda row: row.where)
     ways = [where for where in map(shown.at, answered) if where["experiment"] in JUDGED]
     return [_verdict(shown, where) for where in ways] or [BarResult("no answers", False)]

@@ -89,7 +89,7 @@ def _level(said: str, found: Mapping[tuple[Any, ...], Estimate]) -> BarResult:
 
 def _numbers(measures: Sequence[Measure], metric: str, *keys: str) -> Iterator[tuple[Way, tuple[Any, ...], Estimate]]:
     """Yield the numbers of a metric by rules that were made by these columns: way of asking, their values, number."""
-    shown = Shown("", True, 0, (), measures=measures)
+    shown = Shown("", 0, (), measures=measures)
     for row in shown.valued(metric, *BY, *keys, reading=RULES, **ONCE):
         where = shown.at(row)
         way = (where["experiment"], where["prompt"])
