@@ -19,7 +19,7 @@ VERSIONS = {
     "plant": 7,
     "ask": 18,
     "answer": 9,
-    "measure": 57,
+    "measure": 58,
     "report": 85,
     "freeze": 9,
 }

@@ -9,7 +9,6 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from almanac.rows import Measure
 from almanac.suites.answers import Answers
@@ -22,7 +21,6 @@ from almanac.suites.suite import Judgements, Method, Own, Suite
 
 Settings = TypeVar("Settings", bound=SuiteOptions)
 WANTED = ("status", "index", "logprobs", "choices")
-SHARES = {"best": pl.Int64, "score": pl.Float64, "confidence": pl.Float64, "hit": pl.Boolean}
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # of confidence, for accuracy@K
 PAPER = "Wu et al., Towards Reliable Latent Knowledge Estimation in LLMs"
 
@@ -58,12 +56,20 @@ def judge_choices(links: pl.DataFrame) -> pl.DataFrame:
         links: one an item: ``item``, ``status``, ``index`` of the true choice, ``logprobs`` (nats) and ``choices``.
 
     Returns:
-        ``item``, ``prediction``, ``outcome``, ``score`` and ``confidence``, as `ChoiceSuite` has them.
+        ``item``, ``prediction``, ``outcome``, ``score`` and ``confidence``, as `ChoiceSuite` has them; of several best
+        choices the first is predicted.
     """
-    own = links.filter(pl.col("status") == "ok", pl.col("logprobs").is_not_null(), pl.col("index").is_not_null())
-    own = own.hstack(_shares(own["logprobs"], own["index"].to_numpy()))
-    prediction = pl.col("choices").list.get(pl.col("best")).str.strip_chars().alias("prediction")
-    judged = own.select("item", prediction, "hit", "score", "confidence")
+    logs, index = pl.col("logprobs"), pl.col("index")
+    highest, true = logs.list.max(), logs.list.get(index)
+    below = logs - highest
+    total = highest + below.list.eval(pl.element().exp()).list.sum().log()  # of all choices
+    judged = links.filter(pl.col("status") == "ok", logs.is_not_null(), index.is_not_null()).select(
+        "item",
+        pl.col("choices").list.get(logs.list.arg_max()).str.strip_chars().alias("prediction"),
+        ((true == highest) & (below.list.count_matches(0.0) == 1)).alias("hit"),
+        (true - total).alias("score"),
+        (highest - total).exp().alias("confidence"),
+    )
     whole = links.select("item", "status").join(judged, on="item", how="left", maintain_order="left")
     return whole.select("item", "prediction", outcome(pl.col("hit")), "score", "confidence")
 
@@ -76,34 +82,6 @@ def outcome(hit: pl.Expr) -> pl.Expr:
     silent = pl.when(pl.col("status") == "refused").then(pl.lit("missing")).otherwise(pl.lit("error"))
     known = pl.when(hit).then(pl.lit("correct")).when(~hit).then(pl.lit("incorrect"))
     return known.otherwise(silent).alias("outcome")
-
-
-def _shares(logprobs: pl.Series, true: NDArray[np.int64]) -> pl.DataFrame:
-    """Return what log-probabilities of choices say of items.
-
-    Args:
-        logprobs: of each item's choices, nats.
-        true: the place of each item's true choice, ``(items,)``.
-
-    Returns:
-        A row an item: ``best``, the place of the first of the best choices; ``score``, the log of the true choice's
-        share among all; ``confidence``, the share of the best; ``hit``, whether the true choice alone is best.
-    """
-    if not len(logprobs):
-        return pl.DataFrame(schema=SHARES)
-    counts = logprobs.list.len().to_numpy().astype(int)
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    values = logprobs.explode().to_numpy()
-    highest = np.maximum.reduceat(values, starts)
-    with np.errstate(invalid="ignore", divide="ignore"):  # every choice may be impossible
-        total = highest + np.log(np.add.reduceat(np.exp(values - np.repeat(highest, counts)), starts))
-    first = np.repeat(starts, counts)
-    is_best = values == np.repeat(highest, counts)
-    place = np.arange(len(values)) - first
-    best = np.minimum.reduceat(np.where(is_best, place, np.iinfo(int).max), starts)
-    at_true = values[starts + true]
-    alone = np.add.reduceat(is_best.astype(int), starts) == 1
-    return pl.DataFrame((best, at_true - total, np.exp(highest - total), (at_true == highest) & alone), SHARES)
 
 
 def accuracy(judged: Judged, *by: str, metric: str = "accuracy") -> list[Measure]:

@@ -42,6 +42,8 @@ WANTED = (
     *("experiment", "role", "index", "request_id", "choices", "pieces"),
     *("status", "logprobs", "token_counts"),
 )
+# A request's texts are choices or the pieces of one.
+CHARACTERS = pl.coalesce("choices", "pieces").list.eval(pl.element().str.len_chars()).list.sum().alias("characters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ class Eic(ChoiceSuite[EicOptions]):
     def judge(self, answers: Answers, data: Data, options: EicOptions) -> Iterator[Judgements]:
         """Judge every item; a fact in sequences by its choices in all of them."""
         types = pl.Schema({"request_id": pl.String, "tokens": pl.Int64, "characters": pl.Int64})
-        counts = (pl.col("token_counts").list.sum().alias("tokens"), _characters("pieces", "choices"))
+        counts = (pl.col("token_counts").list.sum().alias("tokens"), CHARACTERS)
         read = [pl.DataFrame(schema=types)]
         for part in answers.parts(WANTED):
             links = part.links
@@ -227,16 +229,11 @@ class _Sequences:
         return out
 
 
-def _characters(*columns: str) -> pl.Expr:
-    """Return how many characters the texts of a request have together, in the first of some columns that it has."""
-    return pl.coalesce(columns).list.eval(pl.element().str.len_chars()).list.sum().alias("characters")
-
-
 def _costs(batch: Batch) -> pl.DataFrame:
     """Return what each experiment makes a model read; a request that serves several facts counts once."""
     items, links, requests, contexts = map(as_frame, (batch.items, batch.links, batch.requests, batch.contexts))
     texts = pl.col("choices").list.len().fill_null(1).cast(pl.Int64)  # pieces are one text
-    own = texts * pl.col("text").str.len_chars() + _characters("choices", "pieces")
+    own = texts * pl.col("text").str.len_chars() + CHARACTERS
     requests = requests.select("request_id", "context_id", texts.alias("texts"), own.alias("own"))
     contexts = contexts.select("context_id", pl.col("text").str.len_chars().cast(pl.Int64).alias("context"))
     read = links.join(items, on="item").select("experiment", "request_id").unique().join(requests, on="request_id")

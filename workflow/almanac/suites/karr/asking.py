@@ -14,7 +14,7 @@ from almanac.suites.asked import Asked, Batch
 from almanac.suites.data import Data
 from almanac.suites.karr.draws import FactDraw, Pools, sentences
 from almanac.suites.karr.estimator import VARIANTS
-from almanac.suites.karr.options import COMMON, KarrOptions
+from almanac.suites.karr.options import KarrOptions
 from almanac.suites.karr.resampling import KINDS, Resampling
 from almanac.suites.karr.rows import SpuriousObject
 from almanac.suites.karr.strings import Sentences, beta_of
@@ -78,14 +78,9 @@ def read_spurious(path: Path, pools: Pools) -> dict[str, str]:
     return found
 
 
-def expectable(pools: Pools, relation: str) -> list[str]:
-    """Return the objects of a relation among which a model's expectation is found, the most common first."""
-    return pools.common_objects[relation][:COMMON]
-
-
 def expectation(pools: Pools, relation: str) -> Request:
     """Return the question which of a relation's common objects a model expects when the subject is left open."""
-    labels = [pools.names.label(key) for key in expectable(pools, relation)]
+    labels = [pools.names.label(key) for key in pools.common_objects[relation]]
     return _blank(pools.drawn_templates(relation)[0], "[X]", dict.fromkeys(labels))
 
 

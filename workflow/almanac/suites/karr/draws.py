@@ -13,7 +13,7 @@ from almanac.punctuation import ends_in_object
 from almanac.rows import Fact, NotAsked, Relation, Template
 from almanac.suites.data import Data
 from almanac.suites.karr.estimator import Variant
-from almanac.suites.karr.options import KarrOptions
+from almanac.suites.karr.options import COMMON, KarrOptions
 from almanac.suites.karr.rows import Coverage, Draw, GivenDraw
 from almanac.tables import hash_order
 
@@ -171,13 +171,16 @@ class Pools:
 
     @cached_property
     def common_objects(self) -> Mapping[str, list[str]]:
-        """The objects of every relation, those of most facts first, of equal ones in a seeded order."""
+        """The objects among which a model's expectation is found, by relation: the `COMMON` of most facts.
+
+        Those of most facts come first, of equal ones in a seeded order.
+        """
         counted = self.data.said.group_by("relation_id", "object").len()
         count = {(relation, key): facts for relation, key, facts in counted.iter_rows()}
         return {
             relation: sorted(
                 hash_order(keys, self.options.seed, "common", relation), key=lambda key: -count[relation, key]
-            )
+            )[:COMMON]
             for relation, keys in self.objects.items()
         }
 

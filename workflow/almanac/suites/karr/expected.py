@@ -14,7 +14,7 @@ from almanac.errors import AlmanacError
 from almanac.rows import Fact, NotAsked
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
-from almanac.suites.karr.asking import FACTS, K_PROMPTS, LAMA, MINED, PARAREL, SPURIOUS, Asker, expectable, expectation
+from almanac.suites.karr.asking import FACTS, K_PROMPTS, LAMA, MINED, PARAREL, SPURIOUS, Asker, expectation
 from almanac.suites.karr.draws import FactDraw, Pools
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.rows import Draw
@@ -94,7 +94,7 @@ class _First:
             reason = f"the object that the model expects is not known: {mined['status']}: {mined['reason']}"
             return NotAsked(thing, reason)
         logs = dict(zip(mined["choices"], mined["logprobs"], strict=True))
-        common = expectable(pools, fact.relation_id)
+        common = pools.common_objects[fact.relation_id]
         false = list(pools.untrue(fact, common))
         if not false:
             return NotAsked(thing, f"each of the relation's {len(common)} most common objects is true of its subject")

@@ -30,8 +30,7 @@ def read(path: Path, facts: Iterable[str], asked: Iterable[str]) -> list[Rating]
     if not found:
         raise AlmanacError(f"{path}: holds no label; write one row for each fact and rater: item, rater, value")
     out: dict[tuple[str, str], Rating] = {}
-    for given in found:
-        row = Rating(str(given.item), str(given.rater), str(given.value), given.note)
+    for row in found:
         where = f"{path}: {row.item}: {row.rater}"
         if row.item not in known and row.item.partition("/")[2] not in known:
             raise AlmanacError(f"{where}: the dataset has no such fact; write FACT or MODEL/FACT, like {min(known)!r}")

@@ -13,12 +13,12 @@ import polars as pl
 
 from almanac.rows import Measure
 from almanac.statistics import grouped
-from almanac.statistics.intervals import NOTHING, Estimate
+from almanac.statistics.intervals import Estimate
 from almanac.statistics.paired import macro_difference
 from almanac.statistics.ranks import auc, kendall
 from almanac.suites.chapter import Shown
 from almanac.suites.headline import NULL_KNOWN
-from almanac.suites.judged import FACT, SUBJECT, Judged, Not, Range, as_text
+from almanac.suites.judged import FACT, SUBJECT, Judged, Not, Range
 from almanac.suites.karr.asking import FACTS, NULL, PARAREL, SPURIOUS
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
@@ -101,21 +101,14 @@ def _values(group: Judged, limit: Mapping[str, Any]) -> list[Measure]:
 
 def _curve(group: Judged) -> list[Measure]:
     """Return the share of what has a value that reaches each threshold; a number's items are those that do."""
-    valued = group.frame.select("ratio", "hit", SUBJECT).drop_nulls(["ratio", "hit"])
+    valued = group.frame.select("ratio", SUBJECT).drop_nulls("ratio")
     levels = pl.DataFrame({"level": CURVE})
     reached = valued.join(levels, how="cross").with_columns((pl.col("ratio") >= pl.col("level")).alias("reached"))
     found = {
         level: Estimate(*rest) for level, *rest in grouped.macro(reached, ["level"], "reached", None, SUBJECT).rows()
     }
-    whole = group.measure("known_at", None, of=("ratio",))
-    rows = []
-    for level in CURVE:
-        above = valued.filter(pl.col("ratio") >= level)["hit"]
-        n, known = len(above), int(above.sum())
-        where = as_text({**group.conditions, "ratio": Range(least=level)})
-        row = replace(whole, where=where, **found.get(level, NOTHING)._asdict(), n=n, n_correct=known)
-        rows.append(replace(row, n_incorrect=n - known, n_missing=0, n_invalid=0, n_error=0))
-    return rows
+    reaching = ((level, group.where(ratio=Range(least=level))) for level in CURVE)
+    return [own.measure("known_at", found.get(level), of=("ratio",)) for level, own in reaching]
 
 
 def _taught(group: Judged) -> list[Measure]:
@@ -202,9 +195,6 @@ def comparable(method: Method, judged: Mapping[str, Judged], shown: Shown) -> Ma
     """Return a mode's items of all models judged at one threshold: the geometric mean of those that were chosen.
 
     A null's is not among them, nor one that is set where there are too few facts to choose by.
-
-    A threshold is chosen from few facts of each model. Judged each at its own, two models that know the same would
-    differ by the luck of that choice, which no test of their verdicts knows of.
     """
     if not method.compared:
         return judged
