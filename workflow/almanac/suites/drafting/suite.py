@@ -1,7 +1,7 @@
 """Templates that a model drafts: the requests, how its answers are read, and the round trip that tests them."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -9,22 +9,65 @@ import polars as pl
 
 from almanac.dataset.templates import DROP, KEEP, SLOTS, DraftedText, filled, judge
 from almanac.errors import AlmanacError
-from almanac.rows import Draft, Request
+from almanac.rows import Draft, Fact, Relation, Request
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Asked, Batch, greedy
 from almanac.suites.data import Data
 from almanac.suites.drafting.options import DraftingOptions
-from almanac.suites.drafting.prompts import Drafter
+from almanac.suites.prompts import prompts
 from almanac.suites.suite import Author, Round
-from almanac.tables import seed_of
+from almanac.tables import hash_order, seed_of
 
 DRAFT, PARAPHRASE, ROUND_TRIP = "draft", "paraphrase", "round_trip"
+SEPARATOR = " -> "
 
 
 class DraftSetting(NamedTuple):
     """What is drafted: a question or a statement."""
 
     style: str
+
+
+class Drafter:
+    """The prompts and the facts that they show."""
+
+    def __init__(self, data: Data, options: DraftingOptions) -> None:
+        self.relations = {row.relation_id: row for row in data.relations}
+        self._names, self._facts = data.names, data.by_relation
+        self._options = options
+        self._prompts = prompts("drafting")
+
+    def shown(self, relation_id: str) -> list[Fact]:
+        """Return the facts of a relation that are shown, drawn by a seed."""
+        own = {fact.fact_id: fact for fact in self._facts.get(relation_id, ())}
+        order = hash_order(own, self._options.seed, "shown", relation_id)
+        return [own[fact_id] for fact_id in order[: self._options.facts]]
+
+    def pairs(self, relation_id: str) -> list[tuple[str, str]]:
+        """Return the labels of the shown facts."""
+        return [
+            (self._names.label(fact.subject_id), self._names.label(fact.object_key)) for fact in self.shown(relation_id)
+        ]
+
+    def draft_text(self, relation: Relation, style: str) -> str:
+        """Return the prompt for a style: worked examples, then the relation's facts."""
+        prompt = self._prompts[style]
+        parts = [prompt["instruction"]]
+        word = style.capitalize()
+        for shot in prompt["shots"]:
+            parts.append(f"{_shown(shot['relation'], shot['pairs'])}\n{word}: {shot['text']}")
+        parts.append(f"{_shown(relation.label, self.pairs(relation.relation_id))}\n{word}:")
+        return "\n\n".join(parts)
+
+    def paraphrase_text(self, text: str) -> str:
+        """Return the prompt for saying a template again."""
+        prompt = self._prompts["paraphrase"]
+        parts = [f"Text: {shot['text']}\nAgain: {shot['again']}" for shot in prompt["shots"]]
+        return "\n\n".join([prompt["instruction"], *parts, f"Text: {text}\nAgain:"])
+
+
+def _shown(relation: str, pairs: Iterable[Sequence[str]]) -> str:
+    return f"Relation: {relation}\nPairs: " + "; ".join(SEPARATOR.join(pair) for pair in pairs)
 
 
 class Drafting(Author[DraftingOptions]):
@@ -82,7 +125,10 @@ class Drafting(Author[DraftingOptions]):
                 f"({'; '.join(sorted(why))[:200]}); templates are drafted by a model that generates"
             )
         pairs = {relation: drafter.pairs(relation) for relation in drafter.relations}
-        names = {relation: drafter.object_names(relation) for relation in drafter.relations}
+        names = {
+            relation: {name for fact in facts for name in data.names.names(fact.object_key)}
+            for relation, facts in data.by_relation.items()
+        }
         return judge(texts, data.templates, pairs, names)
 
 
