@@ -270,7 +270,7 @@ def test_datasets_and_belief_call_the_same_facts_guessable():
     """One rule, LAMA-UHN's first: carbon's symbol, C, stands in its name, and gold's, Au, does not."""
     options = DatasetOptions(min_facts=1, min_objects=2, train=0, test=10_000, choices=2)
     made = build(SHIPPED.relations, SHIPPED.facts, SHIPPED.entities, options)
-    names = EntityNames.of(Data.of(facts=made.facts, entities=SHIPPED.entities, relations=SHIPPED.relations))
+    names = EntityNames(Data.of(facts=made.facts, entities=SHIPPED.entities, relations=SHIPPED.relations))
     asked = [fact for fact in made.facts if fact.split == "test"]
     guessable = [fact.fact_id for fact in asked if names.guessable(fact)]
     assert sum(count.guessable for count in made.counts) == len(guessable) > 100

@@ -46,7 +46,7 @@ def test_what_is_true_of_the_namesake_is_accepted_and_no_wrong_choice():
     for fact in (ONE, OTHER):
         pair = fact.relation_id, fact.subject_id
         assert Questioner(IcLke(), DATA, IcLkeOptions()).true[pair] == BOTH
-        assert EntityNames.of(DATA).true[pair] == BOTH
+        assert EntityNames(DATA).true[pair] == BOTH
         wrong = WrongObjects(DATA, 0)
         assert wrong.true[pair] == BOTH
         assert not {*BOTH} & {*wrong.draw(fact, "relation", 7)}
@@ -73,7 +73,7 @@ def test_belief_asks_them_once_and_shows_neither_to_the_other():
     facts = [replace(fact, split="train") for fact in FACTS if fact.split == "test"]
     shown = Data.of(**WORLD | {"entities": named_alike(), "facts": facts})
     for fact in (ONE, OTHER):
-        prompter = Prompter.of(shown, EntityNames.of(shown), of_dataset(shown, options), options)
+        prompter = Prompter.of(shown, EntityNames(shown), of_dataset(shown, options), options)
         examples = prompter.examples(fact, of_dataset(shown, options)["born"].wordings[0], "4_relation", "mask")
         assert examples is None, "two facts of other names are left, and four are needed"
 

@@ -4,7 +4,7 @@ from tests.suites.belief.small import FACTS, data
 
 from almanac.suites.belief.names import EntityNames, pairs, unsafe
 
-NAMES = EntityNames.of(data())
+NAMES = EntityNames(data())
 
 
 def test_a_subject_is_asked_by_its_label_and_then_by_its_other_names():

@@ -15,7 +15,7 @@ BORN = FACTS[0]
 
 def prompter(**settings: object) -> Prompter:
     options = BeliefOptions(groups=9, per_group=9, **settings)
-    return Prompter.of(data(), EntityNames.of(data()), of_dataset(data(), options), options)
+    return Prompter.of(data(), EntityNames(data()), of_dataset(data(), options), options)
 
 
 WORDINGS = {one.template_id: one for one in prompter().templates["born"].wordings}

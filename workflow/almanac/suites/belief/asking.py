@@ -77,7 +77,7 @@ def ask(data: Data, options: BeliefOptions, own: Mapping[str, type]) -> Iterator
         AlmanacError: the user's file of templates, or of guessed pairs, has mistakes.
     """
     found = tables.read_jsonl(Path(options.guessed), Guessed) if options.guessed is not None else []
-    names = EntityNames.of(data, ((row.relation_id, row.subject_id) for row in found))
+    names = EntityNames(data, ((row.relation_id, row.subject_id) for row in found))
     asker = _Asker(data, options, names, of_dataset(data, options), Asked(own))
     left_out = {} if options.file is None else unused(Path(options.file), {row.relation_id for row in data.relations})
     for thing, reason in (lacking(asker.templates, asker.tested) | left_out).items():

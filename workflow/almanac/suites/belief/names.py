@@ -1,7 +1,6 @@
 """The names by which facts are asked and recognised: of subjects, of objects, and ambiguous or unsafe ones."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from almanac.dataset.names import STOP_WORDS, ObjectNames, in_name
 from almanac.dataset.text import normalise
@@ -9,30 +8,17 @@ from almanac.rows import Fact
 from almanac.suites.data import Data
 
 
-@dataclass(frozen=True)
 class EntityNames:
-    """The names of a dataset.
+    """The names of a dataset, and which objects are true of a fact's relation and subject."""
 
-    Attributes:
-        names: of every entity.
-        true: the object keys that are true of the relation and subject of each train and test fact.
-        labelled: the entity that bears each label, as labels are compared; none where several do.
-        guessed: pairs of relation and subject whose objects a model guesses from the subject's name.
-    """
-
-    names: ObjectNames
-    true: Mapping[tuple[str, str], tuple[str, ...]]
-    labelled: Mapping[str, str | None]
-    guessed: frozenset[tuple[str, str]] = frozenset()
-
-    @classmethod
-    def of(cls, data: Data, guessed: Iterable[tuple[str, str]] = ()) -> "EntityNames":
-        """Return the names of a dataset; ``guessed`` as the attribute."""
-        labelled: dict[str, str | None] = {}
+    def __init__(self, data: Data, guessed: Iterable[tuple[str, str]] = ()) -> None:
+        """Index a dataset; ``guessed``: pairs of relation and subject whose objects a model guesses from the name."""
+        self.names, self.true, self._guessed = data.names, data.true, frozenset(guessed)
+        # The entity that bears each label, as labels are compared; none where several do.
+        self._labelled: dict[str, str | None] = {}
         for entity in data.entities:
             label = normalise(entity.label)
-            labelled[label] = None if label in labelled else entity.entity_id
-        return cls(data.names, data.true, labelled, frozenset(guessed))
+            self._labelled[label] = None if label in self._labelled else entity.entity_id
 
     def subject(self, key: str, most: int) -> tuple[str, ...]:
         """Return the names that a subject is asked by, its label first; at most so many, or all (0)."""
@@ -40,7 +26,7 @@ class EntityNames:
 
     def ambiguous(self, key: str, name: str) -> bool:
         """Return whether another entity has a name as its label."""
-        return self.labelled.get(normalise(name), key) != key
+        return self._labelled.get(normalise(name), key) != key
 
     def accepted(self, fact: Fact, aliases: str) -> tuple[str, ...]:
         """Return every name of every true object, the fact's own object first and labels before other names.
@@ -60,7 +46,7 @@ class EntityNames:
 
         Every true object's label stands in the subject's, case aside (its first rule), or was guessed (its second).
         """
-        if (fact.relation_id, fact.subject_id) in self.guessed:
+        if (fact.relation_id, fact.subject_id) in self._guessed:
             return True
         subject = self.names.label(fact.subject_id)
         return all(in_name(subject, self.names.label(key)) for key in self.true[fact.relation_id, fact.subject_id])

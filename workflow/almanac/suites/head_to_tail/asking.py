@@ -1,7 +1,7 @@
 """From drawn questions to prompts: each question in every prompt, and as a sentence to be completed."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
 
@@ -52,13 +52,12 @@ def instruction(prompt: str, example: tuple[str, str] | None = None) -> str:
 
 
 def ask(data: Data, options: HeadToTailOptions, own: Mapping[str, type]) -> Iterator[Batch]:
-    """Draw the questions and ask them; see `Drawing`."""
+    """Draw the questions and ask them; see `QuestionDrawing`."""
     asked = Asked(own)
     drawing = QuestionDrawing(data, options, asked.refuse)
     askings = list(drawing.askings())
     asked.own["buckets"] += count(drawing.popular, drawing.measured)
-    top = most_popular([row for one in askings for row in one.drawn])
-    asker = _DrawnAsker(asked, options, _names(data, askings), predicates(data), top)
+    asker = _DrawnAsker(data, options, asked, askings)
     for asking in askings:
         asker.ask(asking)
         yield asked.take()
@@ -84,23 +83,13 @@ def _names(data: Data, askings: Sequence[AskedWording]) -> ObjectNames:
     )
 
 
-@dataclass(frozen=True)
 class _DrawnAsker:
-    """Asks what was drawn.
+    """Asks what was drawn."""
 
-    Attributes:
-        asked: collects it.
-        options: the settings.
-        names: of the objects that are asked for.
-        predicates: the bucket of each relation.
-        top: fact and name of the most popular questions.
-    """
-
-    asked: Asked
-    options: HeadToTailOptions
-    names: ObjectNames
-    predicates: Mapping[str, str | None]
-    top: set[tuple[str, str]]
+    def __init__(self, data: Data, options: HeadToTailOptions, asked: Asked, askings: Sequence[AskedWording]) -> None:
+        self.options, self.asked = options, asked
+        self.names, self.predicates = _names(data, askings), predicates(data)
+        self.top = most_popular([row for one in askings for row in one.drawn])
 
     def ask(self, asking: AskedWording) -> None:
         """Ask the questions of one wording in every way."""

@@ -6,7 +6,7 @@ drawn becomes rows.
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import polars as pl
@@ -66,24 +66,13 @@ class AskedWording:
     spare: DrawnQuestion | None
 
 
-@dataclass
 class QuestionDrawing:
-    """Draws the questions of a dataset.
+    """Draws the questions of a dataset."""
 
-    Attributes:
-        data: the dataset.
-        options: the settings.
-        refuse: says what is not asked, and why.
-    """
-
-    data: Data
-    options: HeadToTailOptions
-    refuse: Callable[[str, str], None]
-    measured: str = field(init=False)
-    popular: pl.DataFrame = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.popular, self.measured = subjects(self.data, self.options.popularity)
+    def __init__(self, data: Data, options: HeadToTailOptions, refuse: Callable[[str, str], None]) -> None:
+        """Keep a dataset, the settings, and what is told what is not asked, and why."""
+        self.data, self.options, self.refuse = data, options, refuse
+        self.popular, self.measured = subjects(data, options.popularity)
 
     def askings(self) -> Iterator[AskedWording]:
         """Yield what is asked of each relation, by each of its wordings."""

@@ -54,17 +54,9 @@ class QuestionWording:
     cap: int = OPEN_CAP
 
 
-@dataclass(frozen=True)
-class Shipped:
-    """The wordings that ship, by relation, and DBpedia's predicates that are left out, with kind and reason."""
-
-    wordings: Mapping[str, Sequence[QuestionWording]]
-    filtered: Mapping[str, tuple[str, str]]
-
-
 @functools.cache
-def shipped() -> Shipped:
-    """Read the wordings that ship."""
+def shipped() -> tuple[Mapping[str, Sequence[QuestionWording]], Mapping[str, tuple[str, str]]]:
+    """Read the wordings that ship, by relation, and DBpedia's predicates that are left out, with kind and reason."""
     found: dict[str, list[QuestionWording]] = {}
     for domain in ("movie", "book", "academics"):
         for row in _rows(domain):
@@ -87,7 +79,7 @@ def shipped() -> Shipped:
         name = f"dbpedia/{row['predicate']}"
         kind = "persons" if row["range"] in ("Person", "Agent", "Artist") else "text"
         found[row["predicate"]] = [QuestionWording(name, OPEN, row["question"], row["cloze"], kind, single=True)]
-    return Shipped(found, {row["predicate"]: (row["filter"], row["reason"]) for row in _rows("filters")})
+    return found, {row["predicate"]: (row["filter"], row["reason"]) for row in _rows("filters")}
 
 
 def _rows(name: str) -> list[dict[str, Any]]:
@@ -116,12 +108,12 @@ def wordings(
         domain, kind = relation.domain or OPEN, _answer_kind(relation.object_type)
         return [QuestionWording(questions[0].template_id, domain, questions[0].text, cloze, kind)], None
     predicate = relation.relation_id.removeprefix(ONTOLOGY).replace(ELEMENTS, "dc:")
-    ships = shipped()
-    kind, reason = ships.filtered.get(predicate, ("", ""))
+    ships, left_out = shipped()
+    kind, reason = left_out.get(predicate, ("", ""))
     if kind in filters:
         return [], f"left out as {kind}: {reason}"
-    if predicate in ships.wordings:
-        return ships.wordings[predicate], None
+    if predicate in ships:
+        return ships[predicate], None
     return [], "has no question, and none ships for it"
 
 
