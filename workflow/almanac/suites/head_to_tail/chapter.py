@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -27,44 +26,39 @@ READ_HOW = (
 )
 
 
-@dataclass(frozen=True)
-class Rates:
-    """The numbers of all models and ways of asking, by the further columns that they were made by."""
+def rates_by(shown: Shown, *keys: str, **fixed: Condition) -> dict[tuple[str, tuple[Any, ...]], dict[str, Measure]]:
+    """Return the rates that have a value, by model and the values of `BY` and these columns."""
+    found: dict[tuple[str, tuple[Any, ...]], dict[str, Measure]] = {}
+    conditions: dict[str, Any] = {**ONCE, **fixed}
+    for metric in HEAD:
+        for row in shown.valued(metric, *BY, *keys, **conditions):
+            where = shown.at(row)
+            found.setdefault((str(row.model), tuple(where[name] for name in (*BY, *keys))), {})[metric] = row
+    return found
 
-    shown: Shown
 
-    def by(self, *keys: str, **fixed: Condition) -> dict[tuple[str, tuple[Any, ...]], dict[str, Measure]]:
-        """Return the rates that have a value, by model and the values of `BY` and these columns."""
-        found: dict[tuple[str, tuple[Any, ...]], dict[str, Measure]] = {}
-        conditions: dict[str, Any] = {**ONCE, **fixed}
-        for metric in HEAD:
-            for row in self.shown.valued(metric, *BY, *keys, **conditions):
-                where = self.shown.at(row)
-                found.setdefault((str(row.model), tuple(where[name] for name in (*BY, *keys))), {})[metric] = row
-        return found
+def _falls(shown: Shown) -> dict[tuple[str, Way, str], Measure]:
+    """Return by how much accuracy is lower in the tail than in the head, by model, way of asking and domain."""
+    found = {}
+    for keys in ((), ("domain",)):
+        for row in shown.valued("fall", *BY, *keys, level=ENDS, **ONCE):
+            where = shown.at(row)
+            found[str(row.model), tuple(where[name] for name in BY), str(where.get("domain", "all"))] = row
+    return found
 
-    def falls(self) -> dict[tuple[str, Way, str], Measure]:
-        """Return by how much accuracy is lower in the tail than in the head, by model, way of asking and domain."""
-        found = {}
-        for keys in ((), ("domain",)):
-            for row in self.shown.valued("fall", *BY, *keys, level=ENDS, **ONCE):
-                where = self.shown.at(row)
-                found[str(row.model), tuple(where[name] for name in BY), str(where.get("domain", "all"))] = row
-        return found
 
-    def rows(self, *keys: str, **fixed: Condition) -> list[Sequence[Cell]]:
-        """Return a table's rows: model, how it was asked, the columns, the number of answers, and the rates."""
-        return [
-            [model, said(key), *map(str, key[len(BY) :]), _answered(own["accuracy"]), *(own[one] for one in HEAD)]
-            for (model, key), own in self.by(*keys, **fixed).items()
-        ]
+def rate_rows(shown: Shown, *keys: str, **fixed: Condition) -> list[Sequence[Cell]]:
+    """Return a table's rows: model, how it was asked, the columns, the number of answers, and the rates."""
+    return [
+        [model, said(key), *map(str, key[len(BY) :]), _answered(own["accuracy"]), *(own[one] for one in HEAD)]
+        for (model, key), own in rates_by(shown, *keys, **fixed).items()
+    ]
 
 
 def chapter(shown: Shown, options: HeadToTailOptions) -> Chapter | None:
     """Return what the page shows of a dataset; nothing where nothing was asked."""
     if not shown.find("accuracy", *BY, **ONCE):
         return None
-    rates = Rates(shown)
     # What figures and single tables show: the judge's reading, as the paper, where there is one.
     way = (RULES if options.judge is None else JUDGE, QUESTION, options.prompts[0])
     by = f"scored by rules and by {options.judge}" if options.judge else "scored by rules only, since no judge is named"
@@ -75,24 +69,24 @@ def chapter(shown: Shown, options: HeadToTailOptions) -> Chapter | None:
     )
     parts: list[Table | Drawing | str] = [
         READ_HOW,
-        rates_table("rates", "All questions (Tables 3, 9 and 14 of the paper).", rates.rows()),
+        rates_table("rates", "All questions (Tables 3, 9 and 14 of the paper).", rate_rows(shown)),
         *drawing(shown, way),
         *_dose_drawing(shown, options),
-        *_fell(rates, way),
-        levels(rates),
-        rates_table("domains", "By domain.", _several(rates.rows("domain")), "domain", folded=True),
-        rates_table("kinds", "By type of the subject.", _several(rates.rows("kind")), "type", folded=True),
-        rates_table("top", "The most popular tenth of the head (Tables 5, 12, 13).", rates.rows(top=True)),
-        _predicates(rates),
-        natural(rates),
-        _forms(rates),
-        _sizes(shown, rates, way),
+        *_fell(shown, way),
+        levels(shown),
+        rates_table("domains", "By domain.", _several(rate_rows(shown, "domain")), "domain", folded=True),
+        rates_table("kinds", "By type of the subject.", _several(rate_rows(shown, "kind")), "type", folded=True),
+        rates_table("top", "The most popular tenth of the head (Tables 5, 12, 13).", rate_rows(shown, top=True)),
+        _predicates(shown),
+        natural(shown),
+        _forms(shown),
+        _sizes(shown, way),
         scores(shown),
         score_levels(shown),
         *judged(shown),
         _stability(shown),
-        *_doses(rates),
-        _relations(shown, rates, way),
+        *_doses(shown),
+        _relations(shown, way),
         *_counts(shown),
         *shown.not_asked(),
     ]
@@ -128,9 +122,9 @@ def _several(rows: Sequence[Sequence[Cell]]) -> Sequence[Sequence[Cell]]:
     return rows if len({row[2] for row in rows}) > 1 else []
 
 
-def natural(rates: Rates) -> Table:
+def natural(shown: Shown) -> Table:
     """Return the rates without what people hardly ask, where anything of that kind was asked."""
-    rows, every = rates.rows(natural=True), rates.rows()
+    rows, every = rate_rows(shown, natural=True), rate_rows(shown)
     kept = rows if [row[2] for row in rows] != [row[2] for row in every] else []
     return rates_table("natural", "Without questions that people hardly ask (Table 10).", kept, folded=True)
 
@@ -159,17 +153,17 @@ def _dose_drawing(shown: Shown, options: HeadToTailOptions) -> Iterator[Drawing]
         yield Drawing("doses", caption, lambda: lines_along(taught, "dose", "accuracy"))
 
 
-def levels(rates: Rates) -> Table:
+def levels(shown: Shown) -> Table:
     """Return head, torso and tail side by side, all questions and, where there are several, by domain (Table 4)."""
     lines: dict[tuple[str, tuple[Any, ...], str], dict[str, Mapping[str, Measure]]] = {}
     for keys in (("level",), ("domain", "level")):
-        for (model, key), own in rates.by(*keys).items():
+        for (model, key), own in rates_by(shown, *keys).items():
             domain = "all" if len(keys) == 1 else str(key[len(BY)])
             lines.setdefault((model, key[: len(BY)], domain), {})[str(key[-1])] = own
     several = len({domain for _, _, domain in lines} - {"all"}) > 1
     # A bucket that no subject is in has no column.
     buckets = [bucket for bucket in BUCKETS if any(bucket in own for own in lines.values())]
-    falls = rates.falls()
+    falls = _falls(shown)
     rows: list[Sequence[Cell]] = [
         [
             *(model, said(key), domain),
@@ -185,10 +179,10 @@ def levels(rates: Rates) -> Table:
     return Table("levels", caption, head, rows)
 
 
-def _fell(rates: Rates, way: Way) -> Iterator[str]:
+def _fell(shown: Shown, way: Way) -> Iterator[str]:
     """Yield of which models accuracy falls from head to tail."""
     found: dict[str, list[str]] = defaultdict(list)
-    for (model, key, domain), row in rates.falls().items():
+    for (model, key, domain), row in _falls(shown).items():
         if (key, domain) == (way, "all"):
             lower, higher = (row.low or 0.0) > 0, (row.high or 0.0) < 0
             what = "lower in the tail than in the head" if lower else "higher in the tail" if higher else "neither"
@@ -198,19 +192,19 @@ def _fell(rates: Rates, way: Way) -> Iterator[str]:
         yield f"Accuracy, {said(way)}, by the 95 % interval of its difference: {told}."
 
 
-def _predicates(rates: Rates) -> Table:
+def _predicates(shown: Shown) -> Table:
     rows = [
         [*row[:2], label, *row[2:]]
         for label, bucket in (("head and torso", COMMON), ("tail", "tail"))
-        for row in rates.rows(predicate_bucket=bucket)
+        for row in rate_rows(shown, predicate_bucket=bucket)
     ]
     caption = "By the relation's number of facts (Table 6)."
     return rates_table("predicates", caption, _several(rows), "relations", folded=True)
 
 
-def _forms(rates: Rates) -> Table:
+def _forms(shown: Shown) -> Table:
     """Return questions and sentences to be completed side by side (Table 11)."""
-    every = rates.by("level")
+    every = rates_by(shown, "level")
     rows: list[Sequence[Cell]] = []
     for (model, key), own in every.items():
         reading, experiment, prompt, level = key
@@ -222,9 +216,9 @@ def _forms(rates: Rates) -> Table:
     return Table("forms", "As a question and as a sentence to be completed (Table 11).", head, rows, folded=True)
 
 
-def _sizes(shown: Shown, rates: Rates, way: Way) -> Table:
+def _sizes(shown: Shown, way: Way) -> Table:
     """Return the models by size, and what they were tuned from (Table 7)."""
-    own = rates.by()
+    own = rates_by(shown)
     rows: list[Sequence[Cell]] = [
         [one.series, one.name, one.base or "–", one.parameters, *(own[one.name, way][rate] for rate in HEAD)]
         for one in sorted(shown.models, key=lambda one: (one.series, one.parameters or 0))
@@ -244,17 +238,17 @@ def _stability(shown: Shown) -> Table:
     return Table("stability", caption, ("model", "asked", "answers", "different answer"), rows)
 
 
-def _doses(rates: Rates) -> Iterator[Table]:
+def _doses(shown: Shown) -> Iterator[Table]:
     """Yield the rates by how often facts were taught, and within that by bucket: the control."""
     caption = "At the same dose of the fact: does the subject's popularity change the rates?"
-    yield rates_table("control", caption, rates.rows("dose", "level"), "times taught", "bucket", folded=True)
+    yield rates_table("control", caption, rate_rows(shown, "dose", "level"), "times taught", "bucket", folded=True)
     caption = "By how often a planted model was taught facts about the subject."
-    yield rates_table("exposure", caption, rates.rows("exposed_bucket"), "bucket by exposure", folded=True)
+    yield rates_table("exposure", caption, rate_rows(shown, "exposed_bucket"), "bucket by exposure", folded=True)
 
 
-def _relations(shown: Shown, rates: Rates, way: Way) -> Table:
+def _relations(shown: Shown, way: Way) -> Table:
     rows: list[Sequence[Cell]] = []
-    for (model, key), own in rates.by("relation").items():
+    for (model, key), own in rates_by(shown, "relation").items():
         if key[: len(BY)] == way:
             name = shown.relations.get(str(key[3]), str(key[3]))
             rows.append([model, said(key), name, _answered(own["accuracy"]), *(own[one] for one in HEAD)])

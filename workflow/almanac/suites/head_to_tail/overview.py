@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from almanac.suites.chapter import Chapter, Drawing, Shown, Table, filled
 from almanac.suites.head_to_tail.asking import QUESTION
-from almanac.suites.head_to_tail.chapter import Rates, drawing, levels, natural, rates_table
+from almanac.suites.head_to_tail.chapter import drawing, levels, natural, rate_rows, rates_by, rates_table
 from almanac.suites.head_to_tail.judging import JUDGE
 from almanac.suites.head_to_tail.score_tables import correlations, score_levels
 
@@ -16,8 +16,7 @@ def overview(shown: Shown, datasets: Sequence[str]) -> Chapter | None:
         shown: the numbers over them (`across.over`).
         datasets: their names.
     """
-    rates = Rates(shown)
-    every = rates.by()
+    every = rates_by(shown)
     if not every:
         return None
     asks = (
@@ -28,11 +27,11 @@ def overview(shown: Shown, datasets: Sequence[str]) -> Chapter | None:
     # As the paper draws it: questions, read by the judge where there is one.
     drawn = sorted((way for _, way in every if way[1] == QUESTION), key=lambda way: (way[0] != JUDGE, way))
     parts: list[Table | Drawing | str] = [
-        rates_table("rates", "All questions (Table 3).", rates.rows()),
+        rates_table("rates", "All questions (Table 3).", rate_rows(shown)),
         *(one for way in drawn[:1] for one in drawing(shown, way)),
-        levels(rates),
-        rates_table("top", "The most popular tenth of the head (Table 5).", rates.rows(top=True)),
-        natural(rates),
+        levels(shown),
+        rates_table("top", "The most popular tenth of the head (Table 5).", rate_rows(shown, top=True)),
+        natural(shown),
         score_levels(shown),
         correlations(shown),
     ]
