@@ -3,20 +3,21 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from almanac.dataset.text import normalise
 from almanac.errors import AlmanacError
 from almanac.punctuation import is_question, space_after, words_of
-from almanac.rows import Draft, Template
+from almanac.rows import Draft, Relation, Template
 from almanac.tables import identity
 
 SLOTS = {"statement": (1, 1), "question": (1, 0)}  # how often [X] and [Y] must stand in a template of a style
 KEEP, DROP = "keep", "drop"
 VERDICTS = (KEEP, DROP)
 ORIGIN = "drafted"
+LABEL = "label"  # the origin, and part of the id, of a template that is made of a relation's label
 SLOT = re.compile(r"\[[XY]\]")
 LIST_MARK = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.):])\s+")
 QUOTES = "\"'“”‘’«»`"
@@ -65,14 +66,11 @@ def in_full(template: Template) -> str:
     return f"{text}{space_after(text)}[Y]." if template.style == "prefix" else template.text
 
 
-def from_label(label: str) -> str:
-    """Return the statement that the label of a relation makes, for one without a template."""
-    return f"The {label} of [X] is [Y]."
-
-
-def question_from_label(label: str) -> str:
-    """Return the question that the label of a relation makes, for one without a template."""
-    return f"What is the {label} of [X]?"
+def of_label(relation: Relation) -> Iterator[Template]:
+    """Yield the statement and the question that are made of a relation's label or, without one, its id."""
+    own, label = relation.relation_id, relation.label.strip() or relation.relation_id
+    for style, text in (("statement", f"The {label} of [X] is [Y]."), ("question", f"What is the {label} of [X]?")):
+        yield Template(f"{own}/{LABEL}/{style}", own, text, style, LABEL, None, ())
 
 
 def readings(text: str, sentence: str) -> set[tuple[str, ...]]:

@@ -3,18 +3,18 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from almanac import tables
-from almanac.dataset.templates import from_label, question_from_label
+from almanac.dataset.templates import LABEL, of_label
 from almanac.errors import refuse
 from almanac.project import RESOURCES
 from almanac.punctuation import is_question
-from almanac.rows import ALIAS, Relation, Template
+from almanac.rows import ALIAS, Template
 from almanac.sources.checking import template_file
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.data import Data
@@ -23,7 +23,7 @@ SHIPPED = RESOURCES / "belief"
 OF_FACTS = RESOURCES / "facts" / "templates.jsonl"  # of the facts that ship: other suites' sentences
 ENOUGH = 2  # templates of a relation that can agree, or not
 SETS = ("lama", "shipped", "invented")
-OWN, DATASET, LABEL = "file", "dataset", "label"
+OWN, DATASET = "file", "dataset"
 QUESTION = "question_answer"
 FORMS = ("statement", "entailment", QUESTION)
 
@@ -111,13 +111,6 @@ def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplate
         for relation, place in sources.items()
         if place is not None
     }
-
-
-def of_label(relation: Relation) -> Iterator[Template]:
-    """Yield the statement and the question that are made of a relation's label or, without one, its id."""
-    own, label = relation.relation_id, relation.label.strip() or relation.relation_id
-    for style, text in (("statement", from_label(label)), ("question", question_from_label(label))):
-        yield Template(f"{own}/{LABEL}/{style}", own, text, style, LABEL, None, ())
 
 
 def shipped(name: str) -> dict[str, list[AskedTemplate]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from almanac.dataset.templates import SLOT, filled, folded, from_label, in_full, question_from_label
+from almanac.dataset.templates import LABEL, SLOT, filled, folded, in_full, of_label
 from almanac.rows import Relation, Template
 
 TFQ, MCQ, SAQ = "tfq", "mcq", "saq"
@@ -15,7 +15,6 @@ NONE, RELEVANT, IRRELEVANT, ANTIFACTUAL = "none", "relevant", "irrelevant", "ant
 CONTEXTS = (NONE, RELEVANT, IRRELEVANT, ANTIFACTUAL)
 TEMPLATE, WRITTEN = "template", "written"
 ORIGINS = (TEMPLATE, WRITTEN)
-LABEL = "label"  # part of the id of a sentence that is made of a relation's label
 MASK = "[MASK]"
 # What a reader is told of each type and style.
 NAMES: Mapping[str, str] = {
@@ -121,11 +120,9 @@ def wordings(relations: Iterable[Relation], templates: Iterable[Template], count
 
 def _texts(relation: Relation, found: Mapping[tuple[str, str], Texts]) -> tuple[Texts, Texts]:
     """Return the statements and the questions of a relation."""
-    own, label = relation.relation_id, relation.label.strip() or relation.relation_id
-    statements = (
-        found.get((own, "statement")) or found.get((own, "prefix")) or {from_label(label): f"{own}/{LABEL}/statement"}
-    )
-    return statements, found.get((own, "question")) or {question_from_label(label): f"{own}/{LABEL}/question"}
+    own, by_label = relation.relation_id, {row.style: {row.text: row.template_id} for row in of_label(relation)}
+    statements = found.get((own, "statement")) or found.get((own, "prefix")) or by_label["statement"]
+    return statements, found.get((own, "question")) or by_label["question"]
 
 
 def _wording(own: str, told: Texts, asked: Texts, said: Mapping[str, set[str]], count: int) -> Wording:

@@ -8,7 +8,7 @@ from functools import cached_property
 import polars as pl
 
 from almanac.dataset.names import ObjectNames
-from almanac.dataset.templates import from_label, in_full
+from almanac.dataset.templates import in_full, of_label
 from almanac.punctuation import ends_in_object
 from almanac.rows import Fact, NotAsked, Relation, Template
 from almanac.suites.data import Data
@@ -111,8 +111,8 @@ def sentences(
         else:
             refused.append(NotAsked(f"template {row.template_id}", f"{row.text!r} does not end in [Y]"))
     for relation in relations:
-        if not found[relation.relation_id] and (label := relation.label.strip()):
-            found[relation.relation_id][from_label(label)] = None
+        if not found[relation.relation_id] and relation.label.strip():
+            found[relation.relation_id][next(of_label(relation)).text] = None
     return {relation: tuple(texts) for relation, texts in found.items() if texts}, refused
 
 
