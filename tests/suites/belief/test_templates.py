@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from tests.suites.belief.small import data, fact
@@ -13,7 +12,7 @@ from almanac.rows import ALIAS, Relation, Template
 from almanac.sources.checking import template_file
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.suite import Belief
-from almanac.suites.belief.templates import OF_FACTS, SETS, chosen, of_dataset, of_rows, read, shipped, unused
+from almanac.suites.belief.templates import OF_FACTS, SETS, chosen, of_dataset, of_rows, rows_of, shipped, unused
 from almanac.suites.data import Data
 
 SIZES = {"lama": (41, 20), "shipped": (39, 4), "invented": (12, 4)}
@@ -123,10 +122,10 @@ def test_the_columns_that_a_source_needs_are_enough_in_a_users_file_and_its_orde
     lines = [f"P19,[X] was born {number} in [Y].,statement" for number in range(12)]
     path = tmp_path / "mine.csv"
     path.write_text("\n".join(["relation_id,text,style", *lines]))
-    assert [one.text for one in read(path)["P19"]] == [line.split(",")[1] for line in lines]
+    assert [one.text for one in of_rows(rows_of(path))["P19"]] == [line.split(",")[1] for line in lines]
     (tmp_path / "mine.jsonl").write_text('{"relation_id":"P19","text":"[X] was born in","style":"prefix"}')
-    assert read(tmp_path / "mine.jsonl") == {}
-    assert set(read(Path(__file__).parents[3] / "resources" / "facts" / "templates.jsonl")) > {"P36"}
+    assert of_rows(rows_of(tmp_path / "mine.jsonl")) == {}
+    assert set(of_rows(rows_of(OF_FACTS))) > {"P36"}
 
 
 @pytest.mark.parametrize(
@@ -146,7 +145,7 @@ def test_what_is_wrong_in_a_users_file_is_refused_with_what_is_allowed(tmp_path,
     path = tmp_path / "mine.jsonl"
     path.write_text(json.dumps({name: value for name, value in row.items() if value is not None}))
     with pytest.raises(AlmanacError) as refused:
-        read(path)
+        rows_of(path)
     assert f"mine.jsonl: {said}" in str(refused.value)
 
 

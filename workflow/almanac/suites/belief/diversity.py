@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from almanac.dataset import templates
 from almanac.errors import AlmanacError
 from almanac.suites.belief.lemmas import load_spacy
-from almanac.suites.belief.templates import AskedTemplate, read
+from almanac.suites.belief.templates import AskedTemplate, of_rows, rows_of
 
 filled = partial(templates.filled, subject="Kenya", found="Peru")
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -209,7 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--embedder", help="a model's folder, for meaning")
     given = parser.parse_args(arguments)
     try:
-        files = {path.name: read(path) for path in given.files}
+        files = {path.name: of_rows(rows_of(path)) for path in given.files}
         if empty := [name for name, own in files.items() if not own]:
             raise AlmanacError(f"{', '.join(empty)}: no template with [X] and [Y] once each")
         measures: dict[str, Distances] = {"words": by_words}

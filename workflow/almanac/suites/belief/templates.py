@@ -99,7 +99,7 @@ def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplate
             places[LABEL] = of_rows(row for one in data.relations for row in of_label(one))
     order = [first, *(name for name in (*SETS, DATASET) if name != first), *([LABEL] if LABEL in places else [])]
     if options.file is not None:
-        places[OWN] = read(Path(options.file))
+        places[OWN] = of_rows(rows_of(Path(options.file)))
 
     def place(relation: str) -> str | None:
         wanted = [OWN] * (OWN in places) + [DATASET] * (relation in meant) + order
@@ -156,11 +156,6 @@ def begins_with(path: Path, key: str) -> bool:
     except (OSError, ValueError):
         return False
     return isinstance(first, dict) and key in first
-
-
-def read(path: Path) -> dict[str, list[AskedTemplate]]:
-    """Return the templates of a user's file, by relation; see `rows_of`."""
-    return of_rows(rows_of(path))
 
 
 def rows_of(path: Path) -> list[Template]:
