@@ -23,7 +23,6 @@ from almanac.suites.facteval.questions import (
     WH,
     FactEvalSetting,
     WordedFact,
-    Wording,
     wordings,
 )
 from almanac.suites.facteval.rows import QuestionNames, QuestionTraits
@@ -74,32 +73,6 @@ class Form:
         return len(set(self.objects)) > 1
 
 
-class AskedAlike:
-    """Which facts have a question whose words ask for another relation's object too, so that it has two answers."""
-
-    def __init__(self, data: Data, worded: Mapping[str, Wording]) -> None:
-        """Index what is true in the relations that share words with others."""
-        self._shared = {own: one.shared for own, one in worded.items()}
-        self._names = data.names
-        others = {other for shared in self._shared.values() for found in shared.values() for other in found}
-        self._true: dict[tuple[str, str], set[str]] = defaultdict(set)
-        shared = pl.Series(sorted(others), dtype=pl.String)
-        for relation, subject, key in data.said.filter(pl.col("relation_id").is_in(shared.implode())).iter_rows():
-            self._true[relation, self._names.reading(subject)].add(key)
-
-    def other(self, fact: Fact, sentence: WordedFact) -> str | None:
-        """Return a relation that is asked in the same words and is not answered alike; none where there is none."""
-        others = self._shared[fact.relation_id].get(sentence.template_id, ())
-        if not others:
-            return None
-        reading = self._names.reading(fact.subject_id)
-        own = {name for key in self._true[fact.relation_id, reading] for name in self._names.folded(key)}
-        for relation in others:
-            if any(self._names.folded(key).isdisjoint(own) for key in self._true[relation, reading]):
-                return relation
-        return None
-
-
 class QuestionMaker:
     """What all questions of a dataset share, and what has been asked so far."""
 
@@ -109,7 +82,12 @@ class QuestionMaker:
         self._wrong_objects = WrongObjects(data, options.seed)
         self._relations = {row.relation_id: row for row in data.relations}
         self._passages = Passages(data, self.worded, self._wrong_objects, options)
-        self._alike = AskedAlike(data, self.worded)
+        # What is true in the relations that share words with others, by relation and how the subject's name reads.
+        others = {other for own in self.worded.values() for found in own.shared.values() for other in found}
+        shared = pl.Series(sorted(others), dtype=pl.String)
+        self._true: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for relation, subject, key in data.said.filter(pl.col("relation_id").is_in(shared.implode())).iter_rows():
+            self._true[relation, data.names.reading(subject)].add(key)
         told = prompts("facteval")
         self._told = {name: one["text"] for name, one in told["ask"].items()}
         self._several = {name: one["text"] for name, one in told["released"].items()}
@@ -125,12 +103,24 @@ class QuestionMaker:
         passages = self._read_before(fact)
         wrong: dict[str, list[str]] = {where: self._wrong(fact, where) for where in self.options.negatives}
         for sentence in sentences:
-            if (other := self._alike.other(fact, sentence)) is not None:
+            if (other := self._asked_alike(fact, sentence)) is not None:
                 reason = f"relation {other} is asked in the same words and has another answer"
                 self._refuse(fact, f"{sentence.style}, template {sentence.template_id}", reason)
                 continue
             for form in self._forms(fact, sentence, wrong, short_answer):
                 self._add(fact, form, passages)
+
+    def _asked_alike(self, fact: Fact, sentence: WordedFact) -> str | None:
+        """Return a relation that is asked in the same words and has another answer; none where there is none."""
+        others, names = self.worded[fact.relation_id].shared.get(sentence.template_id, ()), self.data.names
+        if not others:
+            return None
+        reading = names.reading(fact.subject_id)
+        own = {name for key in self._true[fact.relation_id, reading] for name in names.folded(key)}
+        for relation in others:
+            if any(names.folded(key).isdisjoint(own) for key in self._true[relation, reading]):
+                return relation
+        return None
 
     def _refuse(self, fact: Fact, what: str, reason: str) -> None:
         """List what could not be asked of a fact."""
