@@ -114,9 +114,9 @@ def of_vocabulary(row: Row) -> Judgement:
     return Judgement(answer, outcome, score, confidence, answer, fewest, by_alias)
 
 
-def _by_alias(values: Sequence[float], labels: int | None) -> bool | None:
+def _by_alias(values: Sequence[float], labels: int) -> bool | None:
     """Return whether another true name is likelier than every label (Table 11); none where there are labels alone."""
-    others = values[labels:] if labels is not None else ()
+    others = values[labels:]
     return max(others) > max(values[:labels]) if others else None
 
 

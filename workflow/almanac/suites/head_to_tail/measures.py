@@ -28,7 +28,7 @@ COMMON = ("head", "torso")  # the buckets of predicates that Table 6 takes toget
 
 
 def derived(frame: pl.DataFrame, options: HeadToTailOptions) -> pl.DataFrame:
-    """Add what numbers are made of: ``level``, ``missing``, ``hallucinated``, ``first_prompt``, what scores leave.
+    """Add what numbers are made of: ``level``, ``missing``, ``hallucinated``, what scores leave.
 
     ``agrees`` says whether a person's verdict is the outcome's.
     ``level`` is the subject's bucket: as it was asked by, or of a planted model by how often it was taught facts of it.
@@ -43,7 +43,6 @@ def derived(frame: pl.DataFrame, options: HeadToTailOptions) -> pl.DataFrame:
     ]
     return frame.with_columns(
         (~pl.col("hit") & ~pl.col("missing")).alias("hallucinated"),
-        (pl.col("prompt") == options.prompts[0]).alias("first_prompt"),
         (pl.col("hit") == pl.col("human")).alias("agrees"),
         *wrong,
     )
