@@ -214,6 +214,11 @@ def test_questions_that_cannot_be_told_apart_are_refused_where_contexts_are_comp
     score(tmp_path, [row | {"text": f"Where, {at}?"} for at, row in enumerate(rows)])
 
 
+def test_what_a_question_is_counted_by_does_not_tell_it_from_another(tmp_path):
+    rows = [GOOD, GOOD | {"domain": "places"}, GOOD | {"context": "relevant"}]
+    assert "row 2, column 'text': asks the same as row 1" in mistake(tmp_path, rows)
+
+
 def test_a_true_and_a_false_statement_without_their_texts_are_two_questions(tmp_path):
     base = {"type": "tfq", "answer": "correct", "fact_id": "f", "template_id": "t"}
     rows = [base | {"truth": truth, "context": context} for context in ("none", "relevant") for truth in (True, False)]

@@ -16,7 +16,6 @@ from almanac.suites.data import Data
 from almanac.suites.facteval.asking import ANSWER
 from almanac.suites.facteval.judging import UNASKED
 from almanac.suites.facteval.questions import MCQ, NONE, SAQ, STATEMENT, TFQ, WH, FactEvalSetting
-from almanac.suites.facteval.reading.scoring import JudgedQuestion
 from almanac.suites.facteval.rows import QuestionNames, QuestionTraits
 from almanac.suites.suite import Elsewhere
 
@@ -29,61 +28,41 @@ TEXT_COLUMNS = (
     *("datatype", "cardinality", "domain", "object_type"),
 )
 KNOWN = records.Columns(REQUIRED, (*LIST_COLUMNS, *TRUTH_COLUMNS, *TEXT_COLUMNS))
+# What a question without a fact asks, besides its form, truth and text; what it is counted by is no part of it.
+WITHOUT_FACT = ("item_id", "context", "gold", "gold_object", "choices", "datatype", "object_type", "stated")
 TYPES = (TFQ, MCQ, SAQ)
 BOOLEANS = {"true": True, "correct": True, "1": True, "false": False, "incorrect": False, "0": False}
 
 
 @dataclass(frozen=True)
-class GivenQuestion:
-    """A question as a row gives it; equal ones of several models are one.
+class GivenRow:
+    """A row: its number, who answered, the answer or why there is none, and the question: its other cells, checked.
 
-    Attributes:
-        item_id: its name in the file; none where the row has none.
-        question: what its answer is judged by.
-        traits: what it is counted by; its items' numbers are not known yet.
-        setting: how it was asked.
-        relation_id: its relation.
-        fact_id: its fact; none: a fact of its own.
-        subject_id: the fact's subject; none: one of its own.
-        template_id: its wording.
-        passage: what is read before it.
-        shown: the object of a statement.
-        again: how often its model was asked the same before, in rows without a name.
+    ``again`` says how often its model was asked the same before, in rows without a name.
     """
 
-    item_id: str | None
-    question: JudgedQuestion
-    traits: QuestionTraits
-    setting: FactEvalSetting
-    relation_id: str
-    fact_id: str | None
-    subject_id: str | None
-    template_id: str | None
-    passage: str | None
-    shown: str | None
+    number: int
+    model: str
+    answer: str | None
+    status: str
+    cells: Mapping[str, Any]
     again: int = 0
+
+    @property
+    def question(self) -> tuple[Any, ...]:
+        """What tells its question apart from all others; equal ones of several models are one."""
+        return self.again, *self.cells.values()
 
     @property
     def form(self) -> tuple[Any, ...]:
         """What tells it apart from other questions, whatever its context and its text."""
-        return self.traits.type, self.traits.style, self.setting.origin, self.setting.negatives
+        return tuple(self.cells[name] for name in ("type", "style", "origin", "negatives"))
 
     @property
     def asks(self) -> tuple[Any, ...]:
         """What it asks, whatever is read before it; without a fact it asks what no other does."""
-        own = self.fact_id if self.fact_id is not None else (self.item_id, self.again, self.setting, self.question)
-        return *self.form, own, self.template_id, self.question.truth, self.question.text
-
-
-@dataclass(frozen=True)
-class GivenRow:
-    """A row: its number, who answered, the question, and the answer or why there is none."""
-
-    number: int
-    model: str
-    given: GivenQuestion
-    answer: str | None
-    status: str
+        own = self.cells["fact_id"] or (self.again, *(self.cells[name] for name in WITHOUT_FACT))
+        return *self.form, own, *(self.cells[name] for name in ("template_id", "truth", "text"))
 
 
 def read(path: Path, own: Mapping[str, type]) -> Elsewhere:
@@ -102,12 +81,12 @@ def read(path: Path, own: Mapping[str, type]) -> Elsewhere:
         raise AlmanacError(f"{path}: {fault}")
     rows = _rows(path, cells)
     asked, facts = Asked(own), dict[str, Fact]()
-    items, first = dict[GivenQuestion, str](), dict[tuple[Any, ...], int]()
+    items, first = dict[tuple[Any, ...], str](), dict[tuple[Any, ...], int]()
     answers: dict[str, dict[str, Response]] = defaultdict(dict)
     for row in rows:
-        request_id = items.get(row.given)
+        request_id = items.get(row.question)
         if request_id is None:
-            request_id = items[row.given] = _ask(asked, row, facts, first)
+            request_id = items[row.question] = _ask(asked, row, facts, first)
         texts = None if row.answer is None else (row.answer,)
         answers[row.model][request_id] = Response(request_id, row.status, None, texts=texts)
     responses = {
@@ -119,18 +98,18 @@ def read(path: Path, own: Mapping[str, type]) -> Elsewhere:
 
 def _ask(asked: Asked, row: GivenRow, facts: dict[str, Fact], first: dict[tuple[Any, ...], int]) -> str:
     """Add a question, and return the id of its request, which is its own: the same text may have two answers."""
-    given, question = row.given, row.given.question
-    name = given.item_id or str(row.number)
-    fact_id = given.fact_id or name
-    fact = Fact(fact_id, given.relation_id, given.subject_id or fact_id, None, "", None, None, (), None, "")
+    cells, name = row.cells, row.cells["item_id"] or str(row.number)
+    fact_id = cells["fact_id"] or name
+    fact = Fact(fact_id, cells["relation_id"], cells["subject_id"] or fact_id, None, "", None, None, (), None, "")
     facts[fact_id] = fact
-    accepted = question.gold or ("correct" if question.truth else "incorrect",)
-    experiment = f"{question.type}-{given.traits.style}"
-    item = asked.item(experiment, given.setting, fact, accepted, template=given.template_id)
-    asked.own["traits"].append(replace(given.traits, item=item, question=first.setdefault(given.asks, item)))
-    asked.own["names"].append(QuestionNames(item, question.gold_object, given.shown, question.stated, name))
-    context = None if given.passage is None else asked.context(given.passage)
-    request = Request("", "generate", context, question.text, seed=item, options=question.choices)
+    accepted = cells["gold"] or ("correct" if cells["truth"] else "incorrect",)
+    setting = FactEvalSetting(cells["origin"], cells["negatives"], cells["context"])
+    item = asked.item(f"{cells['type']}-{cells['style']}", setting, fact, accepted, template=cells["template_id"])
+    own = {**cells, "item": item, "question": first.setdefault(row.asks, item)}
+    asked.own["traits"].append(QuestionTraits(**{column: own[column] for column in columns(QuestionTraits)}))
+    asked.own["names"].append(QuestionNames(item, cells["gold_object"], cells["shown"], cells["stated"], name))
+    context = None if cells["passage"] is None else asked.context(cells["passage"])
+    request = Request("", "generate", context, cells["text"], seed=item, options=cells["choices"])
     asked.link(item, ANSWER, request)
     return asked.request(request)
 
@@ -139,17 +118,17 @@ def _rows(path: Path, cells: Iterable[tuple[int, Mapping[str, Any] | None]]) -> 
     """Return the rows of a table, checked; cells are none where they do not fit the header."""
     rows, mistakes = list[GivenRow](), list[str]()
     named: dict[tuple[str, str], int] = {}
-    before: Counter[tuple[str, GivenQuestion]] = Counter()
+    before: Counter[tuple[Any, ...]] = Counter()
     for number, own in cells:
         try:
             row = row_of(number, own)
         except ValueError as error:
             mistakes.append(f"{path}: row {number}, {error}")
             continue
-        name = row.given.item_id
+        name, same = row.cells["item_id"], (row.model, row.question)
         if name is None:
-            row = replace(row, given=replace(row.given, again=before[row.model, row.given]))
-            before[row.model, replace(row.given, again=0)] += 1
+            row = replace(row, again=before[same])
+            before[same] += 1
         elif (other := named.setdefault((row.model, name), number)) != number:
             mistakes.append(
                 f"{path}: row {number}, column 'item_id': {name!r} of model {row.model!r} stands in row {other} too; "
@@ -168,9 +147,9 @@ def _alike(path: Path, rows: Sequence[GivenRow]) -> list[str]:
     first: dict[tuple[Any, ...], int] = {}
     alike = []
     for row in rows:
-        form, context = (row.model, row.given.form), row.given.setting.context
+        form, context = (row.model, row.form), row.cells["context"]
         contexts[form].add(context)
-        before = first.setdefault((row.model, context, row.given.asks), row.number)
+        before = first.setdefault((row.model, context, row.asks), row.number)
         if before != row.number:
             alike.append((form, before, row.number))
     return [
@@ -201,49 +180,41 @@ def row_of(number: int, row: Mapping[str, Any] | None) -> GivenRow:
     kind = cells["type"]
     if kind not in TYPES:
         raise ValueError(f"column 'type': {kind!r} is no type; allowed are {', '.join(TYPES)}")
-    question = JudgedQuestion(
-        kind,
-        cells["text"] or "",
-        cells["gold"],
-        cells["gold_object"] or ("1",) * len(cells["gold"]),
-        cells["choices"] or None,
-        *(cells[name] for name in ("truth", "datatype", "object_type", "stated")),
-    )
-    _check(question)
-    several = len(set(question.gold_object)) > 1
+    _check(cells)
+    objects = cells["gold_object"] or ("1",) * len(cells["gold"])
     cells |= {
-        "item": 0,
-        "question": 0,
+        "text": cells["text"] or "",
+        "gold_object": objects,
+        "choices": cells["choices"] or None,
         "style": cells["style"] or (STATEMENT if kind == TFQ else WH),
-        "answers": ("multiple" if several else "single") if kind == SAQ else None,
+        "answers": ("multiple" if len(set(objects)) > 1 else "single") if kind == SAQ else None,
+        "origin": cells["origin"] or "given",
+        "context": cells["context"] or NONE,
+        "relation_id": cells["relation_id"] or "all",
     }
-    given = GivenQuestion(
-        question=question,
-        traits=QuestionTraits(**{name: cells[name] for name in columns(QuestionTraits)}),
-        setting=FactEvalSetting(cells["origin"] or "given", cells["negatives"], cells["context"] or NONE),
-        relation_id=cells["relation_id"] or "all",
-        **{name: cells[name] for name in ("item_id", "fact_id", "subject_id", "template_id", "passage", "shown")},
-    )
-    return GivenRow(number, cells["model"] or "model", given, cells["answer"] if status == "ok" else None, status)
+    model, answer = cells.pop("model") or "model", cells.pop("answer")
+    del cells["status"]
+    return GivenRow(number, model, answer if status == "ok" else None, status, cells)
 
 
-def _check(question: JudgedQuestion) -> None:
+def _check(cells: Mapping[str, Any]) -> None:
     """Refuse a question that cannot be scored."""
-    if question.type == TFQ:
-        if question.truth is None:
+    kind, gold, objects, choices = (cells[name] for name in ("type", "gold", "gold_object", "choices"))
+    if kind == TFQ:
+        if cells["truth"] is None:
             raise ValueError("column 'truth': is empty; a true-false question needs true or false")
         return
-    if not question.gold:
-        raise ValueError(f"column 'gold': is empty; a question of type {question.type} needs its accepted names")
-    if len(question.gold_object) != len(question.gold):
+    if not gold:
+        raise ValueError(f"column 'gold': is empty; a question of type {kind} needs its accepted names")
+    if objects and len(objects) != len(gold):
         raise ValueError(
-            f"column 'gold_object': has {len(question.gold_object)} texts and gold {len(question.gold)}; give each "
-            "name its object, or leave the column out"
+            f"column 'gold_object': has {len(objects)} texts and gold {len(gold)}; give each name its object, or leave "
+            "the column out"
         )
-    if question.type == MCQ and len(question.choices or ()) < 2:
+    if kind == MCQ and len(choices) < 2:
         raise ValueError("column 'choices': has fewer than two; a multiple-choice question needs them all")
-    if question.type == MCQ and not set(question.gold) & set(question.choices or ()):
-        raise ValueError(f"column 'choices': {question.choices} holds none of gold {question.gold}; add the true one")
+    if kind == MCQ and not set(gold) & set(choices):
+        raise ValueError(f"column 'choices': {choices} holds none of gold {gold}; add the true one")
 
 
 def _lacks(value: Any) -> bool:
