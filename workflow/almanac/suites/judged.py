@@ -163,8 +163,10 @@ class Judged:
             yield self
             return
         self._check(by)
-        for values, own in self.frame.sort(by, nulls_last=False, maintain_order=True).group_by(by, maintain_order=True):
-            yield replace(self, frame=own, conditions={**self.conditions, **dict(zip(by, values, strict=True))})
+        parts = self.frame.partition_by(by, as_dict=True, maintain_order=True)
+        for values in self.frame.select(by).unique().sort(by, nulls_last=False).rows():
+            where = {**self.conditions, **dict(zip(by, values, strict=True))}
+            yield replace(self, frame=parts[values], conditions=where)
 
     def measures(self, metric: str, formula: Formula, *of: str, by: Sequence[str] = ()) -> list[Measure]:
         """Return a number of each group, sorted, by a formula that has an interval for groups.
