@@ -124,6 +124,14 @@ def drawn_names(figure, side):
     return [text.get_text() for text in sorted(texts, key=lambda text: text.get_position()[1 - side])]
 
 
+def test_a_table_has_the_p_of_a_tuned_model_as_the_number_that_it_is():
+    found = chapter(METHOD, ROWS, ENTRANTS, {})
+    [table] = [part for part in found.parts if isinstance(part, Table) and part.name == "tuned"]
+    shown = {(row[0], row[1]): row[table.head.index("p")] for row in table.rows}
+    assert shown == {(row.model, row.other): row.p for row in ROWS if row.metric == "tuned_difference"}
+    assert shown and all(isinstance(p, float) for p in shown.values())
+
+
 def test_pre_trained_models_are_drawn_alone_where_tuned_ones_stand_beside():
     found = chapter(METHOD, ROWS, ENTRANTS, {"r0": "first", "r1": "second"})
     means = "first .683, second .500."  # (2/4 + 4/4 + 3/4 + 2/4 + 2/3) / 5, (1 + 3 + 2 + 2 + 2) / 4 / 5
