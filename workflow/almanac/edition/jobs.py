@@ -45,6 +45,7 @@ class Jobs:
 
     def _together(self, model: str) -> list[tuple[str, str, str]]:
         rounds = [(asking, one) for asking in self.config.asked(model) for one in self.layout.rounds(asking)]
+        # Rounds that are not made of one model's answers, which all models share.
         own = [(asking, one) for asking, one in rounds if one.folder.name == ALL and one.answerer == model]
         return list(dict.fromkeys((asking.suite, asking.dataset, one.name) for asking, one in own))
 
