@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
+from pydantic import ValidationError
 from tests.suites.karr.worlds import (
     METHODS,
     OPTIONS,
@@ -110,7 +111,8 @@ def test_no_object_beyond_the_hundred_most_common_is_asked():
     ]
     data = replace(world(relations=("a",))[0], facts=facts, entities=[], choices=[])
     options = EXPECTING.model_copy(update={"sample": 4, "baselines": False})
-    assert "o100" not in data.pools(options).common_objects["a"]
+    common = data.pools(options).common_objects["a"]
+    assert len(common) == 100 and "o100" not in common
     wanted = {"o100": 9.0, "o7": 5.0}
     found = second(data, logprobs(data, [], knows, prior=lambda shown: wanted.get(shown, 0.0)), options)
     assert set(accepted(found).values()) == {"o7"}
@@ -299,3 +301,11 @@ def test_the_estimate_of_tokens_knows_the_second_round():
     assert tokens[1] == 2 * tokens[0]
     rounds = [[one.name for one in SUITE.rounds_of(options)] for options in (KarrOptions(), EXPECTING)]
     assert rounds == [["asked"], ["asked", "expected"]]
+
+
+@pytest.mark.parametrize("number", [1, 1.0, 3])
+def test_a_number_of_objects_is_refused_where_a_second_round_is_switched_on(number):
+    with pytest.raises(ValidationError, match="spurious\n  Value error, is a switch, true or false"):
+        KarrOptions(spurious=number)
+    assert not any(KarrOptions(spurious=said).spurious for said in (0, False, "false"))
+    assert KarrOptions(spurious="true").spurious

@@ -153,9 +153,11 @@ def _methods(row: Agreement) -> tuple[tuple[str, str, str], ...]:
 def _facts(layout: Layout, knowledge: Mapping[tuple[str, str], Sequence[Knowledge]]) -> Iterator[str]:
     """Yield, a model and dataset, how many facts all, some and no methods call known, with examples."""
     said = {
-        dataset: {fact: f"{subject}, {relation}: {true}" for fact, subject, relation, true in named.iter_rows()}
+        dataset: {
+            fact: f"{subject}, {relation}: {true}"
+            for fact, subject, relation, true in layout.data(dataset).named.iter_rows()
+        }
         for dataset in {dataset for dataset, _ in knowledge}
-        for named in [layout.data(dataset).named]
     }
     for (dataset, model), rows in knowledge.items():
         every = [row for row in rows if row.known == row.methods]

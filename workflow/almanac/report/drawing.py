@@ -103,10 +103,24 @@ class _Renderer(RendererSVG):
         """Return the width, height and descent of a text in points."""
         return _measured(s, prop.copy(), ismath)
 
+    def _get_font_height_metrics(self, prop: FontProperties) -> tuple[float | None, ...]:
+        """Return a font's ascent, descent and gap of lines in points; matplotlib reads the font's tables each time."""
+        return _heights(prop.copy())
+
 
 @cache
 def _measured(text: str, prop: FontProperties, ismath: Any) -> tuple[float, float, float]:
     return text_to_path.get_text_width_height_descent(text, prop, ismath)
+
+
+@cache
+def _heights(prop: FontProperties) -> tuple[float, float, float] | tuple[None, None, None]:
+    font = get_font(findfont(prop))
+    table, head = font.get_sfnt_table("OS/2"), font.get_sfnt_table("head")
+    if table is None or head is None:
+        return None, None, None  # matplotlib looks further
+    scale = 1 / head["unitsPerEm"] * prop.get_size_in_points()
+    return table["sTypoAscender"] * scale, -table["sTypoDescender"] * scale, table["sTypoLineGap"] * scale
 
 
 def _place_empty(figure: Figure) -> None:

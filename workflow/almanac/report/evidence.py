@@ -54,9 +54,7 @@ class EvidenceFiles:
     """
 
     def __init__(self, folder: Path) -> None:
-        shutil.rmtree(folder, ignore_errors=True)  # what an earlier page has left
-        folder.mkdir(parents=True)
-        self._folder = folder
+        self._folder = emptied(folder)
         self._held: list[Block] = []
         self.about: list[Mapping[str, Any]] = []
         self.files = self.size = 0
@@ -82,6 +80,13 @@ class EvidenceFiles:
         text = tables.canonical(known)
         held = ",".join(f"{json.dumps(one.name)}:{one.plain()}" for one in self._held)
         return packed(f'{text[:-1]},"evidence":{{{held}}}}}')
+
+
+def emptied(folder: Path) -> Path:
+    """Make a folder anew, so that nothing is left in it of an earlier page, and return it."""
+    shutil.rmtree(folder, ignore_errors=True)  # a network's file system keeps a file that is open elsewhere
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def packed(text: str) -> str:

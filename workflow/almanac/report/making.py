@@ -2,7 +2,6 @@
 
 import csv
 import gc
-import shutil
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from almanac.frames import frames
 from almanac.report import drawing, page
 from almanac.report.asked import facts_asked
 from almanac.report.chapters import chapters, with_facts
-from almanac.report.evidence import MOST, EvidenceFiles
+from almanac.report.evidence import MOST, EvidenceFiles, emptied
 from almanac.report.items import items
 from almanac.report.written import reference, summary, write_table
 from almanac.rows import KINDS, Measure, Response, Standing, Validation
@@ -36,9 +35,8 @@ def report_page(layout: Layout) -> None:
         tables.read(layout.between("validation"), Validation), key=lambda row: (not row.judged, row.model)
     )
     found, measures = chapters(layout)
-    for one in ("tables", "figures"):  # so that nothing is left of what an earlier page showed and this one does not
-        shutil.rmtree(layout.shown(one), ignore_errors=True)
-        layout.shown(one).mkdir(parents=True)
+    for one in ("tables", "figures"):
+        emptied(layout.shown(one))
     every = [row for own in measures.values() for row in own]
     evidence = EvidenceFiles(layout.shown("items"))
     told, facts = items(layout, evidence, measures, findings_of(layout, every))

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from almanac.options import OnDisk
 from almanac.suites.options import SampledOptions
@@ -74,6 +74,13 @@ class KarrOptions(SampledOptions):
         Field(description="the relations of the figure by relation, in this order (none: the 30 with most facts)"),
     ] = ()
     seed: Annotated[int, Field(ge=0, description="seed of all draws")] = 0
+
+    @field_validator("spurious", mode="before")
+    @classmethod
+    def _switch(cls, spurious: object) -> object:
+        if isinstance(spurious, int | float) and not isinstance(spurious, bool) and spurious:  # 1 would pass for true
+            raise ValueError("is a switch, true or false: the one object that a model expects most is asked")
+        return spurious
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
