@@ -133,6 +133,16 @@ def test_without_a_relation_that_qualifies_the_counts_are_printed_and_nothing_is
     assert not (tmp_path / "out").exists()
 
 
+def test_a_dataset_of_which_nothing_can_be_asked_is_an_error_that_says_what_to_set(tmp_path, capsys):
+    words = ["build", "dataset", "--facts", str(written(tmp_path / "facts")), "--output", str(tmp_path / "out")]
+    few = ["--min-facts", "10", "--min-objects", "4", "--train", "1"]
+    assert main([*words, *few[:2], "--train", "1"]) == 1
+    assert "min_facts: 10, min_objects: 4, fewer_choices: true" in capsys.readouterr().err
+    assert main([*words, *few]) == 1
+    assert "no fact is left to be asked: of the relations that qualify each is refused" in capsys.readouterr().err
+    assert main([*words, *few, "--fewer-choices", "true"]) == 0
+
+
 def test_kept_drafts_join_a_folders_templates_and_never_stand_beside_them_in_a_second_table(tmp_path, capsys):
     folder = written(tmp_path / "mine")
     csv = folder / "templates.csv"

@@ -507,8 +507,8 @@ def test_subjects_that_read_alike_are_one_subject(world, asked):
     for count in made.counts:
         own = [one for one in facts if one.relation_id == count.relation_id]
         train, tested = (by_split(made, count.relation_id, side) for side in ("train", "test"))
-        said = {(reading[one.subject_id], reading[one.object_id]): one.subject_id for one in train + tested}
-        assert all(said[reading[one.subject_id], reading[one.object_id]] == one.subject_id for one in train + tested)
+        said = [(reading[one.subject_id], reading[one.object_id]) for one in train + tested]
+        assert len(set(said)) == len(said)
         shared = {reading[one.subject_id] for one in train} & {reading[one.subject_id] for one in tested}
         assert count.shared_subjects == len(shared)
         if any(one.split for one in own if one.fact_id not in refused):
@@ -527,15 +527,21 @@ def test_what_a_namesake_leaves_out_is_listed():
     facts = [
         *(fact("P1", one, obj) for one, obj in [("s0", "o0"), ("s1", "o0"), ("s1", "o1")]),
         *(fact("P2", one, obj, side) for one, obj, side in [("s0", "o0", "test"), ("s1", "o1", "train")]),
+        *(fact("P3", one, "o0", side) for one, side in [("s0", "test"), ("s1", "train")]),
+        *(fact("P4", "s0", obj) for obj in ("o0", "o3")),
     ]
     entities = [entity("s0", "Springfield"), entity("s1", "springfield "), entity("o0"), entity("o1"), entity("o2")]
-    facts += [fact(name, f"x{at}", "o2", side) for name, side in (("P1", None), ("P2", "test")) for at in range(3)]
-    entities += [entity(f"x{at}") for at in range(3)]
-    made = build([relation("P1"), relation("P2")], facts, entities, options(choices=2, train=1, test=9))
+    sides = {"P1": None, "P2": "test", "P3": "test", "P4": None}
+    facts += [fact(name, f"x{at}", "o2", side) for name, side in sides.items() for at in range(3)]
+    entities += [entity("o3", "o0"), *(entity(f"x{at}") for at in range(3))]
+    made = build([*map(relation, sides)], facts, entities, options(choices=2, train=1, test=9))
     assert {row.fact_id: row.reason for row in made.refused} == {
         "P1|s1|o0": "reads like P1|s0|o0, whose subject has the same label",
         "P2|s0|o0": "its subject reads like s1, of which the source has a train fact",
+        "P3|s0|o0": "its subject reads like s1, of which the source has a train fact",
+        "P4|s0|o3": "reads like P4|s0|o0, whose object has the same label",
     }
+    assert [one.fact_id for one in by_split(made, "P3", "train")] == ["P3|s1|o0"]
 
 
 def test_where_all_facts_of_a_prescribed_split_are_left_out_the_others_are_split_by_a_draw():
@@ -565,8 +571,13 @@ def test_one_number_in_two_spellings_is_no_wrong_choice_of_itself():
     assert made.counts[0].objects == 3
 
 
-def test_a_date_that_holds_another_is_no_wrong_choice_of_it():
-    facts, entities = literals("date", "1990", "1990-05", "1990-05-22", "1990-06-01", "1991-05-22")
+@pytest.mark.parametrize("things", [False, True])
+def test_a_date_that_holds_another_is_no_wrong_choice_of_it(things):
+    dates = ("1990", "1990-05", "1990-05-22", "1990-06-01", "1991-05-22")
+    facts, entities = literals("date", *dates)
+    if things:  # entities that are called as texts call them
+        facts = [replace(one, object_id=one.value, value=None, datatype=None) for one in facts]
+        entities += [Entity(one, one, (f"the date {one}",), "date") for one in dates]
     made = build([relation("P1")], facts, entities, options(train=0, test=9, choices=2))
     assert {row.fact_id for row in made.refused} == set()
     possible = {value: set() for value in ("1990", "1990-05", "1990-05-22", "1990-06-01")}

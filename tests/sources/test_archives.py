@@ -167,3 +167,10 @@ def test_a_source_that_is_a_bad_archive_is_refused_and_leaves_nothing(tmp_path, 
 def test_an_archive_without_facts_says_so(tmp_path, capsys):
     assert pull(zipped(tmp_path / "mine.zip", {"a/entities.csv": ENTITIES}), tmp_path / "out") == 1
     assert f"{tmp_path}/mine.zip/a: has no table 'facts'" in capsys.readouterr().err
+
+
+def test_a_folder_of_facts_is_found_beside_what_a_mac_or_a_person_has_added(tmp_path):
+    tables = {"mine/entities.csv": ENTITIES, "mine/facts.csv": b"relation_id,subject_id,object_id\nr,a,b\n"}
+    more = {"__MACOSX/mine/._facts.csv": b"\0", "mine/._facts.csv": b"\0", ".DS_Store": b"\0", "README.txt": b"Facts."}
+    [fact] = read_folder(zipped(tmp_path / "mac.zip", tables | more), "s").facts
+    assert fact.fact_id == "r|a|b"

@@ -303,6 +303,18 @@ MISTAKES = {
         {"entities": E, "facts": F + "P,Q1,Q2,,,dev\n"},
         "facts.csv: line 2: split 'dev' is unknown; allowed are train, test",
     ),
+    "a precision that there is not": (
+        {"entities": E, "facts": "relation_id,subject_id,value,datatype,precision\nP,Q1,1990-01-01,date,9\n"},
+        "facts.csv: line 2: precision '9' is unknown; allowed are year, month, day or nothing",
+    ),
+    "a prefix that holds its object": (
+        {"templates": "relation_id,text,style\nP17,[X] lies in [Y],prefix\n"},
+        "templates.csv: line 2: '[X] lies in [Y]' holds [Y], which comes after a prefix; write style statement",
+    ),
+    "a relation's popularity of too many digits": (
+        {"relations": f"relation_id,label,popularity\nP17,country,{'9' * 30}\n"},
+        "relations.csv: line 2: popularity '999999999999999999999999999999' is no whole number of at most 18 digits",
+    ),
     "after a blank row": (
         {"entities": E, "facts": F + "P,Q1,Q2,,,\n\nP,Q1,Q9,,,\n"},
         "facts.csv: line 4: object_id 'Q9'",

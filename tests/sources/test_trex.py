@@ -126,6 +126,19 @@ def test_dates_can_be_written_as_the_texts_write_them(tmp_path):
     assert {row.fact_id for row in tables(raw, tmp_path / "iso")["facts"]} == {row.fact_id for row in found["facts"]}
 
 
+def test_a_number_that_is_written_like_a_date_which_is_a_thing_is_left_out_and_counted(tmp_path):
+    """Of one id there is one thing: a dataset could not be built of both."""
+    born = triple("Q2", "P569", "", object=mention(f"1968-01-01T00:00:00Z^^{XSD}dateTime", "1968"))
+    people = [triple("Q1", "P1082", f"{count}^^{XSD}integer") for count in (1968, 1969)]
+    raw = zipped(tmp_path / "raw", {"a.json": [DOCUMENT | {"triples": [born, *people]}]})
+    found = tables(raw, tmp_path, dates="text")
+    assert {row.fact_id for row in found["facts"]} == {"P569|Q2|1968", "P1082|Q1|1969"}
+    assert {row.fact_id for row in found["evidence"]} == {"P569|Q2|1968", "P1082|Q1|1969"}
+    [omitted] = [row for row in found["omissions"] if row.reason == "number is written like a date"]
+    assert omitted.count == 1
+    assert len(tables(raw, tmp_path / "iso")["facts"]) == 3
+
+
 def test_relations_bear_their_properties_names(tmp_path):
     raw = zipped(tmp_path / "raw", {"a.json": [DOCUMENT]})
     labels = {row.relation_id: row.label for row in tables(raw, tmp_path)["relations"]}

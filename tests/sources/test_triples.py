@@ -141,6 +141,26 @@ def test_what_is_not_read_of_the_file_is_said(tmp_path):
     )
 
 
+def test_a_property_keeps_its_number_and_is_warned_of(tmp_path):
+    path = written(tmp_path, "a.csv", "subject,relation,object\nPeru,p36,Lima\nPeru,P47,Chile\n")
+    found = read_columns(path, "s")
+    assert [(row.relation_id, row.label) for row in found.relations] == [("P36", "p36"), ("P47", "P47")]
+    assert found.notes[-1].startswith(f"{path}: relation 'P47' has no label")
+
+
+@pytest.mark.parametrize("words", ["राजधानी", "เมืองหลวง", "தலைநகரம்", "mother-in-law", "capital"])
+def test_a_word_of_any_script_is_a_label(tmp_path, words):
+    path = written(tmp_path, "a.csv", f"subject,relation,object\nPeru,{words},Lima\n")
+    assert read_columns(path, "s").notes == ()
+
+
+def test_spaces_before_a_quotation_mark_are_none_of_the_name(tmp_path):
+    path = written(tmp_path, "a.csv", 'subject, relation, object\n"Peru", "capital", "Lima"\nChile, borders, "Peru"\n')
+    found = read_columns(path, "s")
+    assert found.facts["fact_id"].to_list() == ["borders|Chile|Peru", "capital|Peru|Lima"]
+    assert found.entities["label"].to_list() == ["Chile", "Lima", "Peru"]
+
+
 def test_a_relation_that_is_no_words_is_warned_of(tmp_path):
     path = written(tmp_path, "a.csv", "subject,relation,object\nPeru,capital_city,Lima\nPeru,border,Chile\n")
     says = "has no label; suites would ask 'The capital_city of …'; give it a label in words"

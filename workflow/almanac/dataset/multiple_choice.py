@@ -220,11 +220,11 @@ def readings(labels: pl.Series) -> Integers:
 
 
 def namesakes(facts: pl.DataFrame, subjects: Integers, objects: Integers) -> dict[int, str]:
-    """Return which facts of a relation are left out for the sake of a namesake's, and why.
+    """Return which facts of a relation are left out since others read as they do, and why.
 
-    To a model, subjects that read alike are one. A fact that reads like one before it, of another subject, would be the
-    same question or example again. Where the source prescribes the split, no test fact has a subject whose namesake is
-    among the train facts (a split that is drawn keeps them together).
+    To a model, subjects that read alike are one. Where the source prescribes the split, no test fact has a subject
+    whose namesake is among the train facts (a split that is drawn keeps them together). Of the others, a fact that
+    reads like one before it would be the same question or example again.
 
     Args:
         facts: rows of `Fact`, sorted.
@@ -232,21 +232,23 @@ def namesakes(facts: pl.DataFrame, subjects: Integers, objects: Integers) -> dic
         objects: numbers, equal for objects that read alike, (facts,).
     """
     named = facts.select("fact_id", "subject_id", "split", reading=subjects, object=objects).with_row_index("at")
-    named = named.filter(pl.col("subject_id").n_unique().over("reading") > 1)
+    shown = named.filter(split="train").select("reading", train="subject_id").unique().sort("train")
+    apart = (
+        named.filter(split="test")
+        .join(shown, on="reading", maintain_order="left_right")
+        .filter(pl.col("train") != pl.col("subject_id"))
+        .unique("at", keep="first", maintain_order=True)
+    )
+    out = {
+        at: f"its subject reads like {train}, of which the source has a train fact"
+        for at, train in apart.select("at", "train").iter_rows()
+    }
     first = pl.struct("subject_id", "fact_id").first().over("reading", "object").alias("first")
-    shown = named.filter(pl.col("split") == "train").group_by("reading").agg(pl.col("subject_id").unique().sort())
-    out = {}
-    for at, subject, split, before, train in (
-        named.with_columns(first)
-        .join(shown.rename({"subject_id": "train"}), on="reading", how="left", maintain_order="left")
-        .select("at", "subject_id", "split", "first", "train")
-        .iter_rows()
-    ):
-        others = [one for one in train or () if one != subject]
-        if before["subject_id"] != subject:
-            out[at] = f"reads like {before['fact_id']}, whose subject has the same label"
-        elif split == "test" and others:
-            out[at] = f"its subject reads like {others[0]}, of which the source has a train fact"
+    again = named.join(apart, on="at", how="anti", maintain_order="left").with_columns(first)
+    again = again.filter(pl.col("first").struct["fact_id"] != pl.col("fact_id"))
+    for at, subject, before in again.select("at", "subject_id", "first").iter_rows():
+        what = "object" if before["subject_id"] == subject else "subject"
+        out[at] = f"reads like {before['fact_id']}, whose {what} has the same label"
     return out
 
 

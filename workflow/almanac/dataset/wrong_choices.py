@@ -58,7 +58,7 @@ class Objects:
         labels = named.select(pl.coalesce("label", "entity_id")).to_series()
         literal = named["label"].is_null()
         own = named["aliases"].fill_null([])
-        dates = within_dates(facts)
+        dates = within_dates(facts, entities)
         if dates.height:
             joined = keys.join(dates, on="entity_id", how="left", maintain_order="left")["names"].fill_null([])
             own = pl.DataFrame({"own": own, "dates": joined}).select(pl.concat_list("own", "dates")).to_series()
@@ -81,13 +81,16 @@ class Objects:
         return self.alias_codes[np.arange(len(owners)) - first[owners] + starts[owners]], owners
 
 
-def within_dates(facts: pl.DataFrame) -> pl.DataFrame:
-    """Return names that dates share where one holds the other: ``entity_id`` (the literal) and ``names``.
+def within_dates(facts: pl.DataFrame, entities: pl.DataFrame) -> pl.DataFrame:
+    """Return names that dates share where one holds the other: ``entity_id`` (or the literal) and ``names``.
 
     1990 may be true of who was born on 1990-05-22, and 1990-06-01 is not: so a day shares a name with its month and its
-    year, each pair its own, and days of one year share none.
+    year, each pair its own, and days of one year share none. Dates are literals, or entities of the type ``date`` whose
+    ids are the dates.
     """
-    days = facts.lazy().filter(datatype="date").select(day=pl.col("value")).drop_nulls().unique()
+    literals = facts.lazy().filter(datatype="date").select(day=pl.col("value"))
+    things = entities.lazy().filter(type="date").select(day=pl.col("entity_id"))
+    days = pl.concat([literals, things]).drop_nulls().unique()
     coarse = pl.concat(
         days.select("day", coarse=pl.col("day").str.extract(pattern)).drop_nulls()
         for pattern in (r"^(-?\d+-\d\d)-\d\d$", r"^(-?\d+)-\d\d")

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import ClassVar
+from unicodedata import category
 
 ALIAS = "alias"  # the style of a template that is a property's other name
 
@@ -68,7 +69,8 @@ class Relation:
 
     def without_words(self) -> bool:
         """Return whether texts name it by its id, which is no plain word, since it has no other label."""
-        return self.label == self.relation_id and not (self.label.isalpha() and self.label == self.label.lower())
+        letters = all(category(char)[0] in "LM" or char in "-'’" for char in self.label)
+        return self.label == self.relation_id and not (letters and self.label == self.label.lower())
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ for among the others.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,13 @@ from almanac.sources.thirds import BUCKETS
 from almanac.sources.user_table import ROW, SHOWN, Check, UserTable, read_file, read_table
 
 DATATYPES = ("date", "quantity", "string")
+PRECISIONS = ("year", "month", "day")  # of dates
 STYLES = ("statement", "question", "prefix", ALIAS)
 DIGITS = 18  # of a count: as many as a whole number of 64 bits always holds
 MERGED = "or set datasets.NAME.merge: true"  # the remedy for many such rows
 TO_MERGE = (
     f"""To merge such rows with `make own`, add ARGS="datasets='{{facts: {{merge: true}}}}'"; {INSTEAD}; """
-    "with `build dataset`, --merge true; with `pull files`, --merge."
+    "with `build dataset`, --merge true; with `pull files`, --merge copies them as they are."
 )
 BOTH = "every entity needs an entity_id and a label"
 TYPE = "entity"  # of popularity that names none
@@ -219,6 +221,10 @@ def _fact_checks(named: pl.Series) -> list[Check]:
             ~pl.col("datatype").is_in(DATATYPES),
             lambda row: f"datatype {row['datatype']!r} is unknown; allowed are {', '.join(DATATYPES)}",
         ),
+        (
+            ~pl.col("precision").is_in(PRECISIONS),
+            lambda row: f"precision {row['precision']!r} is unknown; allowed are {', '.join(PRECISIONS)} or nothing",
+        ),
         (pl.col("wrong").is_not_null(), lambda row: str(row["wrong"])),
         (
             ~pl.col("split").is_in(("train", "test")),
@@ -250,8 +256,9 @@ def relations(found: UserTable, used: list[str]) -> list[Relation]:
             found.refuse(number, "relation_id and label are both required")
         elif identity in rows:
             found.refuse(number, f"relation {identity!r} {_too(found, record, 'relation_id')}")
-        elif record["popularity"] and not record["popularity"].isdecimal():
-            found.refuse(number, f"popularity {record['popularity']!r} is no whole number; write digits or nothing")
+        elif record["popularity"] and not (record["popularity"].isdecimal() and len(record["popularity"]) <= DIGITS):
+            says = f"is no whole number of at most {DIGITS} digits; write digits or nothing"
+            found.refuse(number, f"popularity {record['popularity']!r} {says}")
         elif bucket := _bucket_mistake(record):
             found.refuse(number, bucket)
         else:
@@ -298,9 +305,12 @@ def templates(
     if merge:
         strange = ~pl.col("relation_id").is_in(list(known))
         found.drop(strange, lambda row: f"relation {row['relation_id']!r} has no facts; its template is left out")
+    taken = set(found.rows["template_id"].drop_nulls())
     for number, record in found.records():
         text, relation = record["text"] or "", record["relation_id"]
-        identity = record["template_id"] or f"{relation}/{sum(row.relation_id == relation for row in rows.values())}"
+        before = sum(row.relation_id == relation for row in rows.values())
+        free = (name for name in (f"{relation}/{at}" for at in count(before)) if name not in taken)
+        identity = record["template_id"] or next(free)
         needs_object = record["style"] in ("statement", ALIAS, *sentences)
         if relation is None:
             found.refuse(number, "relation_id is empty; write the relation that the template is of")
@@ -312,11 +322,14 @@ def templates(
             found.refuse(number, f"{text!r} must hold [X] once and, unless a question or prefix, [Y] once")
         elif record["style"] == "question" and "[Y]" in text and is_question(text):
             found.refuse(number, f"{text!r} names its own answer; a question asks for [Y], and does not hold it")
+        elif record["style"] == "prefix" and "[Y]" in text:
+            found.refuse(number, f"{text!r} holds [Y], which comes after a prefix; write style statement, or no [Y]")
         elif identity in rows:
             found.refuse(number, f"template {identity!r} stands twice; keep one row")
         else:
             origin = record["origin"] or "written"
             entails = tuple(record["entails"])
+            taken.add(identity)
             rows[identity] = Template(identity, relation, text, record["style"], origin, record["parent_id"], entails)
     return list(rows.values())
 

@@ -120,9 +120,9 @@ def as_folder(origin: Path) -> Iterator[Path]:
     with unfinished.folder() as work:
         folder = work / origin.name
         unpack(origin, folder, ARCHIVE_BYTES)
-        inside = list(folder.iterdir())
+        inside = [path for path in folder.iterdir() if path.is_dir() and not path.name.startswith((".", "__MACOSX"))]
         try:
-            yield inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
+            yield inside[0] if len(inside) == 1 and find(folder, "facts") is None else folder
         except AlmanacError as error:  # the user knows the archive, and not where it is unpacked
             raise AlmanacError(str(error).replace(str(folder), str(origin))) from error
 

@@ -114,6 +114,10 @@ def is_table(path: Path) -> bool:
     return path.is_file() and _ending(path) in (*CSV, ".jsonl", PARQUET)
 
 
+def _zipped(path: Path) -> bool:
+    return path.suffix.lower() == ".gz"
+
+
 def _ending(path: Path) -> str:
     return Path(path.name.lower().removesuffix(".gz")).suffix
 
@@ -208,7 +212,7 @@ def readable(path: Path) -> Iterator[None]:
 def _wrong_byte(path: Path) -> str:
     """Return in which line of a file the first byte stands that is no UTF-8, and what to do."""
     line, wrong = 0, "its last character is cut"
-    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+    with gzip.open(path, "rb") if _zipped(path) else path.open("rb") as file:
         for line, text in enumerate(iter(lambda: file.readline(4 * LONGEST), b""), 1):  # noqa: B007 (said below)
             try:
                 text.decode()
@@ -234,9 +238,9 @@ def _check_is_text(path: Path, begins: bytes) -> None:
 
 def _text(path: Path, newline: str) -> TextIO:
     """Open a file of text, perhaps gzipped."""
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+    with gzip.open(path) if _zipped(path) else path.open("rb") as file:
         _check_is_text(path, file.read(LOOKED_AT))
-    if path.suffix == ".gz":
+    if _zipped(path):
         return gzip.open(path, "rt", encoding="utf-8-sig", newline=newline)
     return path.open(encoding="utf-8-sig", newline=newline)
 
@@ -258,8 +262,9 @@ def _lines(path: Path, text: TextIO) -> Iterator[str]:
 def _csv(path: Path, text: TextIO) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of CSV, blank ones too, each with the number of its first line.
 
-    A cell may be as long as a line. Cells are separated as a line above the header says (`SEPARATOR_LINE`), else by
-    what separates those of the header: some spreadsheet programs write semicolons.
+    A cell may be as long as a line, and a space before its quotation mark is none of it. Cells are separated as a line
+    above the header says (`SEPARATOR_LINE`), else by what separates those of the header: some spreadsheet programs
+    write semicolons.
 
     Raises:
         AlmanacError: a quotation mark is not closed.
@@ -271,7 +276,7 @@ def _csv(path: Path, text: TextIO) -> Iterator[tuple[int, list[str]]]:
     separator = max(SEPARATORS, key=header.count)
     if (said := SEPARATOR_LINE.fullmatch(header)) is not None:
         separator, header, first = said[1], next(lines, ""), 2
-    rows, number = csv.reader(chain([header], lines), strict=True, delimiter=separator), first
+    rows, number = csv.reader(chain([header], lines), strict=True, delimiter=separator, skipinitialspace=True), first
     try:
         for row in rows:
             yield number, row

@@ -35,7 +35,7 @@ LITERAL = re.compile(r"^\"?(.+?)\"?\^\^<?http://www\.w3\.org/2001/XMLSchema#(\w+
 DATE = re.compile(r"^(-?\d{4,})-(\d\d)-(\d\d)T")
 PRONOUNS = "Simple_Coreference"  # the annotator whose surface forms are pronouns and parts of names
 LAMA_FILE = re.compile(r"(?:^|/)TREx/(P\d+)\.jsonl$")
-WRITTEN = r"^-?\d{4,}(-\d\d-\d\d)?$"  # a date as an entity's id
+DATES = pl.col("entity_id").str.contains(r"^-?\d{4,}(-\d\d-\d\d)?$")  # things that are dates, by their ids
 MENTIONS = {
     "part": pl.Int64(),
     "relation": pl.String(),
@@ -172,12 +172,14 @@ def _read_documents(path: Path, options: TrexOptions) -> SourceTables:
         for triple in document.triples:
             _lay_aside(document, triple, options, mentions, names, relations, omissions)
     _all_there(path, options, relations)
+    of_dates = [names.stream(part).select("entity_id").filter(DATES).unique() for part in range(PARTS)]
+    dates = pl.concat(of_dates).collect().to_series()
     return SourceTables(
         entities=_entities(names),
         relations=[Relation(name, known.get(name, name), name, None, None, None) for name in sorted(relations)],
-        facts=_facts(mentions),
+        facts=_facts(mentions, dates, omissions),
         popularity=_popularity(names),
-        evidence=_evidence(mentions, options.evidence),
+        evidence=_evidence(mentions, dates, options.evidence),
         omissions=omissions,
     )
 
@@ -255,10 +257,15 @@ def _key() -> pl.Expr:
     return pl.format("{}|{}|{}", "relation", "subject_id", pl.coalesce("object_id", "value"))
 
 
-def _facts(mentions: Aside) -> Iterator[pa.Table]:
+def _facts(mentions: Aside, dates: pl.Series, omissions: Omissions) -> Iterator[pa.Table]:
+    """Yield the facts, but for numbers that are written like one of the ``dates`` that are things: an id is one's."""
     own = ["relation", "subject_id", "object_id", "value", "datatype", "precision"]
     for part in range(PARTS):
         rows = mentions.stream(part).select(own).unique().collect(engine="streaming")
+        like_dates = rows.filter(pl.col("value").is_in(dates.implode())).sort(own)
+        for row in like_dates.iter_rows():
+            omissions.add("facts", "number is written like a date", row)
+        rows = rows.join(like_dates, on=own, how="anti", nulls_equal=True)
         found = rows.with_columns(
             fact_id=_key(),
             relation_id="relation",
@@ -271,9 +278,10 @@ def _facts(mentions: Aside) -> Iterator[pa.Table]:
         yield once.select(columns(Fact)).to_arrow()
 
 
-def _evidence(mentions: Aside, count: int) -> Iterator[pa.Table]:
+def _evidence(mentions: Aside, dates: pl.Series, count: int) -> Iterator[pa.Table]:
     for part in range(PARTS):
-        rows = mentions.stream(part).filter(pl.col("sentence").is_not_null())
+        like_dates = pl.col("value").is_in(dates.implode()).fill_null(False)
+        rows = mentions.stream(part).filter(pl.col("sentence").is_not_null(), ~like_dates)
         kept = (
             rows.select("place", fact_id=_key(), text="sentence")
             .unique(("fact_id", "text"))
@@ -297,14 +305,14 @@ def _entities(names: Aside) -> Iterator[pa.Table]:
             # Of what is only mentioned by pronouns nothing is known but its number.
             label=pl.when(label == "").then("entity_id").otherwise(label),
             aliases=_others(pl.col("name")),
-            type=pl.when(pl.col("entity_id").str.contains(WRITTEN)).then(pl.lit("date")),
+            type=pl.when(DATES).then(pl.lit("date")),
         ).to_arrow()
 
 
 def _others(names: pl.Expr) -> pl.Expr:
     """Return the names behind the label; of a date its number is one of them."""
-    date, label = pl.col("entity_id").str.contains(WRITTEN), names.list.first()
-    own = pl.when(date & (label != "")).then(pl.concat_list("entity_id")).otherwise(pl.lit([], pl.List(pl.String)))
+    label = names.list.first()
+    own = pl.when(DATES & (label != "")).then(pl.concat_list("entity_id")).otherwise(pl.lit([], pl.List(pl.String)))
     every = names.list.slice(1).list.concat(own).list.set_difference([""])
     return every.list.set_difference(pl.concat_list(label)).list.sort()
 

@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 PLAIN = r"^(0|[1-9][0-9]{0,3})$"
 DATE = re.compile(r"[+]?(-?)0*([0-9]{1,9})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 MIDNIGHT = re.compile(r"[T ]00:00(:00([.]0+)?)?(Z|[+-]00:00)?")
-ERA = re.compile(r"[1-9][0-9]* BC")
+ERA = re.compile(r"0*([1-9][0-9]* BC)")
 LONGEST = 100  # characters of a quantity
 PARTS = {"year": 1, "month": 2}  # parts of a date that is no finer
 
@@ -24,8 +24,8 @@ def date(text: str, precision: str | None) -> str:
     Raises:
         ValueError: it is no date, or has a time of day.
     """
-    if ERA.fullmatch(text):
-        return text
+    if (era := ERA.fullmatch(text)) is not None:
+        return era[1]
     day, _, time = text.replace("T", " ").partition(" ")
     if time and not MIDNIGHT.fullmatch(f" {time}"):
         raise ValueError(f"date {text!r} has a time of day or is no date; write YYYY, YYYY-MM, YYYY-MM-DD or NN BC")

@@ -157,12 +157,19 @@ def build_dataset(arguments: argparse.Namespace) -> None:
     if not any(count.qualifies for count in counts):
         facts, objects = max(((count.facts, count.objects) for count in counts), default=(0, 0))
         few = f"min_facts: {min(facts, options.min_facts)}, min_objects: {min(objects, options.min_objects)}"
+        few += ", fewer_choices: true" if objects < options.choices and not options.fewer_choices else ""
         lower = f", or lower them, with `make own` by ARGS=\"datasets='{{facts: {{{few}}}}}'\""
         raise AlmanacError(
             f"{arguments.facts}: no relation has {options.min_facts} facts and {options.min_objects} objects "
             f"(`min_facts`, `min_objects`; the largest has {facts} and {objects}); bring more facts, since "
             f"{options.train} of a relation serve as examples and a verdict needs 20 others of all"
             f"{lower if facts > options.train and objects > 1 else ''}; {INSTEAD}"
+        )
+    if not any(count.test for count in counts):
+        raise AlmanacError(
+            f"{arguments.facts}: no fact is left to be asked: of the relations that qualify each is refused, as "
+            "listed above, or serves as an example; set `fewer_choices: true` or lower `choices`, lower `train`, or "
+            "bring more facts"
         )
 
 

@@ -50,7 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     files.add_argument(
         "--from", dest="origin", type=Path, required=True, metavar="PATH", help="the folder, the archive or the file"
     )
-    files.add_argument("--merge", action="store_true", help="merge rows that occur twice, as the setting `merge` does")
+    files.add_argument(
+        "--merge", action="store_true", help="let rows occur twice, and copy them so; `build dataset` merges them"
+    )
     files.add_argument("--licence", default=None, help="the terms under which the facts may be used")
     files.add_argument("--redistributable", action="store_true", help="say that an edition may carry these facts")
     model = sources.add_parser("model", help="a checkpoint of the Hugging Face hub")
