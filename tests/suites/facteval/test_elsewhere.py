@@ -7,7 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from almanac.cli import main
 from almanac.errors import AlmanacError
+from almanac.rows import Outcome
+from almanac.tables import read_jsonl
 
 from .running import from_file
 
@@ -97,6 +100,19 @@ def test_a_model_is_measured_by_its_own_questions_alone(tmp_path):
     assert found["two"].one("recall", "mcq-wh").n == 1
 
 
+def test_models_of_different_questions_are_measured_by_the_command(tmp_path, capsys):
+    rows = [ROWS[at] | {"model": model} for model, at in (("org/a", 1), ("org/a", 2), ("../b", 1), ("../b", 3))]
+    path = write(tmp_path, rows, ".jsonl")
+    assert main(["measure", "facteval", "--answers", str(path), "--output", str(tmp_path / "out")]) == 0
+    assert sorted(one.name for one in (tmp_path / "out").iterdir()) == ["b", "org-a"]
+    for name, items in (("org-a", [1, 2]), ("b", [1, 3])):
+        found = read_jsonl(tmp_path / "out" / name / "outcomes.jsonl", Outcome)
+        assert len(found) == len(MODES) * len(items)
+    path = write(tmp_path, [ROWS[1] | {"model": model} for model in ("a/b", "a b")], ".jsonl")
+    assert main(["measure", "facteval", "--answers", str(path), "--output", str(tmp_path / "out")]) == 1
+    assert "the models a/b, a b would share a folder; rename all but one" in capsys.readouterr().err
+
+
 def test_questions_without_a_name_are_shared_by_models_too(tmp_path):
     bare = [{name: value for name, value in row.items() if name != "item_id"} for row in ROWS[:3]]
     rows = [row | {"model": model} for model in ("one", "two") for row in [*bare, bare[0] | {"answer": "correct"}]]
@@ -144,6 +160,10 @@ def mistake(folder, rows):
         ({"gold_object": ["1", "2"]}, "column 'gold_object': has 2 texts and gold 1"),
         ({"type": "mcq"}, "column 'choices': has fewer than two"),
         ({"type": "mcq", "choices": ["Rome", "Oslo"]}, "column 'choices': ('Rome', 'Oslo') holds none of gold"),
+        (
+            {"type": "mcq", "gold": ["Paris", "Lutetia"], "choices": ["Lutetia", "Rome", "Paris"]},
+            "column 'choices': holds ['Lutetia', 'Paris'], all of gold; a multiple-choice question has one true choice",
+        ),
         ({"answer": None}, "column 'answer': there is none"),
         ({"answer": ["Paris"]}, "column 'answer': ['Paris'] is no text"),
         ({"answer": "\ud800"}, "column 'answer': holds half a character"),

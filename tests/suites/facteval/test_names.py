@@ -300,6 +300,22 @@ def test_a_list_of_true_objects_is_no_longer_name(answer):
     assert (found.outcome, found.precision, found.recall) == ("correct", 1, 1)
 
 
+@pytest.mark.parametrize(
+    ("answer", "said", "recall"),
+    [
+        ("Guinea-Bissau", "Guinea-Bissau", 1 / 3),
+        ("Guinea-Bissau and Mali", "Guinea-Bissau; Mali", 2 / 3),
+        ("Guinea, Guinea-Bissau", "Guinea; Guinea-Bissau", 2 / 3),
+        ("Republic of Mali", "Mali", 1 / 3),  # another name of the same
+    ],
+)
+def test_a_true_object_is_not_named_within_another_true_one(answer, said, recall):
+    names = ("Guinea", "Guinea-Bissau", "Mali", "Republic of Mali")
+    asked = question("saq", names, objects=("Q1", "Q2", "Q3", "Q3"))
+    found = judge(asked, answer, OWN, LongerNames.of(names, names))
+    assert (found.outcome, found.said, found.precision, found.recall) == ("correct", said, 1, recall)
+
+
 @given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6), st.lists(st.sampled_from("abcd"), max_size=4))
 def test_only_names_of_more_words_that_hold_an_accepted_one_are_kept(name, accepted):
     kept = LongerNames.of([" ".join(accepted)], [" ".join(name)]).runs

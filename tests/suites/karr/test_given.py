@@ -276,6 +276,7 @@ def test_a_template_that_cannot_be_read_refuses_its_draw_alone(tmp_path, row, re
         (GivenDraw("f", "mine", "facts", "name", 0, None, None, "x"), "'mine' is no mode; allowed are paper, official"),
         (GivenDraw("f", "paper", "mine", "name", 0, None, None, "x"), "'mine' is no asked; allowed are facts, null"),
         (GivenDraw("f", "paper", "facts", "name", 0, None, None, "x"), "has no row of the role template or object"),
+        (GivenDraw(FACT, "paper", "facts", "name", 0, None, None, "Obama"), "name 0 stands twice; keep one row"),
         (GivenDraw(FACT, "paper", "facts", "relation", 99, "r", "Else", "[X] [Y]"), "is none of the subject's names"),
     ],
 )

@@ -41,8 +41,18 @@ from almanac.versions import VERSIONS
 PART = "almanac.part"  # in a file of measures: what they depend on
 
 
-def judge(suite: Suite[Any], options: Any, answers: Answers, data: Data, folder: Path) -> None:
+def judge(
+    suite: Suite[Any], options: Any, answers: Answers, data: Data, folder: Path, some_items: bool = False
+) -> None:
     """Judge a model's answers: write its outcomes, and the suite's own tables of what was judged.
+
+    Args:
+        suite: whose questions were asked.
+        options: the suite's.
+        answers: of one model.
+        data: what they are about.
+        folder: where the tables go.
+        some_items: whether items may be passed over, since this model was not asked them.
 
     Raises:
         AlmanacError: a request has no response; the suite does not judge every item once a reading, in order; an
@@ -69,7 +79,7 @@ def judge(suite: Suite[Any], options: Any, answers: Answers, data: Data, folder:
                 if not frame["item"].dtype.is_integer():
                     raise _unfit(suite.name, f"items are whole numbers, found {frame['item'].dtype}")
                 items, due = frame["item"].to_numpy(), done + np.arange(frame.height) // readings
-                if (other := np.flatnonzero(items != due)).size:
+                if not some_items and (other := np.flatnonzero(items != due)).size:
                     at = other[0]
                     text = f"where an outcome of item {due[at]} is due there is one of item {items[at]}"
                     raise _unfit(suite.name, text)
@@ -91,7 +101,7 @@ def judge(suite: Suite[Any], options: Any, answers: Answers, data: Data, folder:
             raise AlmanacError(
                 f"suite {suite.name}: `own` declares a table {lacking[0]!r} at='judged' that `judge` never yields"
             )
-        if done != answers.count:
+        if not some_items and done != answers.count:
             raise _unfit(suite.name, f"{done} of {answers.count} items are judged")
 
 

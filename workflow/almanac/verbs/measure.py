@@ -8,6 +8,7 @@ from typing import Any
 
 from almanac import tables, unfinished
 from almanac.config import given
+from almanac.config.models import as_name
 from almanac.edition.asking import write_asked
 from almanac.edition.layout import BETWEEN, Layout
 from almanac.edition.measuring import held, judge, measure, measure_across, measure_model
@@ -156,9 +157,11 @@ def _data(folder: Path | None, answers: Answers) -> Data:
     return Data.of(facts=facts)
 
 
-def _measured(suite: Suite[Any], options: Any, answers: Answers, data: Data, folder: Path) -> list[Measure]:
+def _measured(
+    suite: Suite[Any], options: Any, answers: Answers, data: Data, folder: Path, some_items: bool = False
+) -> list[Measure]:
     """Judge and measure; write every table as Parquet and as JSON Lines."""
-    judge(suite, options, answers, data, folder)
+    judge(suite, options, answers, data, folder, some_items)
     rows = measure(suite, options, answers, data, folder)
     tables.write(folder / "measures.parquet", Measure, rows)
     written = {"outcomes": Outcome, "measures": Measure, **suite.tables("judged")}
@@ -170,6 +173,10 @@ def _measured(suite: Suite[Any], options: Any, answers: Answers, data: Data, fol
 def _elsewhere(suite: Suite[Any], options: Any, arguments: argparse.Namespace) -> int:
     """Measure answers that were given elsewhere, a folder a model; print the numbers that speak of all relations."""
     found = suite.elsewhere(arguments.answers, options)
+    folders = {model: as_name(model) for model in found.responses}
+    if len(set(folders.values())) < len(folders):
+        twice = ", ".join(name for name, folder in folders.items() if [*folders.values()].count(folder) > 1)
+        raise AlmanacError(f"{arguments.answers}: the models {twice} would share a folder; rename all but one")
     with unfinished.folder() as folder:
         write_asked(folder, found.batches, suite.tables("asked"), 1)
         with progress(len(found.responses), "models") as done:
@@ -178,8 +185,8 @@ def _elsewhere(suite: Suite[Any], options: Any, arguments: argparse.Namespace) -
                 tables.write(path, Response, responses)
                 rounds = [RoundFiles.of(suite.rounds[0].name, folder, [path], model)]
                 answers = Answers(model, arguments.dataset, rounds, suite.setting, suite.tables("asked"))
-                output = arguments.output if len(found.responses) == 1 else arguments.output / model
-                rows = _measured(suite, options, answers, found.data, output)
+                output = arguments.output if len(found.responses) == 1 else arguments.output / folders[model]
+                rows = _measured(suite, options, answers, found.data, output, some_items=True)
                 print(measure_lines(row for row in rows if "relation" not in conditions_of(row)))
                 done()
     return 0

@@ -215,6 +215,8 @@ def _check(cells: Mapping[str, Any]) -> None:
         raise ValueError("column 'choices': has fewer than two; a multiple-choice question needs them all")
     if kind == MCQ and not set(gold) & set(choices):
         raise ValueError(f"column 'choices': {choices} holds none of gold {gold}; add the true one")
+    if kind == MCQ and len(true := sorted(set(gold) & set(choices))) > 1:
+        raise ValueError(f"column 'choices': holds {true}, all of gold; a multiple-choice question has one true choice")
 
 
 def _lacks(value: Any) -> bool:

@@ -51,7 +51,7 @@ class FactEval(Suite[FactEvalOptions]):
     name = "facteval"
     label = "FactEval"
     summary = "judge, choose and answer questions made from facts"
-    scores = "the answer's credit: 1 or 0, of a short answer its token F1 with the true one"
+    scores = "the answer's credit: 1 or 0, in the mode strict of a short answer F1 over the true objects"
     paper = "Luo et al., Systematic Assessment of Factual Knowledge in Large Language Models"
     options = FactEvalOptions
     setting = FactEvalSetting

@@ -29,7 +29,7 @@ from almanac.suites.asked import Asked, Batch, greedy
 from almanac.suites.data import Data
 from almanac.suites.facteval.distractors import names_in, parts_around
 from almanac.suites.facteval.options import WritingOptions
-from almanac.suites.facteval.questions import FIB, MASK, SAQ, STATEMENT, TEMPLATE, TFQ, WH, WRITTEN, WordedFact
+from almanac.suites.facteval.questions import FIB, MASK, STATEMENT, TEMPLATE, TFQ, WH, WRITTEN, WordedFact
 from almanac.suites.facteval.rows import QuestionTexts, WrittenQuestion
 from almanac.suites.prompts import prompts
 from almanac.suites.suite import Author, Round
@@ -272,7 +272,7 @@ def ask_how_alike(before: Answers, asked: Asked, layer: int | None) -> Iterator[
     """Ask how alike the wordings of a question by a model and by templates are: true statements, blanks, Wh-questions.
 
     False statements are left out: what they say depends on the wrong object, not on the wording. A blank or a question
-    is the same text in multiple choice and short answer, and is taken once; where a relation has several templates a
+    that is the same text in multiple choice and short answer is taken once; where a relation has several templates a
     pair stands for each. A pair is linked to the first item that asks what a model has written.
 
     Args:
@@ -285,7 +285,7 @@ def ask_how_alike(before: Answers, asked: Asked, layer: int | None) -> Iterator[
         row
         for part in before.parts(wanted, own=("traits",))
         for row in part.links.join(part.own["traits"], on="item", maintain_order="left").iter_rows(named=True)
-        if (row["type"] == TFQ and row["truth"]) or row["type"] == SAQ
+        if row["type"] != TFQ or row["truth"]
     )
     for _, of_relation in itertools.groupby(rows, key=lambda row: row["relation_id"]):
         wordings: dict[tuple[str, str], dict[str, dict[str, int]]] = defaultdict(lambda: {TEMPLATE: {}, WRITTEN: {}})

@@ -62,13 +62,13 @@ def judge_choices(links: pl.DataFrame) -> pl.DataFrame:
     logs, index = pl.col("logprobs"), pl.col("index")
     highest, true = logs.list.max(), logs.list.get(index)
     below = logs - highest
-    total = highest + below.list.eval(pl.element().exp()).list.sum().log()  # of all choices
+    shares = below.list.eval(pl.element().exp()).list.sum()  # of all choices, the highest being 1
     judged = links.filter(pl.col("status") == "ok", logs.is_not_null(), index.is_not_null()).select(
         "item",
         pl.col("choices").list.get(logs.list.arg_max()).str.strip_chars().alias("prediction"),
         ((true == highest) & (below.list.count_matches(0.0) == 1)).alias("hit"),
-        (true - total).alias("score"),
-        (highest - total).exp().alias("confidence"),
+        (true - (highest + shares.log())).alias("score"),
+        (1 / shares).alias("confidence"),
     )
     whole = links.select("item", "status").join(judged, on="item", how="left", maintain_order="left")
     return whole.select("item", "prediction", outcome(pl.col("hit")), "score", "confidence")

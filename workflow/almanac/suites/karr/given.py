@@ -70,7 +70,7 @@ def check(rows: Sequence[GivenDraw], where: str) -> tuple[dict[DrawKey, FactDraw
 
     Raises:
         AlmanacError: there is no draw, a role, a mode or what is asked is unknown, a relation's row names none of the
-            subject's names, a fact lacks a role, or no draw is left; naming the fact.
+            subject's names, a row stands twice, a fact lacks a role, or no draw is left; naming the fact.
     """
     if not rows:
         raise AlmanacError(
@@ -106,7 +106,13 @@ def _checked(given: DrawKey, rows: Sequence[GivenDraw], where: str) -> FactDraw:
     if lacking:
         raise AlmanacError(f"{here}: has no row of the role {' or '.join(lacking)}; give at least one")
     names = {row.text for row in rows if row.role == NAME}
+    seen = set[tuple[object, ...]]()
     for row in rows:
+        if (place := (row.role, row.of, row.name, row.position)) in seen:
+            raise AlmanacError(
+                f"{here}: {row.role} {row.position} stands twice; keep one row, or give each row of a role its position"
+            )
+        seen.add(place)
         if row.role == RELATION and row.name not in names:
             raise AlmanacError(
                 f"{here}: relation {row.of}: {row.name!r} is none of the subject's names "

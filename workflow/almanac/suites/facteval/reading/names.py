@@ -223,12 +223,12 @@ class LongerNames:
         return max(map(len, self.runs), default=0)
 
     def hold(self, span: Span, said: Reading, accepted: Sequence[str]) -> bool:
-        """Whether a mention in an answer is a part of a longer name that a question does not accept.
+        """Whether a mention of an object in an answer is a part of a longer name that is none of the object's.
 
         Args:
             span: the mention's words.
             said: the answer.
-            accepted: the names that the question accepts.
+            accepted: the object's names.
         """
         first, last = span
         for start in range(max(0, last - self.most), first + 1):

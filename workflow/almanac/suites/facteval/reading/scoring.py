@@ -278,7 +278,8 @@ def _short_answer(question: JudgedQuestion, answer: str, abstentions: Abstention
     if abstentions.within(said, spans):
         return Verdict("missing")
     for key, own in found.items():
-        found[key] = [span for span in own if not longer.hold(span, said, question.gold)]
+        accepted = [name for name, of in zip(question.gold, question.gold_object, strict=True) if of == key]
+        found[key] = [span for span in own if not longer.hold(span, said, accepted)]
     named = [names[key] for key, own in found.items() if own]
     if not named:
         reason = None if said.words else "no words"
