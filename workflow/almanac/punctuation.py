@@ -1,11 +1,14 @@
 """How sentences end, and where words begin and end, in the scripts of the world."""
 
 import re
+from unicodedata import category
 
 STOPS = ".。．｡।॥۔։።។။"  # Latin, Chinese and Japanese, Indic, Urdu, Armenian, Ethiopic, Khmer, Burmese
 QUESTION_MARKS = ("?", "？", "؟", "՞", "፧", ";")  # Latin, Chinese and Japanese, Arabic, Armenian, Ethiopic, Greek
 # Scripts written without spaces: kana, Han, Thai, Lao, Myanmar, Khmer. Each character counts as a word.
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+# Marks that letters bear, such as the vowels of Indic scripts; to `re` they are none of a word.
+MARKS = "".join(char for char in map(chr, range(0x300, 0x10000)) if category(char).startswith("M"))
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _IN_WORD = rf"[^\W{UNSPACED}]"
 

@@ -152,6 +152,10 @@ def test_what_cannot_be_asked_is_said(tmp_path):
     refused = dict(asked(tmp_path, Data.of(**own), templates="dataset").refused())
     assert "it has no template with both slots; add one to the facts' templates" in refused["relation lived"]
     assert refused["consistency of born"] == "it has one template, which can agree with no other"
+    alone = asked(
+        tmp_path / "question", Data.of(**own), templates="dataset", prompting=("zero_shot",), styles=("question",)
+    )
+    assert ("relation born as a question", "none of its templates that are asked is a question") in alone.refused()
 
 
 def test_the_second_round_asks_how_likely_the_sampled_answers_are(tmp_path):

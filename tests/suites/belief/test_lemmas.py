@@ -72,11 +72,18 @@ def test_one_word_is_a_first_line_of_a_single_word_signs_aside():
     assert first_line("\n  a b \nc") == "a b"
 
 
+def test_the_marks_of_a_letter_are_of_its_word():
+    assert not within(by_rule("काला"), by_rule("यह कील है"))
+    assert within(by_rule("काला"), by_rule("यह काला है"))
+
+
 def test_a_file_of_lemmas_comes_before_the_rule(tmp_path):
     path = tmp_path / "lemmas.jsonl"
     tables.write_jsonl(path, [Lemmatised("mice", ("mouse",)), Lemmatised("rats", ())])
     known = lemmas_of(str(path))
-    assert [known(text) for text in ("mice", "rats", "cats")] == [("mouse",), (), ("cat",)]
+    assert [known(text) for text in ("mice", "rats")] == [("mouse",), ()]
+    with pytest.raises(AlmanacError, match=r"lemmas\.jsonl: lacks the text 'cats', and by rule"):
+        known("cats")
 
 
 def test_without_spacy_a_user_is_told_what_to_do(monkeypatch):

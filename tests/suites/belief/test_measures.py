@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import replace
+from statistics import fmean
 
 import polars as pl
 import pytest
-from tests.suites.belief.small import data, tables
+from tests.suites.belief.small import PEOPLE, data, tables
 from tests.suites.ic_lke import small_world
 from tests.suites.support import Trial, number, ok, silent
 
@@ -19,6 +20,7 @@ from almanac.suites.judged import Not, from_text
 
 BLANK = {"experiment": "vocabulary", "prompting": None, "style": None}
 TEXT = {"experiment": "icl", "prompting": "zero_shot", "style": "mask"}
+LABELS = {own[0] for own in PEOPLE.values()}
 SETTINGS = {"groups": 9, "per_group": 9, "names": 0, "draws": 500}
 
 
@@ -55,6 +57,13 @@ def test_every_pair_counts_alike_however_many_names_it_is_asked_by(tmp_path):
     assert number(rows, "accuracy", **BLANK, relation="born").value == pytest.approx(0.25)
     assert number(rows, "accuracy", **BLANK, guessable=False).value == pytest.approx(0.25 / 2)
     assert number(rows, "accuracy_of_template", **BLANK, relation="born", template="born/0").value == 1
+    # Of a template whose prompts are right by labels alone, each pair is right by one of its names.
+    labels = played(
+        tmp_path / "labels", lambda asked: knows(asked.item.template_id * (asked.item.name in LABELS))(asked)
+    )
+    of_label = {"relation": "born", "template": "born/0"}
+    share = fmean(1 / len(PEOPLE[one]) for one in ("p:1", "p:2"))
+    assert number(labels.measures(), "accuracy_of_template", **BLANK, **of_label).value == pytest.approx(share)
     assert number(rows, "best_templates", **BLANK).value == pytest.approx(2 / 3)
     assert number(rows, "worst_templates", **BLANK).value == 0
     assert number(rows, "oracle", **BLANK).value == pytest.approx(2 / 3)
@@ -118,10 +127,10 @@ def test_of_relations_with_one_template_and_one_name_there_is_no_consistency_and
 
 def test_overconfidence_is_mean_confidence_less_accuracy(tmp_path):
     rows = played(tmp_path, knows("born/0")).measures()
-    asked, right = 18, 4
+    asked, right = 18, number(rows, "accuracy", **BLANK).value
     known = {**BLANK, "confidence": Not(None), "hit": Not(None)}
-    mean = (0.75 * right + 0.5 * (asked - right)) / asked
-    assert number(rows, "overconfidence", **known).value == pytest.approx(mean - right / asked)
+    mean = 0.75 * right + 0.5 * (1 - right)
+    assert number(rows, "overconfidence", **known).value == pytest.approx(mean - right)
     bins = [row for row in rows if row.metric == "accuracy_of_bin"]
     assert sum(row.n for row in bins) == asked
     assert max(row.n for row in bins) - min(row.n for row in bins) <= 1

@@ -68,6 +68,15 @@ def test_shared_examples_are_at_most_five_facts_of_a_relation_and_the_same_by_re
     ]
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_five_facts_from_anywhere_are_of_five_pairs(seed):
+    """Subjects with two objects each: whichever is asked, four others are left."""
+    made = prompter()
+    twice = [replace(one, fact_id=f"{one.fact_id}'") for one in FACTS]
+    made = replace(made, facts={"born": [*FACTS, *twice]}, options=made.options.model_copy(update={"seed": seed}))
+    assert all(made.examples(one, WORDINGS["born/0"], "4_random", "mask") for one in FACTS)
+
+
 def test_in_the_style_of_questions_examples_are_questions():
     made = prompter()
     for prompting in ("4_random", "4_relation"):

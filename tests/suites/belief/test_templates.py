@@ -94,6 +94,12 @@ def test_a_relation_without_templates_of_the_suite_has_the_datasets_each_its_own
     assert born[2].question == "Where was [X] born?"
 
 
+@pytest.mark.parametrize("mark", ["?", "？", "؟", ";"])
+def test_a_question_ends_in_the_question_mark_of_any_script(mark):
+    [one] = of_rows([Template("r/q", "r", f"Really{mark} Where is [X]{mark}", "question", "written", None, ())])["r"]
+    assert one.question == f"Really{mark} Where is [X]{mark}"
+
+
 def test_a_relation_without_any_template_has_two_of_its_label():
     named = Data.of(facts=[fact("r", "a", "b", "test")], relations=[Relation("r", "home town", None, None, None, None)])
     [(name, found)] = of_dataset(named, BeliefOptions()).items()

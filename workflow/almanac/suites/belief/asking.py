@@ -138,12 +138,14 @@ class _Asker:
         self.asked.own["grid"].append(self._grid(relation, source, wordings, asked))
         if self.options.bias:
             self._content_free(relation, wordings, labels)
+        askable = {style: usable(wordings, style) for style in (self.options.styles if self.options.prompting else ())}
+        for style in (style for style, own in askable.items() if not own):
+            self.asked.refuse(f"relation {relation} as a {style}", "none of its templates that are asked is a question")
         for pair in asked:
             if self.options.fill:
                 self._fill(pair, wordings)
-            for prompting in self.options.prompting:
-                for style in self.options.styles:
-                    self._icl(pair, usable(wordings, style), BeliefSetting(prompting, style))
+            for prompting, (style, own) in product(self.options.prompting, askable.items()):
+                self._icl(pair, own, BeliefSetting(prompting, style))
             if len(self.asked.own["prompts"]) >= AT_ONCE:
                 yield self.asked.take()
         yield self.asked.take()

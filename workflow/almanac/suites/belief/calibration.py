@@ -36,24 +36,25 @@ def overconfidence(frame: pl.DataFrame, column: str) -> Estimate:
     accuracy too, of as many draws as there are subjects. There is none of a single subject.
 
     Args:
-        frame: answers with ``hit``, ``subject`` and confidence.
+        frame: answers with ``hit``, ``subject``, the weight ``worth`` and confidence.
         column: the confidence.
     """
     if frame.is_empty():
         return NOTHING
-    gaps = frame.select("subject", (pl.col(column) - pl.col("hit").cast(pl.Float64)).alias("gap"))
-    mean = float(gaps["gap"].to_numpy().mean())
-    sums = (
-        gaps.group_by("subject", maintain_order=True).agg((pl.col("gap") - mean).sum().alias("sum"))["sum"].to_numpy()
-    )
+    gap = pl.col(column) - pl.col("hit").cast(pl.Float64)
+    gaps = frame.select("subject", "worth", gap.alias("gap"))
+    whole = float(gaps["worth"].sum())
+    mean = float((gaps["worth"] * gaps["gap"]).sum()) / whole
+    own = ((pl.col("gap") - mean) * pl.col("worth")).sum().alias("sum")
+    sums = gaps.group_by("subject", maintain_order=True).agg(own)["sum"].to_numpy()
     count = len(sums)
     if count < 2:
         return Estimate(mean, None, None)
     from scipy import stats  # slow to load, and most steps compute nothing with it
 
     quantile = float(stats.t.ppf(0.5 + LEVEL / 2, count - 1))
-    half = quantile * float(np.sqrt((sums**2).sum() * count / (count - 1))) / gaps.height
-    right = float(frame["hit"].cast(pl.Float64).to_numpy().mean())
+    half = quantile * float(np.sqrt((sums**2).sum() * count / (count - 1))) / whole
+    right = float((frame["worth"] * frame["hit"].cast(pl.Float64)).sum()) / whole
     accuracy = wilson(right, count)
     assert accuracy.low is not None and accuracy.high is not None
     low, high = mean + right - accuracy.high, mean + right - accuracy.low

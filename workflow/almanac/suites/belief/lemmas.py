@@ -21,9 +21,11 @@ from typing import Any, ClassVar
 from almanac import tables
 from almanac.dataset.text import normalise, runs
 from almanac.errors import AlmanacError
+from almanac.punctuation import MARKS
 
-# A hyphen and a point part words (Paris-based, Paris.The), as spaCy's tokenizer does; 1,500.5 is one.
-WORD = re.compile(r"\w+(?:['’]\w+|(?<=\d)[.,]\d+)*")
+# A hyphen and a point part words (Paris-based, Paris.The), as spaCy's tokenizer does; 1,500.5 is one, and marks that
+# letters bear, such as the vowels of Indic scripts, are of their word.
+WORD = re.compile(rf"[\w{MARKS}]+(?:['’][\w{MARKS}]+|(?<=\d)[.,]\d+)*")
 KEPT = ("ss", "us", "is")  # words that end so are no plurals
 SEPARATOR = " "
 Lemmas = Callable[[str], tuple[str, ...]]  # of a text
@@ -39,16 +41,22 @@ class Lemmatised:
 
 
 def lemmas_of(path: str | None) -> Lemmas:
-    """Return what knows the lemmas of texts: by a file, and by rule those of texts that it lacks; none: all by rule.
+    """Return what knows the lemmas of texts: a file, which must have them all, or without one the rule.
 
     Raises:
-        AlmanacError: the file cannot be read.
+        AlmanacError: the file cannot be read; and where the lemmas of a text are asked for that it lacks.
     """
-    known = {} if path is None else {row.text: row.lemmas for row in tables.read_jsonl(path, Lemmatised)}
+    if path is None:
+        return cache(by_rule)
+    known = {row.text: row.lemmas for row in tables.read_jsonl(path, Lemmatised)}
 
-    @cache
     def lemmas(text: str) -> tuple[str, ...]:
-        return known[text] if text in known else by_rule(text)
+        if text not in known:
+            raise AlmanacError(
+                f"{path}: lacks the text {text[:60]!r}, and by rule its lemmas would be others than those of names; "
+                "make the file anew of the answered edition (docs/belief.md), or leave `lemmas` out"
+            )
+        return known[text]
 
     return lemmas
 

@@ -116,7 +116,7 @@ def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: BeliefOpti
     rows = []
     for part, by in ((asked, BY), (asked.where(guessable=False), BY), (asked, (*BY, "relation"))):
         rows += part.measures("accuracy", "ratio", "worth_hit", "worth", by=by)
-    rows += asked.measures("accuracy_of_template", "mean", "hit", by=(*BY, "relation", "template"))
+    rows += asked.measures("accuracy_of_template", "ratio", "worth_hit", "worth", by=(*BY, "relation", "template"))
     for column in KINDS:
         rows += asked.measures("accuracy", "ratio", f"{column}_worth_hit", f"{column}_worth", by=(*BY, column))
     for metric, column in AGREEMENTS.items():
@@ -172,11 +172,11 @@ def written_rank(frame: pl.DataFrame) -> float | None:
     Ties take the mean rank; relations with fewer than two templates, or without a paraphrase, are left out (Table 14).
 
     Args:
-        frame: prompts with ``relation``, ``template``, ``written`` and ``hit``.
+        frame: prompts with ``relation``, ``template``, ``written``, ``worth`` and ``worth_hit``.
     """
-    known = frame.filter(pl.col("hit").is_not_null())
+    known = frame.filter(pl.col("worth").is_not_null())
     cells = known.group_by("relation", "template", maintain_order=True).agg(
-        pl.col("written").first(), pl.col("hit").cast(pl.Float64).mean().alias("accuracy")
+        pl.col("written").first(), (pl.col("worth_hit").sum() / pl.col("worth").sum()).round(12).alias("accuracy")
     )
     rank = (pl.col("accuracy").rank("average", descending=True).over("relation") - 1) / (pl.len().over("relation") - 1)
     mixed = pl.col("written").n_unique().over("relation") == 2

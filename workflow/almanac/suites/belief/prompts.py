@@ -127,15 +127,16 @@ class Prompter:
         return self.names.names.reading(fact.subject_id)
 
     def _anywhere(self, style: str, drawn_for: str) -> list[Example]:
-        """Return five facts of relations drawn anew for each of them."""
+        """Return five facts of relations drawn anew for each, of five pairs: whichever is asked, four are left."""
         relations = [one for one in self.facts if usable(self.templates[one].wordings, style) and self.facts[one]]
-        found: dict[str, Example] = {}
+        found: dict[tuple[str, str], Example] = {}
         for turn in range(10 * SHOTS):
             relation = relations[seed_of(self.options.seed, "relation", drawn_for, turn) % len(relations)]
             own = self.facts[relation]
             one = own[seed_of(self.options.seed, "any", drawn_for, turn) % len(own)]
-            if one.fact_id not in found:
-                found[one.fact_id] = Example(one, self._wording(one, style, drawn_for))
+            pair = relation, self._read(one)
+            if pair not in found:
+                found[pair] = Example(one, self._wording(one, style, drawn_for))
             if len(found) > SHOTS:
                 break
         return list(found.values())

@@ -1,7 +1,6 @@
 """The templates of a relation: shipped, a user's own, the dataset's or of its label, grouped by written template."""
 
 import json
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,8 +50,8 @@ class AskedTemplate(NamedTuple):
     @property
     def question(self) -> str | None:
         """The question alone, of a question with its answer."""
-        found = re.fullmatch(r"([^?]*\[X\][^?]*\?) \[Y\]\.", self.text)
-        return found[1] if found else None
+        asked = self.text.removesuffix(" [Y].")
+        return asked if asked != self.text and is_question(asked) and "[X]" in asked else None
 
 
 @dataclass(frozen=True, slots=True)
