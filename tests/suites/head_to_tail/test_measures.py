@@ -206,6 +206,10 @@ def test_rules_and_judge_correlate_over_models_as_scipy_has_it(tmp_path):
     assert HeadToTail().across(judged, Shown("d", 4, ()), asked.options) == rows
     constant = {f"m{at}": judged["m5"] for at in range(5)}
     assert {row.value for row in correlations(constant)} == {None}, "a constant has no correlation"
+    frame = judged["m5"].frame
+    shuffled = [frame.sample(fraction=1, shuffle=True, seed=at) for at in range(5)]
+    same = {f"m{at}": replace(judged["m5"], frame=own) for at, own in enumerate(shuffled)}
+    assert {row.value for row in correlations(same)} == {None}, "the order in which scores are summed is no difference"
 
 
 def _lenient(question):

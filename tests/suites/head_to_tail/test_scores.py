@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from almanac.suites.head_to_tail.scores import rouge_l, said, scores
+from almanac.suites.head_to_tail.templates import shipped
 from almanac.suites.head_to_tail.variants import reduced, variants
 
 WORDS = ("the", "a", "an", "Paris", "paris,", "Rome", "of-the", "B", "A", "x1", "42", "U.S.", "O'Neil", "new", "york")
@@ -143,6 +144,15 @@ def test_variants_are_the_papers_and_those_of_version_3():
     assert variants(["John Ronald Tolkien"], "persons")[1:] == ("J R Tolkien", "John R Tolkien", "John Tolkien")
     assert variants(["William Shakespeare"], "text") == ("William Shakespeare",)
     assert variants(["Pelé"], "persons") == ("Pelé",)
+
+
+def test_what_may_be_a_company_has_no_initials():
+    found, _ = shipped()
+    assert found["owner"][0].answer_kind == found["publisher"][0].answer_kind == "text"
+
+
+def test_the_marks_of_a_letter_are_of_its_word():
+    assert rouge_l("कील", "काला") == 0
     assert variants(["actress"], "profession") == ("actress", "actor")
     assert "sound department" in variants(["sound_department"], "profession")
     assert variants(["ETH Zürich, Switzerland"], "school")[1:] == ("ETH Zürich",)

@@ -77,7 +77,7 @@ def _cells(judged: Judged) -> pl.DataFrame:
     verdicts = {rate: column for rate, (column, _) in PAIRS.items()}
     scores = {f"{rate} {score}": score + end for rate, (_, end) in PAIRS.items() for score in SCORES}
     said, scored = (
-        own.group_by(CELL).agg(pl.col(old).cast(pl.Float64).mean().alias(new) for new, old in columns.items())
+        own.group_by(CELL).agg(pl.col(old).cast(pl.Float64).mean().round(12).alias(new) for new, old in columns.items())
         for own, columns in ((judge, verdicts), (rules, scores))
     )
     return said.join(scored, on=CELL)

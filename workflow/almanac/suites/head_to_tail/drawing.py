@@ -103,10 +103,6 @@ class QuestionDrawing:
         """
         facts = self.data.frame("facts", Fact, FACTS)
         facts = facts.with_columns(key=pl.coalesce("object_id", "value")).drop("object_id", "value")
-        if self.measured == EXPOSURE:
-            kept = [fact.fact_id for own in (*self._tested.values(), *self._shown.values()) for fact in own]
-            wanted = facts.filter(pl.col("fact_id").is_in(kept)).select("relation_id", "subject_id").unique()
-            facts = facts.join(wanted, on=["relation_id", "subject_id"], how="semi", maintain_order="left")
         found = facts.join(self.popular, left_on="subject_id", right_on="subject", how="left", maintain_order="left")
         named = self.data.frame("entities", Entity, ["entity_id", "type", "label"])
         own, objects = named.rename({"label": "own"}), named.drop("type")
@@ -114,7 +110,14 @@ class QuestionDrawing:
         found = found.join(objects, left_on="key", right_on="entity_id", how="left", maintain_order="left")
         kind = pl.coalesce("kind", "type", pl.lit(THING))
         named_so = {"kind": kind, "own": pl.coalesce("own", "subject_id"), "label": pl.coalesce("label", "key")}
-        return found.with_columns(**named_so).drop("type")
+        found = found.with_columns(**named_so).drop("type")
+        if self.measured != EXPOSURE:
+            return found
+        # Those that are asked or shown, and their subjects' namesakes.
+        kept = [fact.fact_id for own in (*self._tested.values(), *self._shown.values()) for fact in own]
+        reads = found.with_columns(read=pl.col("own").str.to_lowercase())
+        wanted = reads.filter(pl.col("fact_id").is_in(kept)).select("relation_id", "read").unique()
+        return reads.join(wanted, on=["relation_id", "read"], how="semi", maintain_order="left").drop("read")
 
     @cached_property
     def _tested(self) -> dict[str, list[Fact]]:
@@ -170,13 +173,15 @@ class QuestionDrawing:
         if wording.values is not None:
             pool = pool.filter(pl.col("objects").list.first().is_in(list(wording.values)))
         thing = f"relation {relation.relation_id}, {wording.template_id}"
+        pool = self.naming.named(pool, wording)
+        # Of all questions: one that is left out for another reason is an answer to its namesake's all the same.
+        pool = pool.with_columns(alike=pl.col("name").str.to_lowercase().is_duplicated())
         pool = self._without(pool, self._too_late(wording), thing, f"the year is after {self.options.last_year}")
         if self.measured != EXPOSURE:
             reason = f"the subject has no bucket, by {self.measured}"
             pool = self._without(pool, pl.col("asked_bucket").is_null(), thing, reason)
         if wording.single:
             pool = self._without(pool, pl.col("objects").list.len() > 1, thing, "the subject has several objects")
-        pool = self.naming.named(pool, wording)
         if wording.single:
             told = pl.col("label").fill_null("")
             within = pl.lit(wording.question.lower()).str.contains(told.str.to_lowercase(), literal=True)
@@ -198,9 +203,8 @@ class QuestionDrawing:
             alone = pl.col("namesakes").fill_null(0) == 0
             why = "no other title has its name" if faithful else "another title has its name, and the year is asked for"
             pool = self._without(pool, alone if faithful else ~alone, thing, why)
-        text = pl.col("name").str.to_lowercase()
-        alike = ~text.is_first_distinct() if faithful else text.is_duplicated()
-        return self._without(pool, alike, thing, "reads like another")
+        alike = ~pl.col("name").str.to_lowercase().is_first_distinct() if faithful else pl.col("alike")
+        return self._without(pool, alike, thing, "reads like another").drop("alike")
 
     def _without(self, pool: pl.DataFrame, dropped: pl.Expr, thing: str, reason: str) -> pl.DataFrame:
         marked = pool.with_columns(dropped.alias("dropped"))

@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from almanac.dataset.templates import first_line
+from almanac.punctuation import MARKS
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 PUNCTUATION = str.maketrans("", "", string.punctuation)
-WORD = re.compile(r"[^\W_]+")
+WORD = re.compile(rf"[^\W_](?:[^\W_]|[{MARKS}])*")
 TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 
 

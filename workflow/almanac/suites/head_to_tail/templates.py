@@ -77,7 +77,7 @@ def shipped() -> tuple[Mapping[str, Sequence[QuestionWording]], Mapping[str, tup
                 found.setdefault(relation, []).append(wording)
     for row in _rows("dbpedia"):
         name = f"dbpedia/{row['predicate']}"
-        kind = "persons" if row["range"] in ("Person", "Agent", "Artist") else "text"
+        kind = "persons" if row["range"] in ("Person", "Artist") else "text"
         found[row["predicate"]] = [QuestionWording(name, OPEN, row["question"], row["cloze"], kind, single=True)]
     return found, {row["predicate"]: (row["filter"], row["reason"]) for row in _rows("filters")}
 
