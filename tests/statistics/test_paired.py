@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
-from almanac.statistics import grouped
+from almanac.statistics import grouped, paired
 from almanac.statistics.intervals import Estimate, combined
 from almanac.statistics.paired import macro_difference, p_of_difference, ps_of_differences, ratio_differences
 
@@ -79,6 +79,14 @@ def test_of_parts_that_fit_on_no_grid_p_is_never_too_small():
     pairs = [pair for size in sizes for pair in [(True, False)] * 2 + [(False, False)] * (size - 2)]
     strata = [str(size) for size in sizes for _ in range(size)]
     assert 2 / 2**12 <= p_of(pairs, strata) <= 3 * 2 / 2**12
+
+
+def test_of_many_parts_that_fit_on_no_grid_p_is_little_too_large(monkeypatch):
+    drawn = np.random.default_rng(0)
+    parts = drawn.random(400) * np.where(drawn.random(400) < 0.55, 1, -1)
+    p = paired._p(parts, 1)
+    monkeypatch.setattr(paired, "STEPS", 2**20)
+    assert 0 < 0.97 * p < paired._p(parts, 1) < p
 
 
 def test_there_is_a_p_where_no_float_holds_the_common_multiple_of_all_sizes():

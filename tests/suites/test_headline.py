@@ -249,6 +249,23 @@ def test_a_lucky_answer_that_is_right_for_one_fact_alone_is_no_proof():
     assert numbers(*judged(dealt))[ABOVE].p == pytest.approx(binom.sf(1, 40, 1 / 39))
 
 
+@pytest.mark.parametrize("relations", [1, 2, 5])
+def test_a_lucky_answer_of_one_of_a_subjects_facts_proves_no_more_than_alone(relations):
+    """Forty subjects in as many relations, one hit in all: it may come about in so many ways."""
+    rows = [(name, f"s{at}", [f"o{at}"], f"w{at}") for name in "abcde"[:relations] for at in range(40)]
+    rows[0] = (*rows[0][:3], "o0")
+    tail = 1 / 39 / relations  # of a subject that is right in all of its facts
+    assert numbers(*judged(rows))[ABOVE].p == pytest.approx(tail ** (1 / relations))
+
+
+@pytest.mark.parametrize("hits", [0.0, 0.2, 1.0, 1.5, 3.0, 7.9])
+def test_between_whole_numbers_the_tail_is_interpolated_in_its_logarithm(hits):
+    [found] = chance._tail(np.array([hits]), lambda less: binom.sf(less, 8, 0.1))
+    below, above = (binom.sf(least - 1, 8, 0.1) for least in (math.floor(hits), math.floor(hits) + 1))
+    part = hits - math.floor(hits)
+    assert found == pytest.approx(below ** (1 - part) * above**part)
+
+
 def test_a_subjects_facts_are_one_draw_of_the_test():
     """Ten subjects, asked in four relations: each is right in all of them or in none, and so are those of one alone."""
     one = [("a", f"s{at}", [f"o{at % 2}"], f"o{at % 2 if at < 8 else 1 - at % 2}") for at in range(10)]

@@ -14,13 +14,13 @@ from almanac import __version__
 from almanac.project import INSTALLED, PROJECT
 
 VERSIONS = {
-    "pull": 8,
-    "build": 9,
+    "pull": 9,
+    "build": 10,
     "plant": 7,
-    "ask": 18,
+    "ask": 19,
     "answer": 9,
-    "measure": 58,
-    "report": 85,
+    "measure": 59,
+    "report": 86,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

@@ -14,6 +14,7 @@ from almanac.statistics.intervals import NOTHING, Estimate
 EXACT = 500  # clusters that differ, up to which their signs are counted out
 STEPS = 2**17  # of the grid on which the parts of the difference then lie
 SAME = 1e-12  # parts that are no larger are rounding
+MISSED = 1e-12  # the most by which p may err downwards where parts fit no grid, if it were not added
 
 
 def p_of_difference(frame: pl.DataFrame, one: str, other: str, strata: str, clusters: str) -> float:
@@ -60,20 +61,27 @@ def _by_signs(parts: NDArray[np.float64], whole: int) -> float:
     """Return how often a sum of parts with random signs is as far from 0 as theirs.
 
     It is exact where ``whole`` times each part is a whole number and these are at most `STEPS` together. Else parts are
-    rounded to a grid, and sums that may be as far, for all that the grid can tell, are counted too.
+    rounded to a grid, and sums that may be as far, for all that the grid can tell, are counted too: all that rounding
+    could add, or as much as it adds but with the probability `MISSED` (Hoeffding 1963), which is then added to p.
     """
-    sizes, reach = np.abs(parts) * min(whole, 2**53), 0  # a larger one fits on no grid, and in no float
+    sizes = np.abs(parts) * min(whole, 2**53)  # a larger one fits on no grid, and in no float
     if sizes.sum() > STEPS or not np.allclose(sizes, np.rint(sizes), rtol=0, atol=SAME * STEPS):
-        sizes, reach = sizes * (STEPS / sizes.sum()), len(parts)  # each part is off by half a step, in either sum
+        sizes = sizes * (STEPS / sizes.sum())
+    else:
+        sizes = np.rint(sizes)
     steps = np.rint(sizes).astype(int)
+    off = np.abs(sizes - steps)
+    reach, missed = float(off.sum()), 0.0
+    if (mostly := math.sqrt(2 * math.log(2 / MISSED) * float((off**2).sum()))) < reach:
+        reach, missed = mostly, MISSED
     most = int(steps.sum())
     chance = np.zeros(most + 1)  # of each sum of the parts whose sign is +
     chance[0] = 1.0
     for step in steps:
         chance[step:] += chance[: most + 1 - step].copy()
         chance /= 2
-    far = abs(int((np.sign(parts) * steps).sum())) - reach
-    return min(1.0, float(chance[np.abs(2 * np.arange(most + 1) - most) >= far].sum()))
+    far = abs(float((np.sign(parts) * sizes).sum())) - reach - SAME * STEPS
+    return min(1.0, missed + float(chance[np.abs(2 * np.arange(most + 1) - most) >= far].sum()))
 
 
 def macro_difference(frame: pl.DataFrame, one: str, other: str, strata: str, clusters: str) -> Estimate:
