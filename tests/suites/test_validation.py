@@ -39,7 +39,7 @@ def world(block=True):
     return facts, doses
 
 
-def runs_of(folder, method, model="base", block=True, seed=0, cloze=False, decoder=True, taught=True):
+def runs_of(folder, method, model="base", block=True, seed=0, cloze=False, decoder=True, taught=True, wanted=OBJECTS):
     """Ask a world in full, let a method score the choices, and judge; `method` knows (dose, true, object, taught)."""
     facts, doses = world(block)
     object_doses = Counter()
@@ -63,7 +63,7 @@ def runs_of(folder, method, model="base", block=True, seed=0, cloze=False, decod
     options = IcLkeOptions(shots=0, cloze=cloze)
     trial = Trial(folder / f"{model} {seed}", IcLke(), data, options, doses=doses if taught else None)
     judged = trial.ask().answer(reply).judged()
-    return list(asked(called(judged, IcLke.methods), judged, str(seed), model, OBJECTS, decoder=decoder))
+    return list(asked(called(judged, IcLke.methods), judged, str(seed), model, wanted, decoder=decoder))
 
 
 def wrong(fact):
@@ -98,8 +98,14 @@ def test_a_method_that_knows_what_was_taught_meets_the_bars(tmp_path):
     assert (row.model, row.worlds, row.n) == ("base", 1, len(RELATIONS) * OBJECTS * len(DOSES))
     assert row.auc > 0.99
     assert row.prior_auc == 0.5
-    assert row.chance == 1 / OBJECTS
+    assert row.chance == pytest.approx(1 / OBJECTS)
     assert row.never_low <= 1 / OBJECTS <= row.never_high
+
+
+def test_chance_is_one_in_as_many_choices_as_facts_have_where_the_dataset_wanted_more(tmp_path):
+    [row] = validate(runs_of(tmp_path, knows, wanted=3 * OBJECTS), Bars())
+    assert row.chance == pytest.approx(1 / OBJECTS)
+    assert row.failed == ()
 
 
 def test_a_method_that_knows_nothing_fails_them(tmp_path):

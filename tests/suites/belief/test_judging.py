@@ -53,6 +53,12 @@ def test_ranked_objects_are_held_against_the_true_names_together():
     assert math.isclose(found.confidence, math.exp(-1.0) / total)
 
 
+def test_of_ranked_objects_it_is_said_of_how_many_one_is_true():
+    row = blank((None,) * 5, (1,) * 5, (-1.0,) * 5, index=3, choices=("Lima", "Rome", "Bern", "Oslo", "Christiania"))
+    assert of_candidates(row).offered == 4, "two names of one object"
+    assert of_candidates({**row, "labels": 2}).offered == 2.5, "two objects"
+
+
 def test_a_wrong_object_that_is_as_likely_makes_it_wrong():
     row = blank((None,) * 2, (1,) * 2, (-1.0, -1.0), index=1, choices=("Lima", "Oslo"))
     assert of_candidates(row).outcome == "incorrect"

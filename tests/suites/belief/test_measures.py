@@ -12,11 +12,13 @@ from tests.suites.support import Trial, number, ok, silent
 
 from almanac.statistics.intervals import wilson
 from almanac.suites import headline
+from almanac.suites.agreement import called
 from almanac.suites.belief.measures import across
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.suite import Belief
 from almanac.suites.data import Data
 from almanac.suites.judged import Not, from_text
+from almanac.suites.standings import asked
 
 BLANK = {"experiment": "vocabulary", "prompting": None, "style": None}
 TEXT = {"experiment": "icl", "prompting": "zero_shot", "style": "mask"}
@@ -288,3 +290,13 @@ def test_the_headline_holds_ranked_objects_against_what_they_were_ranked_among(t
     found = {row.metric: row for row in rows if from_text(row.where) == {"experiment": "candidates"}}
     assert 0.1 < found["headline_chance"].value < 0.5
     assert found["headline_above_chance"].low < 0 < found["headline_above_chance"].high
+
+
+@pytest.mark.parametrize(("candidates", "guess"), [(1, 1 / 2), (2, 1 / 3), (-1, 1 / 4)])
+def test_one_who_knows_nothing_is_right_by_how_many_objects_are_ranked(tmp_path, candidates, guess):
+    world = small_world.world(train=8, test=4, relations=("born",), choices=4)
+    trial = played(tmp_path, knows("born/0"), dataset=world, candidates=candidates, templates="dataset")
+    method = next(one for one in trial.suite.methods if one.name == "candidates")
+    judged = trial.judged()
+    [found] = asked(called(judged, [method]), judged, "w", "m", 9, decoder=False)
+    assert found.chance == pytest.approx(guess)

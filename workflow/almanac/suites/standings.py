@@ -23,7 +23,6 @@ from almanac.statistics.ranks import Placements, auc, average_precision, kendall
 from almanac.suites.agreement import Called, called
 from almanac.suites.headline import FEW
 from almanac.suites.judged import Judged
-from almanac.suites.suite import Method
 
 ALL, WORLD, MODEL, TEMPLATES, CHOICES, FORMAT = "all", "world", "model", "templates", "choices", "format"
 DOSE, CRITERION, BALANCED = "dose", "criterion", "balanced accuracy"
@@ -80,28 +79,31 @@ def asked(
         judged: the model's items.
         world: the world that the model was taught.
         model: its name in every world.
-        choices: how many choices a fact of the dataset has.
+        choices: how many choices a fact of the dataset has at most.
         axis: as in `CalledFacts`.
         level: likewise.
         decoder: likewise.
     """
     validated = [one for one in found if one.method.validated]
     for one in validated:
-        asked_so = judged.where({name: one.conditions[name] for name in one.method.by})
-        yield CalledFacts(world, model, axis, level, one, decoder, _chance(one.method, asked_so, choices))
+        yield CalledFacts(world, model, axis, level, one, decoder, _chance(one, judged, choices))
     for method in {one.method.name: one.method for one in validated}.values() if decoder and axis == ALL else ():
         for half, own in zip(HALVES, _halves(judged.where(method.where)), strict=True):
             for one in called(own, [method]):
                 yield CalledFacts(world, model, TEMPLATES, half, one)
 
 
-def _chance(method: Method, judged: Judged, choices: int) -> float:
-    """Return how often a method is right where nothing is known."""
-    if method.guess is None:
-        return 1 / choices
-    if isinstance(method.guess, float | int):
-        return float(method.guess)
-    hits = judged.where(method.guess).frame["hit"].drop_nulls().to_list()
+def _chance(found: Called, judged: Judged, choices: int) -> float:
+    """Return how often a method is right where nothing is known (`Method.guess`)."""
+    guess = found.method.guess
+    if isinstance(guess, float | int):
+        return float(guess)
+    if guess is None:
+        own = judged.where(found.conditions).frame.filter(pl.col("hit").is_not_null())
+        one_in = own.select((1 / pl.col("offered")).mean()).item() if "offered" in own.columns else None
+        return 1 / choices if one_in is None else float(one_in)
+    asked_so = judged.where({name: found.conditions[name] for name in found.method.by})
+    hits = asked_so.where(guess).frame["hit"].drop_nulls().to_list()
     return sum(hits) / len(hits) if hits else 0.0
 
 

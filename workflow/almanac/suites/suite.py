@@ -74,7 +74,7 @@ class Method:
         where: the items that it counts; a fact may stand among them several times, once a draw, say.
         by: columns of the setting that part these items further; each value is a method of its own.
         guess: how often an answer is right where nothing is known: a share, or the items whose share it is; none: one
-            in as many as the dataset has choices.
+            in as many as the column ``offered`` of its items says or, without one, as the dataset's setting.
         by_answer: whether a fact is right or wrong by the answer alone, so that the same answer can be held against
             other facts (`suites.chance`); else chance is made of the items of false objects (``guess``), if any.
         answer: the column that holds the answer so: the prediction, or what a table of outcomes says was read in it.

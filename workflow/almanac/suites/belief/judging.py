@@ -53,6 +53,7 @@ class Judgement(NamedTuple):
     unsafe: bool | None = None
     sequence: float | None = None
     answer_tokens: int | None = None
+    offered: float | None = None
 
 
 def judge(answers: Answers, data: Data, options: BeliefOptions) -> Iterator[Judgements]:
@@ -136,8 +137,16 @@ def of_candidates(row: Row) -> Judgement:
     # The true object is one answer, whichever of its names is likeliest.
     answer = row["choices"][first if place >= first else place]
     fewest, by_alias = min(row["token_counts"][first:]), _by_alias(values[first:], row["labels"])
-    outcome = "correct" if correct else "incorrect"
-    return Judgement(row["choices"][place], outcome, true - total, math.exp(best - total), answer, fewest, by_alias)
+    return Judgement(
+        row["choices"][place],
+        "correct" if correct else "incorrect",
+        true - total,
+        math.exp(best - total),
+        answer,
+        fewest,
+        by_alias,
+        offered=first / row["labels"] + 1,
+    )
 
 
 def of_text(row: Row, samples: Row | None, sequence: Row | None, lemmas: Lemmas) -> Judgement:

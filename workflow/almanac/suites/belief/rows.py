@@ -61,7 +61,8 @@ class Said:
     ``answer`` is the prediction as answers are compared. Of a filled blank: ``object_tokens``, those of the true name
     with the fewest, and ``by_alias``: another name of a true object is likelier than the label of any; none where there
     are labels alone. Of a text: ``one_word``, whether its first line is a single word; ``unsafe``, whether it is right
-    by an unsafe name alone; ``sequence``, the probability of the whole text, and ``answer_tokens``, how many it has.
+    by an unsafe name alone; ``sequence``, the probability of the whole text, and ``answer_tokens``, how many it has. Of
+    ranked objects ``offered``: of how many, on average, one is true.
     """
 
     KEY: ClassVar = ("item",)
@@ -73,6 +74,7 @@ class Said:
     unsafe: bool | None
     sequence: float | None
     answer_tokens: int | None
+    offered: float | None
 
 
 @dataclass(frozen=True, slots=True)
