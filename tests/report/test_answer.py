@@ -99,9 +99,9 @@ def test_what_is_said_of_models_and_facts_stands_before_what_was_not_answered():
     few = sentences([*rows, finding("m", "d", TOO_FEW, facts=9)]).notes[0]
     assert few.endswith("were answered to d. A larger sample (SIZE=full or all, --size full or all) asks more.")
     assert (
-        sentences([*rows, finding("m", "d", TOO_FEW, facts=9)], there={"world": 9})
+        sentences([*rows, finding("m", "d", TOO_FEW, facts=9)], unasked={("karr", "world"): 0})
         .notes[0]
-        .endswith("There are no more.")
+        .endswith("were answered to d. All that there are were asked.")
     )
     assert sentences([], facts=["9 are left out."]).notes == ["9 are left out."]
 

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 from tests.report import editions
 
+from almanac import tables
 from almanac.report.asked import FOLDED, NAMED, FactsAsked, facts_asked, sentences, table
-from almanac.rows import Entity, Measure, Refused, Relation, RelationCount, Template
+from almanac.rows import Entity, Item, Measure, Refused, Relation, RelationCount, Template
 from almanac.suites.recovery import BY_DOSE
 
 
@@ -108,9 +109,31 @@ def test_a_relation_is_said_to_be_asked_by_its_id_only_where_it_is(tmp_path, sty
         assert not found.labelled
 
 
+def test_how_many_test_facts_a_suite_asks_is_counted_where_one_fact_stands_for_all_of_its_subject_too(tmp_path):
+    facts = editions.facts_of(["P1"])
+    facts += [replace(one, fact_id=f"{one.fact_id}b", object_id=f"O{(at + 1) % 12}") for at, one in enumerate(facts)]
+    entities = [Entity(f"{kind}{at}", f"{kind}name {at}", (), None) for kind in "QO" for at in range(60)]
+    config = {
+        "sources": {"facts": {"path": "facts"}},
+        "datasets": {"mine": {"source": "facts", **editions.SIZES}},
+        "suites": {"ic_lke": {"mine": {"sample": 5, "shots": 2}}, "belief": {"mine": {}}},
+        "models": [{"name": "m", "path": "m"}],
+    }
+    known = editions.Known([Relation("P1", "made by", *[None] * 4)], facts, entities, [])
+    layout = editions.asked(tmp_path, config, known)
+    [found] = facts_asked(layout)
+    items = layout.rounds([*layout.config.asked()][1])[0].folder / "items.parquet"
+    assert len({row.fact_id for row in tables.read(items, Item)}) < found.tested, "pairs"
+    assert found.asked["belief"] == found.tested
+    assert 5 <= found.asked["ic_lke"] <= 10
+
+
 def test_where_nothing_is_left_out_nothing_is_said_of_it_and_many_datasets_take_one_sentence():
     whole = FactsAsked("mine", [counted("born", True, 50, train=8, test=32)])
     assert sentences([whole]) == ["Dataset mine: 32 of 50 facts are test facts, 8 serve as examples, 10 are not drawn."]
+    sample = "; methods ask samples, of which a model answered up to 9."
+    assert sentences([replace(whole, asked={"a": 16, "b": 12})], {"mine": 9})[0].endswith(sample)
+    assert sentences([replace(whole, asked={"a": 16, "b": 32})], {"mine": 9}) == sentences([whole]), "others failed"
     assert table([whole]) is None
     assert sentences([replace(whole, source=one) for one in "abcd"]) == [
         "Of 4 datasets, 128 of 200 facts are test facts."

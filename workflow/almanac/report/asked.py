@@ -1,13 +1,16 @@
 """What became of each dataset's facts: how many are asked, and which are left out and why."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import polars as pl
+
 from almanac.edition.layout import Layout
+from almanac.frames import frames, read_frame
 from almanac.report.lines import share, shortened
-from almanac.rows import Exposure, Fact, Measure, Refused, Relation, RelationCount
+from almanac.rows import Exposure, Fact, Item, Measure, Refused, Relation, RelationCount
 from almanac.suites.chapter import Table
 from almanac.suites.headline import FEW
 from almanac.suites.judged import conditions_of
@@ -35,6 +38,8 @@ class FactsAsked:
         unlabelled: relations that are asked by their id (`Relation.without_words`, `Suite.by_label`).
         labelled: the labels of others that any suite asks by their label.
         doses: of each planted model, how often it was taught each test fact that its corpus knows of (0: its names).
+        source: what the facts are of.
+        asked: by suite how many of the test facts it asks.
     """
 
     dataset: str
@@ -44,6 +49,7 @@ class FactsAsked:
     labelled: Sequence[str] = ()
     doses: Sequence[Sequence[int]] = ()
     source: str = ""
+    asked: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def facts(self) -> int:
@@ -143,8 +149,21 @@ def facts_asked(layout: Layout) -> list[FactsAsked]:
             doses = [[row.dose for row in own if row.fact_id in test] for own in rows]
         refused = layout.read(layout.dataset(name, "refused"), Refused)
         source = layout.config.datasets[name].world or layout.config.datasets[name].source or name
-        found.append(FactsAsked(name, counts, refused, unlabelled, labelled, doses, source))
+        asked = dict(_asked(layout, name))
+        found.append(FactsAsked(name, counts, refused, unlabelled, labelled, doses, source, asked))
     return found
+
+
+def _asked(layout: Layout, dataset: str) -> Iterator[tuple[str, int]]:
+    """Yield of each suite how many test facts of a dataset it asks; one asks all of its subject in its relation."""
+    pair = ["relation_id", "subject_id"]
+    facts = read_frame(layout.dataset(dataset, "facts"), Fact, ["fact_id", "split", *pair])
+    tested = facts.filter(pl.col("split") == "test")
+    for suite, name, askings in layout.askings():
+        if name == dataset:
+            items = frames(layout.rounds(askings[0])[0].folder / "items.parquet", Item, ["fact_id"])
+            asked = tested.join(pl.concat(one.unique() for one in items), on="fact_id", how="semi")
+            yield suite.name, tested.join(asked, on=pair, how="semi").height
 
 
 def _by_label(layout: Layout, dataset: str) -> set[str]:
@@ -169,11 +188,9 @@ def sentences(found: Sequence[FactsAsked], answered: Mapping[str, int] | None = 
     else:
         out = []
         for one in found:
-            most = (answered or {}).get(one.dataset, one.tested)
-            sampled = (
-                f"; methods ask samples, of which a model answered up to {most:,}" if 0 < most < one.tested else ""
-            )
-            out.append(f"Dataset {one.dataset}: {one}{sampled}.")
+            sampled, most = max(one.asked.values(), default=one.tested) < one.tested, (answered or {}).get(one.dataset)
+            samples = f"; methods ask samples, of which a model answered up to {most:,}" if sampled and most else ""
+            out.append(f"Dataset {one.dataset}: {one}{samples}.")
     for one in found:
         if dropped := one.dropped():
             more = f"; {len(dropped) - NAMED} more, listed on the page under “left out”" * (len(dropped) > NAMED)

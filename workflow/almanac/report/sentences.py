@@ -57,8 +57,10 @@ def told(
         *comparing.sentences(between, controls, layout.config.compare, relations),
     ]
     of_facts = [*asked.sentences(facts, answered), *_asks_nothing(layout)]
-    there = {one.dataset: one.tested + one.surplus for one in facts}
-    return sentences(found, compared, of_facts, unanswered(layout), controls, there)
+    unasked = {
+        (suite, one.dataset): one.tested + one.surplus - count for one in facts for suite, count in one.asked.items()
+    }
+    return sentences(found, compared, of_facts, unanswered(layout), controls, unasked)
 
 
 def _asks_nothing(layout: Layout) -> Iterator[str]:
@@ -76,7 +78,7 @@ def sentences(
     facts: Sequence[str] = (),
     missing: Unanswered | None = None,
     controls: Collection[str] = (),
-    there: Mapping[str, int] = MappingProxyType({}),
+    unasked: Mapping[tuple[str, str], int] = MappingProxyType({}),
 ) -> Told:
     """Return what was found; the first sentence says whether anything is above chance at all.
 
@@ -86,7 +88,7 @@ def sentences(
         facts: what is said of the facts that were asked and of those that were not.
         missing: what was not answered, and why.
         controls: models that were taught nothing true.
-        there: how many facts of each dataset could be asked.
+        unasked: by suite and dataset how many facts a larger sample could ask besides.
     """
     missing = missing or Unanswered()
     tested = [one for one in rows if one.verdict in TESTED]
@@ -112,8 +114,9 @@ def sentences(
     notes = [*facts, *_not_answered(rows, missing), *missing.notes()]
     if few := [one for one in rows if one.verdict == TOO_FEW and one.facts]:
         labels = shortened((one.method.label for one in few), "; ")
-        larger = any(one.facts < there.get(one.known.dataset, FEW) for one in few)
-        advice = "A larger sample (SIZE=full or all, --size full or all) asks more" if larger else "There are no more"
+        advice = "All that there are were asked"
+        if any(unasked.get((one.known.suite, one.known.dataset), 1) > 0 for one in few):
+            advice = "A larger sample (SIZE=full or all, --size full or all) asks more"
         notes.append(f"Fewer than {FEW} facts, too few for a verdict, were answered to {labels}. {advice}.")
     if untested := {one.method.label: None for one in rows if one.verdict == UNDEFINED}:
         notes.append(f"Not tested, since no chance is defined: {shortened(untested, '; ')}.")
