@@ -25,8 +25,9 @@ def test_facts_that_few_methods_asked_are_not_among_those_that_most_know_or_fewe
     assert "of 5 facts of dataset world, 0 are known by all that asked them and 4 by none" in table.caption
 
 
-def number(metric, value, p=None, model="m", where='{"method":"a"}', n=20):
-    return Measure("suite", "d", model, None, metric, where, "mean", ("hit",), value, 0.0, 1.0, p, n, 0, 0, 0, 0, 0)
+def number(metric, value, p=None, model="m", where='{"method":"a"}', n=24):
+    """Return a number of so many items, of which four have no answer."""
+    return Measure("suite", "d", model, None, metric, where, "mean", ("hit",), value, 0.0, 1.0, p, n, 0, 0, 0, 0, 4)
 
 
 def finding(method, facts, verdict=NOT_ABOVE, model="m"):

@@ -104,8 +104,9 @@ class RelationsFound(NamedTuple):
         for one in self.relations:
             link = self.link(one.relation)
             shown = [("yes" if of_one else ", ".join(own)) if own else "not shown" for own in (one.above, one.beyond)]
-            chance, given, asked = mean(one.chances), mean(one.given), max(row.n for row in one.known.values())
-            rows.append((link, *shown, *map(one.known.get, self.models), chance, given, asked))
+            chance, given = mean(one.chances), mean(one.given)
+            answers = max(row.n - row.n_error for row in one.known.values())
+            rows.append((link, *shown, *map(one.known.get, self.models), chance, given, answers))
         sure = sum(bool(one.above) for one in self.relations)
         caption = RELATIONS.format(
             dataset=f" (dataset {self.dataset})" if several else "",
