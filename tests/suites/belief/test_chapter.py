@@ -62,6 +62,15 @@ def test_a_masked_model_fills_a_blank_with_any_token_or_ranks_objects():
     assert [row[:2] for row in table.rows] == [["m", "a blank, any token"], ["m", "a blank, objects ranked"]]
 
 
+def test_the_bias_of_a_causal_model_is_of_a_way_of_prompting_it():
+    ways = [{"experiment": "content_free", "prompting": "zero_shot", "style": one} for one in ("mask", "question")]
+    ways.append({"experiment": "content_free", "prompting": None, "style": None})
+    rows = [number("m", where, metric="bias_single") for where in ways]
+    found = chapter(Shown("d", 4, [Entrant("m", "f")], measures=rows), BeliefOptions())
+    [table] = [one for one in found.parts if one.name == "bias"]
+    assert [row[1] for row in table.rows] == ["zero-shot, a sentence", "zero-shot, a question", "a blank"]
+
+
 def test_other_models_are_taken_to_understand_every_style():
     found = tables(Entrant("real", "f"))
     assert NOT_TAUGHT not in [row[2] for row in found["accuracy"].rows]

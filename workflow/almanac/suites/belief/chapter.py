@@ -119,7 +119,7 @@ def _is_of(row: Measure, shown: Shown, untaught: Untaught) -> bool:
 
 def asked(where: Mapping[str, Any]) -> str:
     """Return how items were asked, as a reader is told."""
-    if where["experiment"] == ICL:
+    if where["prompting"] is not None:
         return BeliefSetting(where["prompting"], where["style"]).label()
     return {VOCABULARY: "a blank, any token", CANDIDATES: "a blank, objects ranked"}.get(where["experiment"], "a blank")
 
