@@ -47,6 +47,9 @@ def test_what_would_be_above_chance_on_a_page_of_its_own_is_said_where_it_is_mor
         "2 of 3 tested methods on world; yours would be above chance by 2 of 3 tested methods on world."
     ]
     assert list(by_themselves(rows, {"mine"})) == []
+    elsewhere = [one._replace(known=replace(one.known, dataset="real"), verdict=NOT_ABOVE) for one in [*rows] * 4]
+    elsewhere = [one._replace(above=replace(one.above, p=0.5)) for one in elsewhere]
+    assert list(by_themselves([*rows, *elsewhere], ())) == [], "that page has the model's other datasets, too"
     sure = [one._replace(verdict=ABOVE_CHANCE) for one in rows]
     assert list(by_themselves(sure, ())) == [], "no more than on this page"
 

@@ -15,7 +15,7 @@ from almanac.report.failing import Unanswered, unanswered
 from almanac.report.known import RelationsFound
 from almanac.report.lines import share, shortened
 from almanac.rows import Item, Measure
-from almanac.suites.headline import ABOVE_CHANCE, FEW, LEVEL, NO_FORMAT, TESTED, TOO_FEW, UNDEFINED, Finding, holm
+from almanac.suites.headline import ABOVE_CHANCE, FEW, LEVEL, NO_FORMAT, TESTED, TOO_FEW, UNDEFINED, Finding, holm, p_of
 
 TOLD = 2  # kinds of models that did not answer the same methods
 
@@ -207,22 +207,24 @@ def _span(sure: Sequence[Finding], named: bool) -> str:
 
 
 def by_themselves(rows: Sequence[Finding], planted: Collection[str]) -> Iterator[str]:
-    """Yield what would be above chance if a model's rows of a dataset were a page of their own, where that is more.
+    """Yield what would be above chance if a model's rows were a page of their own, of each dataset where that is more.
 
     Verdicts are adjusted for all rows of a page, so that they hang on who else is there; of planted models it is left
     out, whose knowledge is no question.
     """
     tested = [one for one in rows if one.verdict in TESTED and one.above is not None]
-    of: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+    of: dict[str, list[Finding]] = defaultdict(list)
     for one in tested:
         if one.known.model not in planted:
-            of[str(one.known.model), one.known.dataset].append(one)
+            of[str(one.known.model)].append(one)
     more = []
-    for (model, dataset), own in of.items():
-        adjusted = holm([one.above.p for one in own if one.above is not None and one.above.p is not None])
-        alone = sum(p <= LEVEL for p in adjusted)
-        if alone > sum(one.verdict == ABOVE_CHANCE for one in own):
-            more.append(f"{model} would be above chance by {alone} of {len(own)} tested methods on {dataset}")
+    for model, every in of.items():
+        adjusted = list(zip(every, holm([p_of(one.above) for one in every]), strict=True))
+        for dataset in dict.fromkeys(one.known.dataset for one in every):
+            own = [(one.verdict, p) for one, p in adjusted if one.known.dataset == dataset]
+            alone = sum(p <= LEVEL for _, p in own)
+            if alone > sum(verdict == ABOVE_CHANCE for verdict, _ in own):
+                more.append(f"{model} would be above chance by {alone} of {len(own)} tested methods on {dataset}")
     if more:
         each = f"On a page of its own, {shortened(more, '; ')}."
         yield f"Verdicts are adjusted for all {len(tested)} tested rows of this page. {each}"
