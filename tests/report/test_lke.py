@@ -13,9 +13,10 @@ from almanac.cli import main
 from almanac.config import Asking, EditionConfig
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import held
+from almanac.report.asked import facts_asked
 from almanac.report.chapters import chapters
 from almanac.report.lines import share
-from almanac.rows import Entity, Exposure, Measure, Relation, Response, Template
+from almanac.rows import Entity, Exposure, Item, Measure, Relation, Response, Template
 from almanac.suites.chapter import Drawing
 from almanac.suites.judged import conditions_of
 
@@ -113,6 +114,15 @@ def test_each_experiment_has_its_chapter_and_every_overall_accuracy_stands_there
     for suite, row in wanted:
         words = [words for one, words in page.buttons[f"{suite}-real"] if one["where"] == row.where]
         assert share(row.value) in words, row
+
+
+def test_of_the_facts_taught_most_often_those_that_a_suite_asks_are_counted(layout):
+    [found] = facts_asked(layout)
+    [path] = {path for path in map(layout.exposures, layout.config.asked()) if path is not None}
+    doses = {row.fact_id: row.dose for row in tables.read(path, Exposure)}
+    items = tables.read(layout.requests_folder("eic_lke", "real", "asked", "all") / "items.parquet", Item)
+    often = {row.fact_id for row in items if doses.get(row.fact_id) == max(doses.values())}
+    assert found.asked_often["eic_lke"] == len(often) < len({row.fact_id for row in items})
 
 
 def test_the_page_is_whole_html_and_names_are_escaped(text):

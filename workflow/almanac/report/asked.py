@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 import polars as pl
@@ -19,6 +20,7 @@ from almanac.suites.recovery import BY_DOSE
 TOLD = 3  # datasets up to which each has a sentence
 NAMED = 4  # relations up to which a sentence names them
 LISTED = 12  # and a note
+PAIR = ("relation_id", "subject_id")
 FOLDED = 12  # rows from which the table is folded
 CAPTION = (
     "Left out and never asked: relations with too few facts or objects, and facts that could not be asked. Each reason "
@@ -40,6 +42,7 @@ class FactsAsked:
         doses: of each planted model, how often it was taught each test fact that its corpus knows of (0: its names).
         source: what the facts are of.
         asked: by suite how many of the test facts it asks.
+        asked_often: by suite how many it asks of the test facts that a planted model was taught most often.
     """
 
     dataset: str
@@ -50,6 +53,7 @@ class FactsAsked:
     doses: Sequence[Sequence[int]] = ()
     source: str = ""
     asked: Mapping[str, int] = field(default_factory=dict)
+    asked_often: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def facts(self) -> int:
@@ -95,7 +99,8 @@ class FactsAsked:
         if not doses or all(len(own) >= self.tested for own in self.doses):
             return None
         rows = (row for row in measures if (row.metric, row.dataset) == (BY_DOSE, self.dataset))
-        most = [row for row in rows if conditions_of(row)["dose"] == max(doses) and row.n >= FEW]
+        enough = (row for row in rows if min(row.n, self.asked_often.get(row.suite, 0)) >= FEW)
+        most = [row for row in enough if conditions_of(row)["dose"] == max(doses)]
         right = [row.value for row in most if row.value is not None]
         known = (
             f"; of those taught most often {share(min(right))} to {share(max(right))} are known, by model and method "
@@ -142,28 +147,31 @@ def facts_asked(layout: Layout) -> list[FactsAsked]:
         by_label = _by_label(layout, name)
         unlabelled = [row.relation_id for row in relations if row.without_words() and row.relation_id in by_label]
         labelled = [row.label for row in relations if row.relation_id in by_label - {*unlabelled}]
-        doses = []
-        if name in told:
-            test = {fact.fact_id for fact in layout.read(layout.dataset(name, "facts"), Fact) if fact.split == "test"}
-            rows = (layout.read(path, Exposure) for path in sorted(told[name]))
-            doses = [[row.dose for row in own if row.fact_id in test] for own in rows]
+        facts = read_frame(layout.dataset(name, "facts"), Fact, ["fact_id", "split", *PAIR])
+        tested = facts.filter(pl.col("split") == "test")
+        asked = dict(_asked(layout, name, tested))
+        exposures = [read_frame(path, Exposure).join(tested, on="fact_id", how="semi") for path in sorted(told[name])]
+        doses = [own["dose"].to_list() for own in exposures]
+        highest = max(chain(*doses), default=0)
+        often = {
+            suite: max(own.filter(dose=highest).join(of, on="fact_id", how="semi").height for own in exposures)
+            for suite, of in asked.items()
+            if highest
+        }
         refused = layout.read(layout.dataset(name, "refused"), Refused)
         source = layout.config.datasets[name].world or layout.config.datasets[name].source or name
-        asked = dict(_asked(layout, name))
-        found.append(FactsAsked(name, counts, refused, unlabelled, labelled, doses, source, asked))
+        # A fact that is asked stands for all of its subject in its relation.
+        counted = {suite: tested.join(of, on=PAIR, how="semi").height for suite, of in asked.items()}
+        found.append(FactsAsked(name, counts, refused, unlabelled, labelled, doses, source, counted, often))
     return found
 
 
-def _asked(layout: Layout, dataset: str) -> Iterator[tuple[str, int]]:
-    """Yield of each suite how many test facts of a dataset it asks; one asks all of its subject in its relation."""
-    pair = ["relation_id", "subject_id"]
-    facts = read_frame(layout.dataset(dataset, "facts"), Fact, ["fact_id", "split", *pair])
-    tested = facts.filter(pl.col("split") == "test")
+def _asked(layout: Layout, dataset: str, tested: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield of each suite which of a dataset's test facts it asks."""
     for suite, name, askings in layout.askings():
         if name == dataset:
             items = frames(layout.rounds(askings[0])[0].folder / "items.parquet", Item, ["fact_id"])
-            asked = tested.join(pl.concat(one.unique() for one in items), on="fact_id", how="semi")
-            yield suite.name, tested.join(asked, on=pair, how="semi").height
+            yield suite.name, tested.join(pl.concat(one.unique() for one in items), on="fact_id", how="semi")
 
 
 def _by_label(layout: Layout, dataset: str) -> set[str]:
