@@ -99,6 +99,22 @@ def test_the_page_opens_from_disk_without_a_word_on_the_console_and_every_number
     assert 0 < said["rows"] <= 100
 
 
+def test_the_window_of_a_number_says_by_what_models_are_compared_where_its_items_were_judged_otherwise(browse):
+    said, errors = browse(
+        """
+        const button = document.querySelector("button[data-n]"), number = data.numbers[button.dataset.n], found = [];
+        for (const compared of [undefined, "At one threshold."]) {
+          await show({ ...number, compared });
+          found.push(document.querySelector("#items .formula").textContent);
+          document.getElementById("items").close();
+        }
+        return found;
+        """
+    )
+    more = " How models are compared: At one threshold. The outcomes below are those of the table of methods."
+    assert (said[1], errors) == (said[0] + more, [])
+
+
 def test_the_script_writes_shares_as_the_page_does(browse):
     """What rounds to zero has no sign in either."""
     values = [value for value, _ in test_page.SHARES]

@@ -28,6 +28,7 @@ from almanac.rows import (
     Exposure,
     Fact,
     Link,
+    Measure,
     Relation,
     Request,
     Response,
@@ -170,6 +171,18 @@ def test_where_a_model_answered_nothing_the_page_says_not_applicable(page):
         f"Not applicable: silent in context, shots 4, draw 0 {counted}; silent in context, shots 4, draw 1 {counted}.",
     ]
     assert not [row for row in page.rows[f"ic_lke-{REAL}"] if row[0] == "silent"]
+
+
+def test_of_numbers_that_compare_models_it_is_said_by_what_where_each_is_judged_otherwise():
+    def told(metric, suite="karr", experiment="paper"):
+        of = (suite, "d", "m", "n", metric, f'{{"asked":"facts","experiment":"{experiment}","fact":["f"]}}')
+        return page_module.carried(Measure(*of, "count", ("hit",), 1.0, *[None] * 3, 1, *[0] * 5)).get("compared")
+
+    assert "geometric mean" in told("right_alone")
+    assert told("mean_accuracy") == told("right_alone")
+    assert told("headline") is None, "at the model's own threshold"
+    assert told("right_alone", experiment="lama_at_1") is None, "it has none"
+    assert told("right_alone", "head_to_tail", "questions") is None, "models are compared as they are judged"
 
 
 @pytest.fixture(scope="module")

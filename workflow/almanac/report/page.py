@@ -19,8 +19,11 @@ from almanac.report.lines import alone, share, shown
 from almanac.report.written import LATEX, SHORT
 from almanac.rows import Measure, Validation
 from almanac.suites.chapter import Chapter, Drawing, PageLink, Table
+from almanac.suites.comparison import OF_ONE
+from almanac.suites.headline import method_of
 from almanac.suites.listing import SUITES, guessing, method_label
 from almanac.suites.looks import COLOURS, GREYS, MARKERS, coloured, look
+from almanac.suites.suite import Suite
 from almanac.versions import MAKER
 
 
@@ -135,7 +138,7 @@ def render(
         chapters=chapters,
         validation=validation,
         vectors={name: Markup(prefixed(text, name)) for name, text in vectors.items()},
-        data=evidence.data({**items, "numbers": [_carried(row) for row in numbers]}),
+        data=evidence.data({**items, "numbers": [carried(row) for row in numbers]}),
         evidence=evidence,
         items_root=items["root"],
         models=models,
@@ -172,7 +175,15 @@ def numbered(chapters: Sequence[Page]) -> dict[Measure, int]:
     return {row: at for at, row in enumerate(own)}
 
 
-def _carried(row: Measure) -> dict[str, Any]:
+def carried(row: Measure) -> dict[str, Any]:
     """Return what the page's script is told of a number."""
     names = ("suite", "dataset", "model", "other", "metric", "where", "formula", "of", "value", "n")
-    return {**{name: getattr(row, name) for name in names}, "shown": shown(row)}
+    return {**{name: getattr(row, name) for name in names}, "shown": shown(row), **_judged_otherwise(row)}
+
+
+def _judged_otherwise(row: Measure) -> dict[str, str]:
+    """Return how models are compared where that is not how each is judged: their items have other outcomes."""
+    if row.metric not in OF_ONE or type(SUITES[row.suite]).comparable is Suite.comparable:
+        return {}
+    compared = method_of(row, SUITES[row.suite].methods).compared
+    return {"compared": compared} if compared else {}

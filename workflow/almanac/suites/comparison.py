@@ -38,6 +38,8 @@ DIFFERENCE_OF_RELATION = "difference_of_relation"
 ALONE = "right_alone"  # facts that the model knows and the other does not
 LISTED = 200  # of these, up to which the number says which they are
 PARTS = ("hit", RELATION, "bucket", FACT)  # by which a number is of some of a method's facts
+# Numbers that are of one model's items, as they are judged for a comparison (`Suite.comparable`).
+OF_ONE = ("mean_accuracy", "relation_deviation", "popularity_accuracy", ALONE)
 Shares = dict[str, dict[Any, tuple[Estimate, int]]]  # by model and value of a column; how many facts it is of
 
 

@@ -97,7 +97,8 @@ async function show(number) {
     for (const [name] of places.map((at) => outcomeOf(columns, at))) counts.set(name, (counts.get(name) ?? 0) + 1);
     const methods = new Set(places.map((at) => value(columns["*method"], at)));
     dialog.querySelector("h3").textContent = title(methods.size === 1 ? [...methods][0] : null);
-    lines[0].textContent = madeOf(number, columns, places);
+    const compared = number.compared ? ` How models are compared: ${number.compared} The outcomes below are those of the table of methods.` : "";
+    lines[0].textContent = madeOf(number, columns, places) + compared;
     lines[1].textContent = `${places.length} item${places.length === 1 ? "" : "s"}: ${[...counts].filter(([, own]) => own).map(([name, own]) => `${own} ${name}`).join(", ")}. Score: ${found.scores}. File: ${file}`;
     // What tells these items apart, and what is always shown where any item has it.
     const hidden = new Set([...ALWAYS, ...Object.keys(theirs), ...number.of, "item", "*asked", "*way", "*method", "*counted", "*false", "hit", "reading", "fact"]);
