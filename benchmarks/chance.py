@@ -7,7 +7,8 @@ knows a share of the facts. Relations' objects are skewed (a Zipf distribution).
 are called above chance, that of models of which any relation is, adjusted for all of their relations, and of whole
 editions of twelve rows adjusted together: with all facts of the relations asked, and with two of each, whose answers
 are held against the others all the same. Then models that pick any of the choices they are offered, or the commonest;
-models that name anything at all where each fact of a relation has an object of its own; models that have scores for
+models that name anything at all where each fact of a relation has an object of its own, some asked in several
+wordings, or of subjects that relations share; models that have scores for
 objects, and are asked each fact with a false one too; and models that are shown a true and a false statement of each
 fact. These are held against the level of the first of 70 rows that are adjusted together as well. Last, how often the
 interval of what is above chance holds the truth, by designs with few hits or few facts of a relation, of five times as
@@ -42,6 +43,11 @@ INTERVALS = (
     ((6, 10, 200), 0.05, "any object"), ((36, 3, 200), 0.05, "any object"), ((17, 12, 200), 0.02, "any object"),
     ((6, 10, 20), 0.2, "the common"), ((36, 4, 20), 0.1, "common, wavering"), ((10, 20, 20), 0.3, "a favourite"),
     ((10, 20, 20), 0.6, "any object"), ((6, 10, 20), 0.95, "any object"),
+)  # fmt: skip
+# Relations, facts asked of the 20 of each, vocabulary, wordings, and relations that have the same subjects.
+NAMING = (
+    (10, 20, 100, 1, 1), (10, 20, 1000, 1, 1), (10, 6, 1000, 1, 1), (10, 20, 3000, 1, 1), (36, 6, 3000, 1, 1),
+    (10, 20, 100, 5, 1), (10, 20, 3000, 5, 1), (10, 20, 3000, 10, 1), (10, 20, 3000, 1, 5), (10, 20, 3000, 5, 5),
 )  # fmt: skip
 SCORED = ((20, 5, 100, 40), (10, 10, 400, 40), (36, 2, 100, 20), (10, 20, 400, 20))  # relations, facts, of, objects
 
@@ -131,19 +137,31 @@ def picks(rng: np.random.Generator, kind: tuple[int, int, bool], prior: float | 
     return list(against_others(Judged("s", "d", "m", frame), frame, truths))
 
 
-def names_anything(rng: np.random.Generator, relations: int, asked: int, vocabulary: int) -> list[Measure]:
-    """Return the numbers of a model that names any of a vocabulary, of 20 facts a relation with an object each."""
+def names_anything(
+    rng: np.random.Generator, relations: int, asked: int, vocabulary: int, wordings: int, shared: int
+) -> list[Measure]:
+    """Return the numbers of a model that names any of a vocabulary, of 20 facts a relation with an object each.
+
+    Args:
+        rng: of the draws.
+        relations: how many there are.
+        asked: how many facts of each are asked.
+        vocabulary: of how many it names one.
+        wordings: by how many each fact is asked, each answered anew.
+        shared: how many relations have the same subjects.
+    """
     facts = 20
     true = np.concatenate([rng.choice(vocabulary, facts, replace=False) for _ in range(relations)])
-    told = rng.choice(vocabulary, len(true))
-    names = np.arange(len(true)).astype(str)
-    frame = items(np.repeat(np.arange(relations), facts), names, true == told, told)
+    fact = np.repeat(np.arange(len(true)), wordings)
+    told = rng.choice(vocabulary, len(fact))
+    subject = fact % facts + fact // facts // shared * facts
+    frame = items(fact // facts, fact, true[fact] == told, told).with_columns(subject=subject.astype(str))
     texts = {int(at): frozenset({str(at)}) for at in true}
     objects: dict[str, dict[str, frozenset[str]]] = {}
-    for relation, fact, found in zip(frame["relation"], frame["fact"], true, strict=True):
-        objects.setdefault(relation, {})[fact] = texts[int(found)]
-    of_item = pl.DataFrame({"item": frame["item"], "truth": pl.Series(true, dtype=pl.UInt64)})
-    sample = frame.filter(pl.int_range(pl.len()).over("relation") < asked)
+    for at, found in enumerate(true):
+        objects.setdefault(str(at // facts), {})[str(at)] = texts[int(found)]
+    of_item = pl.DataFrame({"item": frame["item"], "truth": pl.Series(true[fact], dtype=pl.UInt64)})
+    sample = frame.filter(pl.Series(fact % facts < asked))
     return list(against_others(Judged("s", "d", "m", sample), sample, Truths(of_item, texts, None, objects)))
 
 
@@ -331,10 +349,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for (picking, prior), knows in itertools.product({"any": None, "the commonest": 1.0}.items(), (0.0, 0.05)):
             models = [picks(rng, kind, prior, knows) for _ in range(count)]
             print(f"{kind[0]:<9}{kind[1]:>11}{kind[2]!s:>8}{picking:>14}{knows:>7.2f}{called(models)}")
-    print(f"\n{'relations':<12}{'asked of 20':>12}{'vocabulary':>12}{shares}")
-    for relations, asked, vocabulary in ((10, 20, 100), (10, 20, 1000), (10, 6, 1000), (10, 20, 3000), (36, 6, 3000)):
-        models = [names_anything(rng, relations, asked, vocabulary) for _ in range(10 * count)]
-        print(f"{relations:<12}{asked:>12}{vocabulary:>12}{called(models)}")
+    print(f"\n{'relations':<12}{'asked of 20':>12}{'vocabulary':>12}{'wordings':>10}{'share subjects':>16}{shares}")
+    for design in NAMING:
+        models = [names_anything(rng, *design) for _ in range(10 * count)]
+        print("{:<12}{:>12}{:>12}{:>10}{:>16}".format(*design) + called(models))
     print(f"\n{'scores of':<12}{'knows':>7}{shares}")
     for per_relation, knows in itertools.product((5, 20), (0.0, 0.1)):
         liked = (likings(rng, 20, 20 * per_relation, 40) for _ in range(count))
