@@ -10,6 +10,7 @@ from tests.report import editions
 
 from almanac.cli import main
 from almanac.config import Asking, EditionConfig
+from almanac.edition import measuring
 from almanac.edition.layout import Layout
 from almanac.rows import Entity, Outcome, Relation, Response, Template
 from almanac.suites.facteval.reading import scoring
@@ -70,13 +71,31 @@ def test_what_depends_on_nothing_that_has_changed_stays(layout, capsys):
     assert said["ic_lke"] == "stays" and said["facteval"] != "stays"
 
 
+def test_what_was_judged_by_settings_that_were_undone_is_judged_again(layout, capsys, monkeypatch):
+    """A run with others was killed when its outcomes were there and its numbers were not."""
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(measuring, "measure", killed)
+        (layout.root / "others.yaml").write_text("version: 1\nphrases: [no idea]\n")
+        layout = changed(layout, abstentions=str(layout.root / "others.yaml"))
+        words = ["measure", "model", "--edition", str(layout.root), "--model", "mine"]
+        assert main(words) == 130
+    path = layout.judged(Asking("mine", "facteval", "real"), "outcomes")
+    assert {row.outcome for row in layout.read(path, Outcome)} == {"incorrect"}
+    said, outcomes = measured(changed(layout, abstentions=str(layout.root / "phrases.yaml")), capsys)
+    assert said["facteval"] != "stays" and outcomes == {"missing"}
+
+
 def test_what_is_gone_or_damaged_is_made_again(layout, capsys):
     asking = Asking("mine", "ic_lke", "real")
     for path in (layout.judged(asking, "outcomes"), layout.measures(asking)):
         kept = path.read_bytes()
         for content in (None, kept[:-20]):
             path.unlink()
-            if content is not None and path == layout.measures(asking):
+            if content is not None:
                 path.write_bytes(content)
             said, _ = measured(layout, capsys)
             assert (said["facteval"], path.read_bytes()) == ("stays", kept)

@@ -38,11 +38,17 @@ from almanac.suites.suite import BarResult, Judgements, Suite
 from almanac.suites.validation import validate
 from almanac.versions import VERSIONS
 
-PART = "almanac.part"  # in a file of measures: what they depend on
+PART = "almanac.part"  # in a file of outcomes or measures: what they depend on
 
 
 def judge(
-    suite: Suite[Any], options: Any, answers: Answers, data: Data, folder: Path, some_items: bool = False
+    suite: Suite[Any],
+    options: Any,
+    answers: Answers,
+    data: Data,
+    folder: Path,
+    some_items: bool = False,
+    metadata: Mapping[str, str] | None = None,
 ) -> None:
     """Judge a model's answers: write its outcomes, and the suite's own tables of what was judged.
 
@@ -53,6 +59,7 @@ def judge(
         data: what they are about.
         folder: where the tables go.
         some_items: whether items may be passed over, since this model was not asked them.
+        metadata: of every table; see `tables.read_metadata`.
 
     Raises:
         AlmanacError: a request has no response; the suite does not judge every item once a reading, in order; an
@@ -63,10 +70,11 @@ def judge(
     readings = len(of_suite)
     done = 0
     with ExitStack() as stack:
-        outcomes = stack.enter_context(tables.writing(folder / "outcomes.parquet", Outcome))
-        writers = {
-            name: stack.enter_context(tables.writing(folder / f"{name}.parquet", row)) for name, row in own.items()
-        }
+        outcomes, *others = (
+            stack.enter_context(tables.writing(folder / f"{name}.parquet", row, metadata))
+            for name, row in {"outcomes": Outcome, **own}.items()
+        )
+        writers = dict(zip(own, others, strict=True))
         given = set[str]()
         for found in suite.judge(answers, data, options) or ():
             if not isinstance(found, Judgements):
@@ -147,14 +155,15 @@ def measure_model(layout: Layout, model: str) -> Iterator[tuple[Asking, int | No
     for asking in layout.config.asked(model):
         suite, options = SUITES[asking.suite], layout.options(asking)
         part, folder, path = _part(layout, asking), layout.judged(asking, "outcomes").parent, layout.measures(asking)
-        made = layout.judgements(asking)
-        if tables.says(path, PART, part) and all(one.is_file() for one in made):
-            for one in (*made, path):
+        made = (*layout.judgements(asking), path)
+        # Each file by itself: a run that was killed between them leaves those of two.
+        if all(tables.says(one, PART, part) for one in made):
+            for one in made:
                 os.utime(one)
             yield asking, None
             continue
         answers, data = layout.answers(asking), layout.data(asking.dataset)
-        judge(suite, options, answers, data, folder)
+        judge(suite, options, answers, data, folder, metadata={PART: part})
         yield asking, tables.write(path, Measure, measure(suite, options, answers, data, folder), {PART: part})
 
 
