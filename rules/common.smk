@@ -69,7 +69,7 @@ try:
     if workflow.is_main_process:
         if not workflow.output_settings.dryrun:
             begin(sys.argv[1:], Path("results"))
-        check_copied(LAYOUT, Path(".snakemake/metadata"))
+        check_copied(LAYOUT, Path(".snakemake"))
         check_served(LAYOUT)
         for REMARK in (*REMARKS, *replaced(LAYOUT)):
             print(f"almanac: {REMARK}", file=sys.stderr)

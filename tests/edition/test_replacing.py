@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from base64 import urlsafe_b64encode
 
 import pytest
@@ -66,25 +67,37 @@ def test_what_a_run_replaces_is_said_and_what_it_adds_is_not(tmp_path, monkeypat
 
 def test_copied_results_of_other_settings_are_not_taken_for_finished(tmp_path):
     """Snakemake remembers the settings of its own runs, by the base64 of a file's path."""
-    root, remembered = tmp_path / "own", tmp_path / "metadata"
+    root, memory = tmp_path / "own", tmp_path / ".snakemake"
     sources = {"mine": {"path": "/a/facts"}}
     about = {"sources": sources, "datasets": {"real": {"source": "mine", "train": 50}}}
     asked = {"suites": {"ic_lke": {"real": {"shots": 8}}}}
-    check_copied(Layout(root, config("/a/mine", **about, **asked)), remembered)
-    for folder in (root, remembered):
+    check_copied(Layout(root, config("/a/mine", **about, **asked)), memory)
+    for folder in (root, memory):
         folder.mkdir()
-    made = config("/a/mine", **about, **asked).model_dump(mode="json")
-    (root / "edition.json").write_text(json.dumps(sealed(made)))
-    check_copied(Layout(root, config("/a/mine", **about, **asked, title="Other words")), remembered)
+    made = config("/a/mine", **about, **asked)
+    (root / "edition.json").write_text(json.dumps(sealed(made.model_dump(mode="json"))))
+    check_copied(Layout(root, config("/a/mine", **about, **asked, title="Other words")), memory)
     moved = about | {"sources": {"mine": {"path": "/b/facts"}}}
-    check_copied(Layout(root, config("/b/mine", **moved, **asked)), remembered)  # a path says nothing
+    check_copied(Layout(root, config("/b/mine", **moved, **asked)), memory)  # a path says nothing
     changed = Layout(root, config("/a/mine", **about, suites={"ic_lke": {"real": {"shots": 2}}}))
-    with pytest.raises(
-        AlmanacError, match=r"made elsewhere with other settings \(suites.ic_lke.real.shots: 8, now 2\)"
-    ):
-        check_copied(changed, remembered)
-    (remembered / urlsafe_b64encode(str(root / "edition.json").encode()).decode()).touch()
-    check_copied(changed, remembered)  # made here: what has changed is made again
+    refusal = r"made elsewhere with other settings \(suites.ic_lke.real.shots: 8, now 2\)"
+    with pytest.raises(AlmanacError, match=refusal):
+        check_copied(changed, memory)
+    name = urlsafe_b64encode(str(root / "edition.json").encode()).decode()
+    for folder in ("metadata", "incomplete"):
+        (memory / folder).mkdir(parents=True)
+
+    def remembered(settings):
+        command = f"python -m almanac build edition --settings {shlex.quote(settings.model_dump_json())} --output x"
+        (memory / "metadata" / name).write_text(json.dumps({"shellcmd": command}))
+
+    remembered(made)
+    check_copied(changed, memory)  # made here: what has changed is made again
+    remembered(changed.config)  # made here were others, in whose place these were put
+    with pytest.raises(AlmanacError, match=refusal):
+        check_copied(changed, memory)
+    (memory / "incomplete" / name).touch()  # a run was killed when it had written the record, and makes it again
+    check_copied(changed, memory)
 
 
 @pytest.mark.parametrize(

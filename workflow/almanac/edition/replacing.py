@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -20,21 +21,23 @@ PATIENCE = 3  # seconds in which a server may say what it serves
 ASKED = ("datasets", "planting", "suites", "size")  # the keys of a configuration that say what is asked, and of what
 
 
-def check_copied(layout: Layout, remembered: Path) -> None:
+def check_copied(layout: Layout, memory: Path) -> None:
     """Look at whether results that were made elsewhere are of these settings, which Snakemake cannot know.
 
     It compares settings with those that it remembers of its own runs in a folder. Of results that were copied there it
-    remembers none, and would take them for finished whatever is asked now.
+    remembers none, or those of a run whose results lay there before, and would take them for finished whatever is asked
+    now.
 
     Args:
         layout: the edition that is to be made.
-        remembered: Snakemake's folder of what it remembers of a file, by the base64 of its path.
+        memory: Snakemake's folder of what it remembers of a file (``metadata``), and of which files it was stopped
+            (``incomplete``), by the base64 of their paths.
 
     Raises:
         AlmanacError: what is asked, of what, has changed since, naming the first key.
     """
     made = _recorded(layout)
-    if made is None or (remembered / urlsafe_b64encode(str(layout.record()).encode()).decode()).exists():
+    if made is None or _made_here(layout.record(), memory):
         return
     was, now = (with_places(one, lambda place: "") for one in (made, layout.config))
     for key in ASKED:
@@ -43,6 +46,20 @@ def check_copied(layout: Layout, remembered: Path) -> None:
                 f"{layout.root}: was made elsewhere with other settings ({first}), which cannot be seen in its files; "
                 f"go on with its own (--configfile {layout.record()}), give another edition=NAME, or remove it"
             )
+
+
+def _made_here(record: Path, memory: Path) -> bool:
+    """Return whether Snakemake remembers making a record of the same, or makes it again since it was stopped there."""
+    name = urlsafe_b64encode(str(record).encode()).decode()
+    if (memory / "incomplete" / name).exists():
+        return True
+    try:
+        words = shlex.split(json.loads((memory / "metadata" / name).read_text(encoding="utf-8"))["shellcmd"])
+        remembered = json.loads(words[words.index("--settings") + 1])
+        found = json.loads(record.read_text(encoding="utf-8"))
+        return all(remembered.get(key) == found.get(key) for key in ASKED)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return False
 
 
 def drop_page(layout: Layout, anew: Iterable[str]) -> None:
