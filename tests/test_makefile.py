@@ -52,7 +52,7 @@ def test_what_make_knows_is_taken_whatever_it_holds():
 
 @pytest.mark.parametrize(("target", "name"), [("own", "MODEL"), ("own", "FACTS"), ("demo", "CONFIG")])
 def test_what_is_named_arrives_as_it_was_written(target, name):
-    named = 'no $(shell touch hit) $HOME `touch hit` it\'s "so".csv'
+    named = 'no $(shell touch hit) $HOME `touch hit` it\'s "so" #2.csv'
     words = ["MODEL=http://localhost:8000/v1"] if name == "FACTS" else []
     refused = make(target, *words, f"{name}={named}")
     assert refused.returncode == 2

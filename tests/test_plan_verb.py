@@ -219,6 +219,28 @@ def test_keys_are_set_anew_as_in_snakemake(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "/runs/run #2",
+        "0100",
+        "1e3",
+        "True",
+        "a: b",
+        "[a, b]",
+        "&a",
+        "/a\n/b",
+        " /é😀 #2",
+        "a\\b\udc80 #2",
+        'it\'s "so"',
+    ],
+)
+def test_a_model_and_facts_are_taken_as_they_are_given(text):
+    """And not as YAML, where what follows " #" is a comment and 0100 a number; a text in quotes may be YAML's."""
+    assert overrides([f"model={text}", f"facts={text}"]) == {"model": text, "facts": text}
+    assert overrides(["model='/a b'", "facts="]) == {"model": "/a b", "facts": None}
+
+
+@pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--config", "gpus"], "--config: 'gpus' is no KEY=VALUE; give one like shards=4"),

@@ -7,6 +7,7 @@ two were started, and a run after `kill -9` just goes on.
 
 import argparse
 import contextlib
+import math
 import os
 import re
 import shlex
@@ -15,8 +16,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+import yaml
 
 from almanac import unfinished
 from almanac.errors import AlmanacError
@@ -25,6 +28,9 @@ from almanac.yaml_file import read_yaml
 LOCK = Path(".snakemake/almanac.lock")
 PATIENCE = 10  # seconds
 KEY = re.compile(r"[a-zA-Z_][\w-]*\w")  # as Snakemake has it
+CONFIG = ("--config", "-C")
+QUOTES = "'\""
+TEXTS = ("model", "facts")  # keys whose values are taken as they are given, where Snakemake reads YAML
 MADE = "ALMANAC_EDITION"  # in the environment of a run: the flags by which `report` says what it has made
 # Flags of Snakemake with which it only shows something, or takes its own lock away.
 SHOWS = (
@@ -88,7 +94,7 @@ def mistake_in(command: Sequence[str]) -> str | None:
     """
     flags = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     flags.add_argument("--configfile", "--configfiles", type=Path, nargs="*", action="extend", default=[])
-    flags.add_argument("--config", "-C", nargs="*", action="append", default=[])
+    flags.add_argument(*CONFIG, nargs="*", action="append", default=[])
     given, _ = flags.parse_known_args(command)
     try:
         for path in given.configfile:
@@ -115,6 +121,40 @@ def mistake_in_word(word: str) -> str | None:
     )
 
 
+def as_given(word: str) -> str:
+    """Return a KEY=VALUE of which Snakemake reads the text that was given, where its key is one of `TEXTS`.
+
+    In YAML what follows " #" is a comment, and 0100 is a number. A text that is in quotes may be YAML's, and stays.
+    """
+    key, _, value = word.partition("=")
+    if key not in TEXTS or not value or (value[0] == value[-1] and value[0] in QUOTES):
+        return word
+    try:
+        read = yaml.load(value, yaml.BaseLoader)
+    except yaml.YAMLError:
+        read = value  # as Snakemake has it
+    if read == value == value.strip(QUOTES) and value not in ("True", "False") and not _is_number(value):
+        return word
+    quoted = yaml.dump(value, default_style='"', allow_unicode=True, width=math.inf).rstrip()
+    return f"{key}=!!str {quoted} #"  # Snakemake takes away quotes at both ends
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _as_given(command: Sequence[str]) -> Iterator[str]:
+    """Yield the words of a command, with those after `--config` as they were given."""
+    setting = False
+    for word in command:
+        setting = word in CONFIG if word.startswith("-") else setting
+        yield as_given(word) if setting else word
+
+
 def stop_in_a_thread() -> None:
     """Let what answers a SIGTERM in this process run in a thread of its own.
 
@@ -129,6 +169,8 @@ def stop_in_a_thread() -> None:
 def main(command: Sequence[str]) -> int:
     """Run a Snakemake command without Snakemake's own lock and return its exit status.
 
+    The values of `TEXTS` reach it as they are given.
+
     SIGTERM is passed on to Snakemake, which starts no further job and waits for those at work. SIGHUP is passed on as
     SIGTERM too: at a SIGHUP Snakemake would leave its jobs behind.
 
@@ -138,7 +180,7 @@ def main(command: Sequence[str]) -> int:
     if (mistake := mistake_in(command)) is not None:
         print(f"almanac: {mistake}", file=sys.stderr)
         return 1
-    run = subprocess.Popen([*command[:1], "--nolock", *command[1:]])
+    run = subprocess.Popen([*command[:1], "--nolock", *_as_given(command[1:])])
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             signal.signal(number, lambda *_: run.terminate())

@@ -22,7 +22,7 @@ from almanac.config.inputs import check_inputs
 from almanac.config.models import UNKNOWN_SIZE
 from almanac.edition.costs import Cost, Factors, by_model, costs, measured, sizes, total
 from almanac.errors import AlmanacError
-from almanac.locked import mistake_in_word
+from almanac.locked import as_given, mistake_in_word
 from almanac.options import FILE, FOLDER
 from almanac.sources.options import DumpOptions
 
@@ -73,7 +73,7 @@ def write(path: Path, rows: Sequence[Cost]) -> None:
 
 
 def overrides(words: Sequence[str]) -> dict[str, Any]:
-    """Read KEY=VALUE as Snakemake does.
+    """Read KEY=VALUE as a run does.
 
     Raises:
         AlmanacError: a word has no key or no value, or keys with dots between.
@@ -84,7 +84,7 @@ def overrides(words: Sequence[str]) -> dict[str, Any]:
         raise AlmanacError(said)
     from snakemake.cli import parse_config
 
-    return dict(parse_config(words))
+    return dict(parse_config(map(as_given, words)))
 
 
 def table(rows: Sequence[Cost], whole: Cost) -> str:
