@@ -69,6 +69,14 @@ def test_the_same_edition_is_the_same_bytes(small, archive, tmp_path):
             assert entry.get("rows", content.count(b"\n")) == content.count(b"\n")
 
 
+def test_an_archive_that_is_named_by_its_edition_alone_stays_where_another_is_frozen_into_its_folder(small, tmp_path):
+    earlier = tmp_path / f"{small.config.edition}.zip"
+    earlier.write_text("cited")
+    digest = freeze(small, tmp_path)["digest"]
+    assert {path.name for path in tmp_path.iterdir()} == {earlier.name, f"{earlier.stem}-{digest[:12]}.zip"}
+    assert earlier.read_text() == "cited"
+
+
 def test_what_other_code_has_made_is_not_frozen_and_differs_by_that_where_it_was(own, tmp_path, capsys, monkeypatch):
     page = own.page().read_text("utf-8")
     assert maker_of(own.page()) == MAKER

@@ -62,7 +62,8 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
     carried |= {f"sources/{source['name']}/{LICENCE}": licence_text(source) for source in sources}
     carried |= _lock(layout)
     carried[RECORD] = (tables.in_order(settings) + "\n").encode()
-    into = target if target.suffix == ".zip" else target / f"{layout.config.edition}.zip"
+    # Until its digest is known it is hidden: EDITION.zip may be an archive that was frozen before.
+    into = target if target.suffix == ".zip" else target / f".{layout.config.edition}.zip"
     with tables.atomic(into) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
         entries = [add(archive, name, [content]) for name, content in sorted(carried.items())]
         for name, path in sorted(_as_they_are(layout).items()):
