@@ -340,6 +340,25 @@ def test_a_file_that_is_gone_is_named_when_the_edition_is_frozen(home, layout, t
     assert f"suites.facteval.own.abstentions: {home / 'phrases.yaml'}: cannot be read" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("phrases.yaml", "suites.facteval.own.abstentions"),
+        ("labels.jsonl", "suites.karr.own.labels"),
+        ("drafts.jsonl", "datasets.own.drafts"),
+    ],
+)
+def test_a_file_that_is_another_than_the_edition_was_made_with_is_refused(home, layout, tmp_path, capsys, name, key):
+    kept = (home / name).read_bytes()
+    (home / name).write_bytes(kept + b"\n")
+    try:
+        assert main(["freeze", "--edition", str(layout.root), "--output", str(tmp_path / "mine.zip")]) == 1
+    finally:
+        (home / name).write_bytes(kept)
+    said = f"{key}: {home / name}: is not the file that the edition was made with, whose content it carries; run"
+    assert said in capsys.readouterr().err and not (tmp_path / "mine.zip").exists()
+
+
 def test_two_keys_that_name_one_file_carry_it_once(home, config):
     own = config.suites.facteval["own"].model_copy(update={"official_abstentions": str(home / "phrases.yaml")})
     suites = config.suites.model_copy(update={"facteval": {"own": own}})

@@ -12,6 +12,7 @@ from almanac.models import checkpoint
 from almanac.models.digest import TOKENIZER
 from almanac.models.options import UNPINNED
 from almanac.options import DiskKey, Options, places
+from almanac.sealed import sha256
 from almanac.sources.files import check_folder, table_files
 from almanac.sources.options import DumpOptions, FilesOptions
 
@@ -128,6 +129,11 @@ def read_of(place: DiskKey) -> list[Path]:
 def files(settings: Options, *kinds: str) -> list[Path]:
     """Return the files that are read for some settings, of the kinds that are named."""
     return [file for place in places(settings) if place.named.kind in kinds for file in read_of(place)]
+
+
+def carried_digests(config: EditionConfig) -> list[str]:
+    """Return the sha256 of the user's files whose content a frozen edition carries, of those that are there."""
+    return sorted({sha256(path) for path in files(config, "file") if path.is_file()})
 
 
 def source_files(config: EditionConfig, name: str) -> list[Path]:

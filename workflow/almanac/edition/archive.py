@@ -16,7 +16,7 @@ from typing import Any
 from almanac import __version__, tables
 from almanac.config import EditionConfig
 from almanac.edition.citation import CITATION, CROISSANT, citation, croissant, licence_text
-from almanac.edition.layout import RECORD, Layout
+from almanac.edition.layout import CARRIED, RECORD, Layout
 from almanac.edition.manifest import MANIFEST, SHORT, digest, written
 from almanac.edition.packing import blocks, lines, member
 from almanac.errors import INSTEAD, AlmanacError
@@ -58,7 +58,7 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
     """
     sources = _sources(layout)
     withheld = too_large(layout)
-    settings, carried = portable(layout.config)
+    settings, carried = portable(layout.config, _made_with(layout))
     carried |= {f"sources/{source['name']}/{LICENCE}": licence_text(source) for source in sources}
     carried |= _lock(layout)
     carried[RECORD] = (tables.in_order(settings) + "\n").encode()
@@ -184,17 +184,29 @@ def _member(name: str) -> zipfile.ZipInfo:
     return info
 
 
-def portable(config: EditionConfig) -> tuple[dict[str, Any], dict[str, bytes]]:
+def _made_with(layout: Layout) -> Collection[str]:
+    """Return the sha256 of the user's files that the edition was made with."""
+    across = layout.between("across")
+    return tables.read_metadata(across).get(CARRIED, "").split() if across.is_file() else ()
+
+
+def portable(
+    config: EditionConfig, made_with: Collection[str] | None = None
+) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Return a configuration that means the same anywhere, and the files that travel with it.
 
     What it names on the user's disk is another path in it: of a file that of its copy in the archive, of a folder its
     last name alone. Who asked is no part of it.
 
+    Args:
+        config: the configuration.
+        made_with: the sha256 of the files that the edition was made with; none: any content will do.
+
     Returns:
         The configuration, and each file's content by its name in the archive.
 
     Raises:
-        AlmanacError: a file cannot be read, naming its key.
+        AlmanacError: a file cannot be read, or is another one now, naming its key.
     """
     carried: dict[str, bytes] = {}
 
@@ -209,7 +221,13 @@ def portable(config: EditionConfig) -> tuple[dict[str, Any], dict[str, bytes]]:
                 f"{place.key}: {path}: cannot be read ({error.strerror}), and an edition carries its content; bring "
                 "the file back"
             ) from error
-        name = f"{FILES}/{hashlib.sha256(content).hexdigest()[:SHORT]}/{path.name}"
+        found = hashlib.sha256(content).hexdigest()
+        if made_with is not None and found not in made_with:
+            raise AlmanacError(
+                f"{place.key}: {path}: is not the file that the edition was made with, whose content it carries; run "
+                "it again, whole, or bring that file back"
+            )
+        name = f"{FILES}/{found[:SHORT]}/{path.name}"
         carried[name] = content
         return name
 

@@ -276,13 +276,17 @@ class Jobs:
         return " ".join([f"--edition {self.layout.root}", *(f"--written {path}" for path in written)])
 
     def compared(self) -> str:
-        """Return the settings by which models are compared with each other and with what they were taught."""
+        """Return the settings by which models are compared with each other and with what they were taught.
+
+        And what the files are known by whose digests the comparison records (`layout.CARRIED`).
+        """
         models = [(name, one.model.series, one.model.base, one.model.size) for name, one in self.participants.items()]
         asked = {
             suite: {name: own.model_dump(mode="json") for name, own in datasets.items()}
             for suite, datasets in self.config.suites.by_name().items()
         }
-        return tables.identity([models, asked, self.config.validation.model_dump(mode="json"), self.config.compare])
+        bars, carried = self.config.validation.model_dump(mode="json"), known(files(self.config, "file"))
+        return tables.identity([models, asked, bars, self.config.compare, carried])
 
     # What a job needs
 

@@ -28,6 +28,9 @@ Row = TypeVar("Row")
 RECORD = "edition.json"  # of an edition's configuration
 SHOWN = ("tables", "figures", "items")  # the folders next to the page; items where they are too many for it
 ALL = "all"  # what a round is about that is asked alike of every model
+CARRIED = (
+    "almanac.carried"  # of the table of what is between models: sha256 of the user's files that an archive carries
+)
 DATASET_TABLES: dict[str, type] = {
     "entities": rows.Entity,
     "relations": rows.Relation,
