@@ -199,7 +199,9 @@ def test_every_part_of_the_page_counts_the_parameters_of_the_weights_also_where_
     assert {one.name: one.parameters for one in map(partial(entrant, own), own.config.asked())} == counts
     assert [row["parameters"] for row in making.model_rows(own)] == ["3.00 M", "4.00 M"]
     assert ">3 M<" in (own.shown("figures") / "karr-invented-size.svg").read_text()
-    freeze(own, tmp_path / "own.zip")
+    for name in counts:
+        (own.model(name) / "model.safetensors").unlink()
+    assert freeze(own, tmp_path / "own.zip")["parameters"] == counts, "weights may be removed"
     assert main(["verify", "edition", str(tmp_path / "own.zip")]) == 0
 
 

@@ -83,7 +83,7 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
             "almanac": __version__,
             "files": entries,
             "sources": sources,
-            "parameters": _parameters(layout),
+            "parameters": layout.sizes(),
         }
         manifest["digest"] = digest(manifest)
         if (code := commit()) is not None:
@@ -151,12 +151,6 @@ def _lock(layout: Layout) -> dict[str, bytes]:
         return {}
     others = packages({asking.suite for asking in layout.config.asked()})
     return {LOCK: "".join(f"{line}\n" for line in (*listed, *others)).encode()}
-
-
-def _parameters(layout: Layout) -> dict[str, int]:
-    """Return the number of parameters of each model where it is known: the page says it."""
-    found = {name: layout.parameters(name) for name in layout.config.participants()}
-    return {name: count for name, count in sorted(found.items()) if count}
 
 
 def made_by(path: Path) -> dict[str, str]:

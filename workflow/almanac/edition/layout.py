@@ -28,9 +28,9 @@ Row = TypeVar("Row")
 RECORD = "edition.json"  # of an edition's configuration
 SHOWN = ("tables", "figures", "items")  # the folders next to the page; items where they are too many for it
 ALL = "all"  # what a round is about that is asked alike of every model
-CARRIED = (
-    "almanac.carried"  # of the table of what is between models: sha256 of the user's files that an archive carries
-)
+# What the table of what is between models says of itself: the sha256 of the user's files that an archive carries, and
+# how many parameters each model has.
+CARRIED, PARAMETERS = "almanac.carried", "almanac.parameters"
 DATASET_TABLES: dict[str, type] = {
     "entities": rows.Entity,
     "relations": rows.Relation,
@@ -147,7 +147,21 @@ class Layout:
     def parameters(self, model: str) -> int | None:
         """Return a model's number of parameters: as its entry says, of its weights, or as recorded."""
         entry = self.config.participants()[model].model
-        return entry.parameters or stored_parameters(Path(entry.path or self.model(model))) or self.recorded.get(model)
+        found = entry.parameters or stored_parameters(Path(entry.path or self.model(model)))
+        return found or self.recorded.get(model) or self._measured_with().get(model)
+
+    def sizes(self) -> dict[str, int]:
+        """Return the number of parameters of each model where it is known: the page says it."""
+        found = {name: self.parameters(name) for name in self.config.participants()}
+        return {name: count for name, count in sorted(found.items()) if count}
+
+    def _measured_with(self) -> Mapping[str, int]:
+        """Return the numbers of parameters as models were compared last; weights may be removed after that."""
+        across = self.between("across")
+        found: dict[str, int] = {}
+        if across.is_file():
+            found = json.loads(tables.read_metadata(across).get(PARAMETERS, "{}"))
+        return found
 
     def written(self, author: str, dataset: str) -> Path:
         """Return the file of texts that a model has written, for a person to proofread."""

@@ -11,7 +11,7 @@ from almanac.config import given
 from almanac.config.inputs import carried_digests
 from almanac.config.models import as_name
 from almanac.edition.asking import write_asked
-from almanac.edition.layout import BETWEEN, CARRIED, Layout
+from almanac.edition.layout import BETWEEN, CARRIED, PARAMETERS, Layout
 from almanac.edition.measuring import held, judge, measure, measure_across, measure_model
 from almanac.errors import AlmanacError, nearest
 from almanac.frames import frames
@@ -96,9 +96,9 @@ def _model(layout: Layout, model: str) -> int:
 def _across(layout: Layout, strict: bool) -> int:
     """Compare the models, hold what is recovered against the bars, and print that."""
     found = measure_across(layout)
-    carried = {CARRIED: " ".join(carried_digests(layout.config))}
+    said = {CARRIED: " ".join(carried_digests(layout.config)), PARAMETERS: tables.canonical(layout.sizes())}
     for table, rows in found.items():
-        tables.write(layout.between(table), BETWEEN[table], rows, carried if table == "across" else None)
+        tables.write(layout.between(table), BETWEEN[table], rows, said if table == "across" else None)
     print(f"{len(found['across'])} numbers between models", file=sys.stderr)
     validation = found["validation"]
     verdicts = list(held(layout))
