@@ -1,7 +1,10 @@
 """The command line: every verb explains itself, and bad input ends with one message and no traceback."""
 
+import ctypes
+import functools
 import hashlib
 import json
+import operator
 import os
 import resource
 import subprocess
@@ -14,8 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from almanac import __version__
+from almanac import __version__, cli
 from almanac.cli import VERBS, load, main
+from almanac.errors import INTERRUPTED
 from almanac.job_size import USED
 
 REPOSITORY = Path(__file__).parents[1]
@@ -295,3 +299,12 @@ def test_several_archives_are_answered_with_what_to_do(thing, capsys):
         main(["verify", thing, "--help"])
     usage = capsys.readouterr().out.partition("positional arguments")[0]
     assert "more" not in usage, "the place for several is not offered"
+
+
+def test_an_interrupt_that_is_raised_twice_is_told_once(monkeypatch, capsys):
+    """As where polars raises it, and then Python, which looks for signals when a call into C has ended."""
+    raised = functools.partial(ctypes.pythonapi.PyErr_SetNone, ctypes.py_object(KeyboardInterrupt))
+    both = (ctypes.pythonapi.PyErr_SetInterrupt, raised)
+    monkeypatch.setattr(cli, "_run", lambda *_: [*map(operator.call, both)])
+    assert main(["report"]) == 130
+    assert capsys.readouterr().err == f"almanac report: {INTERRUPTED}\n"

@@ -261,6 +261,17 @@ def test_same_inputs_give_the_same_bytes(layout, text):
     assert {path: path.read_bytes() for path in kept} == kept and not gone.exists()
 
 
+def test_an_interrupted_drawing_leaves_no_page_beside_the_half_of_what_it_shows(layout, tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(making, "items", interrupted)
+    own = Layout.open(shutil.copytree(layout.root, tmp_path / "own"))
+    with pytest.raises(KeyboardInterrupt):
+        report_page(own)
+    assert not own.page().exists() and not list(own.shown("tables").iterdir())
+
+
 def test_figures_for_print_are_a_command_of_their_own_and_the_same_each_time(layout, capsys):
     words = ["report", "print", "--edition", str(layout.root)]
     assert main(words) == 0

@@ -76,7 +76,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not words or words[0] not in VERBS:
         return _top_level(words)
     try:
-        return _run(words[0], words[1:], inherited)
+        try:
+            return _run(words[0], words[1:], inherited)
+        except KeyboardInterrupt:
+            time.sleep(0)  # where polars has raised it, Python raises it again, at the next call
+            raise
     except KeyboardInterrupt:
         print(f"almanac {words[0]}: {INTERRUPTED}", file=sys.stderr)
         return 128 + signal.SIGINT

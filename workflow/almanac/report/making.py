@@ -30,11 +30,15 @@ MADE = 50_000  # objects of drawings after which those that are done are looked 
 
 
 def report_page(layout: Layout) -> None:
-    """Write tables, figures and the page."""
+    """Write tables, figures and the page.
+
+    A page that is there is removed first: it says that what stands next to it is whole.
+    """
     validation = sorted(
         tables.read(layout.between("validation"), Validation), key=lambda row: (not row.judged, row.model)
     )
     found, measures = chapters(layout)
+    layout.page().unlink(missing_ok=True)
     for one in ("tables", "figures"):
         emptied(layout.shown(one))
     every = [row for own in measures.values() for row in own]
