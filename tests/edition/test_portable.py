@@ -16,12 +16,13 @@ from tests.models.tiny_networks import llama
 from tests.models.tiny_tokenizers import byte_level
 from tests.report import editions
 
-from almanac import tables
+from almanac import read_edition, tables
 from almanac.cli import main
 from almanac.config import EditionConfig, check
 from almanac.config.inputs import check_inputs
 from almanac.edition.archive import ELSEWHERE, FILES, portable
 from almanac.edition.manifest import MANIFEST, digest
+from almanac.models import wrappers
 from almanac.models.answering import LocalAnswerer
 from almanac.models.registry import ModelSource, load
 from almanac.options import OnDisk, places
@@ -329,6 +330,21 @@ def test_files_beside_those_that_the_configuration_names_are_refused(archive, la
 
     assert main(["verify", "edition", mended(layout, members_of(archive), tmp_path / "forged.zip", change)]) == 1
     assert f"{name}: {said}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [None, "no: wrapper\n"])
+def test_a_finished_edition_is_read_without_the_file_of_a_wrapper(home, layout, tmp_path, capsys, content):
+    wrappers.read.cache_clear()  # as in a process of its own
+    (home / "mine.yaml").rename(home / "mine.gone")
+    if content is not None:
+        (home / "mine.yaml").write_text(content)
+    try:
+        assert len(read_edition(layout.root).findings)
+        assert main(["freeze", "--edition", str(layout.root), "--output", str(tmp_path / "mine.zip")]) == 1
+    finally:
+        (home / "mine.gone").rename(home / "mine.yaml")
+    said = "cannot be read" if content is None else "is not the file that the edition was made with"
+    assert f"models.small.wrapper: {home / 'mine.yaml'}: {said}" in capsys.readouterr().err
 
 
 def test_a_file_that_is_gone_is_named_when_the_edition_is_frozen(home, layout, tmp_path, capsys):

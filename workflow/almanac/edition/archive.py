@@ -19,7 +19,7 @@ from almanac.edition.citation import CITATION, CROISSANT, citation, croissant, l
 from almanac.edition.layout import CARRIED, RECORD, Layout
 from almanac.edition.manifest import MANIFEST, SHORT, digest, written
 from almanac.edition.packing import blocks, lines, member
-from almanac.errors import INSTEAD, AlmanacError
+from almanac.errors import INSTEAD, AlmanacError, where_from
 from almanac.options import DiskKey, with_places
 from almanac.project import INSTALLED, PROJECT
 from almanac.rows import Response
@@ -212,8 +212,8 @@ def portable(
             content = path.read_bytes()
         except OSError as error:
             raise AlmanacError(
-                f"{place.key}: {path}: cannot be read ({error.strerror}), and an edition carries its content; bring "
-                "the file back"
+                f"{place.key}: {path}: cannot be read ({error.strerror}{where_from(path)}), and an edition carries "
+                "its content; bring the file back"
             ) from error
         found = hashlib.sha256(content).hexdigest()
         if made_with is not None and found not in made_with:

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from almanac import rows, tables
 from almanac.config import Asking, EditionConfig
+from almanac.config.models import FINISHED
 from almanac.edition.asking import TABLES as REQUEST_TABLES
 from almanac.errors import AlmanacError
 from almanac.frames import read_frame
@@ -70,7 +71,7 @@ class Layout:
 
     @classmethod
     def open(cls, root: Path, *, unpacked: bool = False) -> "Layout":
-        """Open an edition's folder by the record of its configuration.
+        """Open an edition's folder by the record of its configuration; nothing else that it names is read.
 
         Args:
             root: the folder.
@@ -88,7 +89,8 @@ class Layout:
             # A suite that is asked of nothing, but was installed where the record was made, need not be here.
             if isinstance(suites := settings.get("suites"), dict):
                 settings["suites"] = {name: own for name, own in suites.items() if own != {}}
-            return cls(root, EditionConfig.model_validate(settings, context={INSIDE: root} if unpacked else {}))
+            context = {INSIDE: root} if unpacked else {FINISHED: True}
+            return cls(root, EditionConfig.model_validate(settings, context=context))
         except ValidationError as error:
             raise AlmanacError(
                 f"{explain(error, str(record), 'sources', values=settings)}\nIt is of another version, asks a suite "
