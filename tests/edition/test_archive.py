@@ -77,6 +77,18 @@ def test_an_archive_that_is_named_by_its_edition_alone_stays_where_another_is_fr
     assert earlier.read_text() == "cited"
 
 
+def test_what_a_person_has_put_beside_the_report_is_not_frozen_with_it(own, tmp_path, capsys):
+    (own.shown("tables") / "notes.csv").write_text("mine")
+    (own.shown("figures") / "drafts").mkdir()
+    gone = min(own.shown("tables").glob("*.csv"), key=lambda path: path.name != "measures.csv")
+    gone.unlink()
+    assert main(["freeze", "--edition", str(own.root), "--output", str(tmp_path / "own.zip")]) == 1
+    said = capsys.readouterr().err
+    for name in ("tables/notes.csv", "figures/drafts"):
+        assert f"{own.root / name}: is no part of the report; move it elsewhere" in said
+    assert f"{gone}: is gone; delete {own.page()} and run again" in said and not (tmp_path / "own.zip").exists()
+
+
 def test_what_other_code_has_made_is_not_frozen_and_differs_by_that_where_it_was(own, tmp_path, capsys, monkeypatch):
     page = own.page().read_text("utf-8")
     assert maker_of(own.page()) == MAKER

@@ -19,7 +19,7 @@ from almanac.edition.citation import CITATION, CROISSANT, citation, croissant, l
 from almanac.edition.layout import CARRIED, RECORD, Layout
 from almanac.edition.manifest import MANIFEST, SHORT, digest, written
 from almanac.edition.packing import blocks, lines, member
-from almanac.errors import INSTEAD, AlmanacError, where_from
+from almanac.errors import INSTEAD, AlmanacError, refuse, where_from
 from almanac.options import DiskKey, with_places
 from almanac.project import INSTALLED, PROJECT
 from almanac.rows import Response
@@ -53,8 +53,8 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
         whether they are ``withheld``; where the facts came from and under which terms; the digest over all this.
 
     Raises:
-        AlmanacError: a table is missing, a source has changed, its facts may not be passed on, or other code has made
-            the page.
+        AlmanacError: a table is missing, a source has changed, its facts may not be passed on, other code has made the
+            page, or something else lies beside what it shows.
     """
     sources = _sources(layout)
     withheld = too_large(layout)
@@ -138,7 +138,18 @@ def _as_they_are(layout: Layout) -> dict[str, Path]:
             f"{layout.page()}: was made by {maker}, and this is {MAKER}, which may find or draw something else; run "
             "`make` for this edition again, or freeze it with the code that made it"
         )
-    return {path.relative_to(layout.root).as_posix(): path for path in (*layout.copied(), *layout.drawn())}
+    found = {path.relative_to(layout.root).as_posix(): path for path in layout.drawn()}
+    if layout.drawn_list().is_file():
+        drawn = {*layout.drawn_list().read_text("utf-8").splitlines(), layout.page().name}
+        strange = [
+            f"{found[name]}: is no part of the report; move it elsewhere" for name in sorted(found.keys() - drawn)
+        ]
+        gone = [
+            f"{layout.root / name}: is gone; delete {layout.page()} and run again"
+            for name in sorted(drawn - found.keys())
+        ]
+        refuse([*strange, *gone])
+    return found | {path.relative_to(layout.root).as_posix(): path for path in layout.copied()}
 
 
 def _lock(layout: Layout) -> dict[str, bytes]:

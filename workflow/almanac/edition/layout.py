@@ -117,6 +117,10 @@ class Layout:
         """Return the page and the files in these folders, as they are there."""
         return [self.page(), *(path for what in SHOWN for path in self.shown(what).glob("[!.]*"))]
 
+    def drawn_list(self) -> Path:
+        """Return the list of the files in these folders that were drawn; whatever else lies there is a person's own."""
+        return self.root / ".drawn"
+
     def frozen(self) -> Path:
         """Return the file that names the archive that was frozen last, next to it and to earlier ones."""
         return self.root.parent / "editions" / self.root.name / "latest.txt"

@@ -70,6 +70,8 @@ def report_page(layout: Layout) -> None:
     if not evidence.files and len(text.encode()) > MOST:
         evidence.write()
         text = page.render(*parts)
+    drawn = sorted(path.relative_to(layout.root).as_posix() for path in layout.drawn() if path != layout.page())
+    tables.write_text(layout.drawn_list(), "".join(f"{name}\n" for name in drawn))
     tables.write_text(layout.page(), text)
     aside = f", and {evidence.files} files next to it, {evidence.size / 1e6:.1f} MB" if evidence.files else ""
     print(f"{layout.page()}: {len(text.encode()) / 1e6:.1f} MB{aside}", file=sys.stderr)
