@@ -1,8 +1,11 @@
 """Two editions side by side: what differs is found whatever the form and the order of the tables, and nothing else."""
 
 import csv
+import errno
 import json
 import math
+import os
+import shutil
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -280,6 +283,18 @@ def test_a_damaged_member_of_an_archive_is_named(tmp_path, capsys):
     (tmp_path / "b.zip").write_bytes(content)
     assert main(["differences", str(tmp_path / "a.zip"), str(tmp_path / "b.zip")]) == 2
     assert "b.zip: measures/across.jsonl: cannot be read" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_no_damage_of_an_archive(tmp_path, capsys, monkeypatch):
+    freeze(edition(tmp_path / "a", VALUES), tmp_path / "a.zip")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(shutil, "copyfileobj", full)
+    assert main(["differences", str(tmp_path / "a.zip"), str(tmp_path / "a.zip")]) == 2
+    said = capsys.readouterr().err
+    assert "the disk is full; free some space and run the same command again" in said and "get the archive" not in said
 
 
 def test_values_come_with_the_columns_of_their_key(tmp_path):

@@ -175,9 +175,15 @@ def refuse(path: Path, wrong: list[str]) -> None:
 
 @contextmanager
 def reading(archive: zipfile.ZipFile, path: Path, name: str) -> Iterator[IO[bytes]]:
-    """Yield what a file of an archive holds."""
+    """Yield what a file of an archive holds.
+
+    Raises:
+        AlmanacError: it cannot be read, or, where its content is being written, the disk is full.
+    """
     try:
         with archive.open(name) as stream:
             yield stream
     except (zipfile.BadZipFile, OSError, RuntimeError, EOFError, zlib.error) as error:
+        if full := errors.disk_full(error):
+            raise AlmanacError(full) from error
         raise AlmanacError(f"{path}: {name}: cannot be read ({error}); get the archive again") from error
