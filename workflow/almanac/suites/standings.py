@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,8 +101,8 @@ def _chance(found: Called, judged: Judged, choices: int) -> float:
         return float(guess)
     if guess is None:
         own = judged.where(found.conditions).frame.filter(pl.col("hit").is_not_null())
-        one_in = own.select((1 / pl.col("offered")).mean()).item() if "offered" in own.columns else None
-        return 1 / choices if one_in is None else float(one_in)
+        offered = own["offered"].drop_nulls().to_list() if "offered" in own.columns else []
+        return fmean(1 / count for count in offered or [choices])
     asked_so = judged.where({name: found.conditions[name] for name in found.method.by})
     hits = asked_so.where(guess).frame["hit"].drop_nulls().to_list()
     return sum(hits) / len(hits) if hits else 0.0
