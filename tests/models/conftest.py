@@ -63,6 +63,7 @@ CHECKPOINTS = {
     "llama": (grouped, byte_level),
     "llama2": (grouped, metaspace),
     "deep": (deep, byte_level),
+    "gemma": (grouped, lambda: metaspace(prepend=False)),
     "gpt2": (gpt2, lambda: byte_level(bos=False)),
     "neox": (neox, unigram),
     "bert": (bert, wordpiece),

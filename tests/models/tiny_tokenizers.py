@@ -73,7 +73,10 @@ def byte_level(
 
 
 def metaspace(bos: bool = True, prepend: bool = True) -> PreTrainedTokenizerFast:
-    """BPE as Llama-2 ships it: a prepended ▁ (Gemma: none), no pre-tokenizer, bytes for what is unknown."""
+    """BPE as Llama-2 ships it: a prepended ▁, no pre-tokenizer, bytes for what is unknown.
+
+    Without the prepended ▁ it is Gemma's, whose pre-tokenizer splits at spaces that the normalizer has replaced.
+    """
     model = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True))
     model.normalizer = normalizers.Replace(" ", "▁")
     model.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always" if prepend else "never", split=True)
@@ -82,7 +85,7 @@ def metaspace(bos: bool = True, prepend: bool = True) -> PreTrainedTokenizerFast
     model = trained(model, trainer, SPECIAL)
     first = [normalizers.Prepend("▁")] if prepend else []
     model.normalizer = normalizers.Sequence([*first, normalizers.Replace(" ", "▁")])
-    model.pre_tokenizer = None
+    model.pre_tokenizer = None if prepend else pre_tokenizers.Split(" ", "merged_with_previous")
     strip = [decoders.Strip(" ", 1, 0)] if prepend else []
     model.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), *strip])
     if bos:

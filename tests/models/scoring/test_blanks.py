@@ -9,7 +9,7 @@ from almanac.models.answering import answer
 from almanac.models.scoring import blanks
 from almanac.rows import Request
 
-NAMES = ("bert", "modernbert", "llama", "gpt2", "neox", "llama2")
+NAMES = ("bert", "modernbert", "llama", "gpt2", "neox", "llama2", "gemma")
 MASKED = ("bert", "modernbert")
 
 
@@ -106,6 +106,24 @@ def test_a_tokenizer_whose_mask_leaves_the_space_gets_the_same_ids(model):
     assert blanks.read_blank(request, request.text, other).ids == blanks.read_blank(request, request.text, one).ids
 
 
+def test_gemmas_tokenizer_binds_a_space_to_the_word_after_it(model):
+    """mmBERT is a ModernBERT with Gemma's tokenizer."""
+    from tests.models.tiny_tokenizers import metaspace
+
+    from almanac.models.masked import MaskedModel
+    from almanac.models.tokens import Tokens
+
+    words = metaspace(prepend=False)
+    words.add_special_tokens({"mask_token": "<mask>"})
+    one = MaskedModel(model("modernbert").network, Tokens(words), "", None)
+    request = fill("Paris is [MASK].", choices=("red",))
+    blank = blanks.read_blank(request, request.text, one)
+    [sequence] = blank.choices
+    red = words.convert_tokens_to_ids("▁red")
+    assert sequence.ids == one.wrap(one.tokens.ids("Paris is red."))[0]
+    assert blank.ids == tuple(one.mask_id if token == red else token for token in sequence.ids)
+
+
 @pytest.mark.parametrize("name", MASKED)
 def test_a_choice_of_several_tokens_is_scored_from_left_to_right(model, name):
     """log P(a _ | blank blank) + log P(b | a blank), each of the full softmax."""
@@ -126,7 +144,7 @@ def test_a_choice_of_several_tokens_is_scored_from_left_to_right(model, name):
     assert math.fsum(response.token_logprobs) == pytest.approx(expected, abs=1e-4)
 
 
-@pytest.mark.parametrize("name", ("llama", "gpt2", "neox", "llama2"))
+@pytest.mark.parametrize("name", ("llama", "gpt2", "neox", "llama2", "gemma"))
 def test_a_final_blank_is_the_next_word(model, name):
     one = model(name)
     filled = ask(one, "Paris is the capital of [MASK]", choices=("France", "Ada Lovelace"))

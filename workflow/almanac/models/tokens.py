@@ -81,10 +81,12 @@ class Tokens:
     def binds_space(self) -> bool:
         """Whether a space belongs to the word after it (byte-level, metaspace) or to no token (WordPiece)."""
         text = "a b"
+        if self.plain.normalizer is not None:  # Gemma's makes ▁ of a space, so that its pre-tokenizer cuts nowhere.
+            text = self.plain.normalizer.normalize_str(text)
         if self.plain.pre_tokenizer is None:
             return True
-        pieces = self.plain.pre_tokenizer.pre_tokenize_str(text)
-        return any(start <= 1 and end > 2 for _, (start, end) in pieces)
+        [*_, (last, _)] = self.plain.pre_tokenizer.pre_tokenize_str(text)
+        return len(last) > 1
 
     @functools.cached_property
     def adds_space(self) -> bool:
