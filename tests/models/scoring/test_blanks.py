@@ -65,6 +65,13 @@ def test_a_choice_of_one_token_has_the_probability_and_rank_of_its_token(model, 
         assert math.exp(response.logprobs[0]) == pytest.approx(response.probabilities[rank], rel=1e-4)
 
 
+def test_a_choice_that_the_tokenizer_cannot_write_has_no_token_and_no_rank(model):
+    response = ask(model("bert"), "Rome and [MASK]", top_k=1, choices=("Rome", "Ωμέγα", "red Ωμέγα"), per_token=True)
+    assert response.status == "ok" and all(map(math.isfinite, response.logprobs))
+    assert response.token_counts[1:] == (0, 0) and response.ranks[1:] == (None, None)
+    assert len(response.token_logprobs) == response.token_counts[0] > 0
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_rank_counts_what_is_allowed(model, name):
     one = model(name)
@@ -209,6 +216,5 @@ def test_the_top_is_that_of_a_full_sort_and_ties_go_by_id(model, given_, k):
 def test_ranks_count_what_is_likelier_and_allowed():
     logprobs = torch.log(torch.tensor([0.4, 0.1, 0.2, 0.2, 0.1]))
     mask = torch.tensor([True, True, False, True, True])
-    choices = [(0,), (1,), (2,), (3,), (1, 2)]
-    values = [float(logprobs[ids[0]]) for ids in choices]
-    assert blanks.ranks(logprobs, mask, choices, values) == [0, 2, 1, 1, None]
+    values = logprobs[[0, 1, 2, 3, 1, 4]].tolist()
+    assert blanks.ranks(logprobs, mask, [1, 1, 1, 1, 2, 0], values) == [0, 2, 1, 1, None, None]

@@ -42,6 +42,20 @@ def test_an_object_of_several_tokens_alone_cannot_be_judged_by_the_likeliest_tok
     assert (found.outcome, found.score, found.confidence, found.object_tokens) == ("invalid", None, None, 2)
 
 
+def test_a_name_that_the_tokenizer_cannot_write_is_neither_right_nor_wrong():
+    """A count of 0: the log-probability is the unknown token's, which says nothing of the name."""
+    choices = ("Lima", "Oslo", "Christiania")
+    lacking = blank((3, None, None), (1, 0, 0), (-4.0, -0.1, -0.1), "the", 1, choices)
+    for found in (of_vocabulary(lacking), of_candidates(lacking)):
+        assert (found.outcome, found.score, found.object_tokens, found.by_alias) == ("invalid", None, None, None)
+    label = blank((3, 4, None), (1, 1, 0), (-4.0, -5.0, -0.1), "the", 1, choices)
+    assert (of_vocabulary(label).outcome, of_vocabulary(label).score) == ("incorrect", -5.0)
+    found = of_candidates(label)
+    assert (found.outcome, found.prediction, found.object_tokens, found.by_alias) == ("incorrect", "Lima", 1, False)
+    wrong = blank((None, 2, None), (0, 1, 2), (-0.1, -5.0, -6.0), "the", 1, choices)
+    assert of_candidates(wrong).outcome == "correct"
+
+
 def test_ranked_objects_are_held_against_the_true_names_together():
     row = blank(
         (None,) * 4, (1,) * 4, (-2.0, -3.0, -2.5, -1.0), index=2, choices=("Lima", "Rome", "Oslo", "Christiania")

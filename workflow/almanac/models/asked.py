@@ -162,10 +162,11 @@ class RequestBatch:
         if blank is not None:
             given = {"tokens": blank.tokens, "probabilities": blank.probabilities}
         if blank is None or request.choices is not None:
-            counts = (stop - start for sequence in one.sequences for start, stop in sequence.parts)
-            given["logprobs"], given["token_counts"] = sums, tuple(counts)
+            counts = tuple(stop - start for sequence in one.sequences for start, stop in sequence.parts)
+            given["logprobs"], given["token_counts"] = sums, blank.counts if blank else counts
         if request.per_token and one.exact is None and "logprobs" in given:
-            given["token_logprobs"] = tuple(value for part in parts for value in part)
+            cut = zip(parts, given["token_counts"], strict=True)
+            given["token_logprobs"] = tuple(value for part, count in cut for value in part[:count])
         if blank is not None and request.choices is not None:
             given["ranks"] = blank.ranks
         if one.exact is not None:

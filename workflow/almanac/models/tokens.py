@@ -43,6 +43,7 @@ class Tokens:
         self.prefix, self.suffix = self._special()
         self.mask_id: int | None = tokenizer.mask_token_id
         self.pad_id: int = tokenizer.pad_token_id or 0
+        self.unknown_id: int | None = tokenizer.unk_token_id
 
     def _special(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         bare = self.plain.encode(PROBE, add_special_tokens=False).ids

@@ -113,10 +113,12 @@ class Response:
 
     ``logprobs`` (nats) and ``token_counts`` run parallel to the request's choices, spans or pieces; ``texts`` are the
     samples of ``generate``; ``tokens`` and ``probabilities`` are the top k of ``fill``, ``ranks`` (0 is first) the
-    ranks of its choices (none for a choice of several tokens). ``token_logprobs`` holds the per-token values of all
-    spans or choices, end to end, where asked. Where only the best choice was asked, ``bounds`` says which of the
-    ``logprobs`` are upper bounds: choices that cannot be the best, nor change its share by a ten-thousandth of it.
-    ``similarities`` are BERTScore's precision, recall and F1 of ``text`` against ``other``, and their distance.
+    ranks of its choices (none for a choice of several tokens). A choice of ``fill`` that the tokenizer cannot write
+    without its unknown token has 0 ``token_counts`` and no rank; its ``logprobs`` are those of what stands for it.
+    ``token_logprobs`` holds the per-token values of all spans or choices, end to end, where asked. Where only the best
+    choice was asked, ``bounds`` says which of the ``logprobs`` are upper bounds: choices that cannot be the best, nor
+    change its share by a ten-thousandth of it. ``similarities`` are BERTScore's precision, recall and F1 of ``text``
+    against ``other``, and their distance.
     """
 
     KEY: ClassVar = ("request_id",)

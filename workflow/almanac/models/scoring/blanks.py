@@ -66,12 +66,14 @@ class Filled:
     Attributes:
         tokens: the likeliest allowed tokens' texts.
         probabilities: theirs.
-        ranks: of each choice of one token among the allowed ones, 0 first; none for longer choices.
+        counts: of each choice how many tokens it has; 0 where it cannot be written: the unknown token is one of them.
+        ranks: of each choice of one token among the allowed ones, 0 first; none for other choices.
         best: the largest log-probability of all, nats; no finite number where the model's logits are none.
     """
 
     tokens: tuple[str, ...]
     probabilities: tuple[float, ...]
+    counts: tuple[int, ...]
     ranks: tuple[int | None, ...]
     best: float
 
@@ -88,8 +90,9 @@ def fill(request: Request, logprobs: Tensor, choices: Sequence[TokenSequence], m
     mask = allowed(model, request.exclude or ())
     ids = [one.ids[slice(*one.parts[0])] for one in choices]
     words, probabilities = top(logprobs, mask, request.top_k or 0, model.tokens)
-    found = ranks(logprobs, mask, ids, logprobs[[own[0] for own in ids]].tolist())
-    return Filled(tuple(words), tuple(probabilities), tuple(found), float(logprobs.max()))
+    counts = [0 if model.tokens.unknown_id in own else len(own) for own in ids]
+    found = ranks(logprobs, mask, counts, logprobs[[own[0] for own in ids]].tolist())
+    return Filled(tuple(words), tuple(probabilities), tuple(counts), tuple(found), float(logprobs.max()))
 
 
 def _before_blank(left: str, tokens: Tokens) -> str:
@@ -203,17 +206,15 @@ def top(logprobs: Tensor, mask: Tensor, k: int, tokens: Tokens) -> tuple[list[st
     return [tokens.words[token] for token in ids[order[:k]].tolist()], likely[:k].double().exp().tolist()
 
 
-def ranks(
-    logprobs: Tensor, mask: Tensor, choices: Sequence[tuple[int, ...]], values: Sequence[float]
-) -> list[int | None]:
-    """Return how many allowed tokens are likelier than each choice of one token; none for longer choices.
+def ranks(logprobs: Tensor, mask: Tensor, counts: Sequence[int], values: Sequence[float]) -> list[int | None]:
+    """Return how many allowed tokens are likelier than each choice of one token; none for other choices.
 
     Args:
         logprobs: ``(vocabulary,)``, nats.
         mask: ``(vocabulary,)``, what is allowed.
-        choices: the ids of each choice.
-        values: the log-probability of each choice, nats.
+        counts: of each choice, its tokens.
+        values: the log-probability of each choice's first token, nats.
     """
     others = torch.where(mask, logprobs, -torch.inf)
-    counts = (others > torch.tensor(values, dtype=others.dtype)[:, None]).sum(dim=1).tolist()
-    return [count if len(ids) == 1 else None for ids, count in zip(choices, counts, strict=True)]
+    likelier = (others > torch.tensor(values, dtype=others.dtype)[:, None]).sum(dim=1).tolist()
+    return [rank if count == 1 else None for rank, count in zip(likelier, counts, strict=True)]

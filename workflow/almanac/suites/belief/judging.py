@@ -6,7 +6,7 @@ token, of the object among the ranked ones, or for a text the share of samples t
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -104,8 +104,7 @@ def of_vocabulary(row: Row) -> Judgement:
     """
     first = row["index"]
     true = list(zip(row["token_counts"], row["ranks"], row["logprobs"], strict=True))[first:]
-    fewest = min(count for count, _, _ in true)
-    by_alias = _by_alias([value for _, _, value in true], row["labels"])
+    fewest, by_alias = _names(row)
     single = [(rank, value) for count, rank, value in true if count == 1]
     answer, confidence = row["tokens"][0].strip(), row["probabilities"][0]
     if not single:
@@ -115,20 +114,37 @@ def of_vocabulary(row: Row) -> Judgement:
     return Judgement(answer, outcome, score, confidence, answer, fewest, by_alias)
 
 
-def _by_alias(values: Sequence[float], labels: int) -> bool | None:
-    """Return whether another true name is likelier than every label (Table 11); none where there are labels alone."""
-    others = values[labels:]
-    return max(others) > max(values[:labels]) if others else None
+def _values(row: Row) -> list[float]:
+    """Return the log-probabilities of the choices: of a name that the tokenizer cannot write, of no token, none."""
+    return [value if count else -math.inf for value, count in zip(row["logprobs"], row["token_counts"], strict=True)]
+
+
+def _names(row: Row) -> tuple[int | None, bool | None]:
+    """Return how many tokens the shortest true name has, and whether another one is likelier than every label.
+
+    Both are none where no true name can be written, and the second (Table 11) where there are labels alone.
+    """
+    first, labels = row["index"], row["labels"]
+    true = _values(row)[first:]
+    fewest = min(filter(None, row["token_counts"][first:]), default=None)
+    if fewest is None or not true[labels:]:
+        return fewest, None
+    return fewest, max(true[labels:]) > max(true[:labels])
 
 
 def of_candidates(row: Row) -> Judgement:
     """Judge the likeliest of the ranked objects: right where it is a true name and no wrong one is as likely.
 
+    Without a true name that the tokenizer can write the model cannot be right, and the item is invalid.
+
     Args:
         row: a link with its answer; choices from ``index`` on are the true names, ``labels`` of them labels, first;
             those before are wrong objects.
     """
-    first, values = row["index"], row["logprobs"]
+    first, values = row["index"], _values(row)
+    fewest, by_alias = _names(row)
+    if fewest is None:
+        return Judgement(None, "invalid")
     best = max(values)
     total = best + math.log(math.fsum(math.exp(value - best) for value in values))
     true = max(values[first:])
@@ -136,7 +152,6 @@ def of_candidates(row: Row) -> Judgement:
     correct = true > max(values[:first])
     # The true object is one answer, whichever of its names is likeliest.
     answer = row["choices"][first if place >= first else place]
-    fewest, by_alias = min(row["token_counts"][first:]), _by_alias(values[first:], row["labels"])
     return Judgement(
         row["choices"][place],
         "correct" if correct else "incorrect",
