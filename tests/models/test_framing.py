@@ -290,6 +290,15 @@ def test_a_server_that_continues_texts_is_sent_the_wrapped_text():
     assert sent["prompt"] == "\n".join(lines)
 
 
+def test_a_server_whose_tokenizer_is_known_is_sent_token_ids_with_one_bos(tmp_path):
+    """A text is given BOS by the server, and this template writes one of its own."""
+    words = templated(LLAMA)
+    words.save_pretrained(tmp_path)
+    sent, _ = seen_by("chat", {"text": "Italy"}, api_generate_with="completions", api_tokenizer=str(tmp_path))
+    assert sent["prompt"][0] == words.bos_token_id and sent["prompt"].count(words.bos_token_id) == 1
+    assert words.decode(sent["prompt"]).endswith("Where is Rome? [/INST]")
+
+
 @pytest.mark.parametrize("by_ids", [False, True], ids=["text", "ids"])
 def test_a_server_scores_instructed_choices_as_a_local_model_does(model, checkpoint, by_ids):
     request = instructed(1, kind="choices", choices=("Paris", "Italy"))

@@ -112,7 +112,7 @@ def wire(folder: Path, field: str | None = None) -> Wire:
             prompt = words.apply_chat_template(
                 call.body["messages"], tokenize=False, add_generation_prompt=True, **options
             )
-        ids = words(prompt, return_tensors="pt")["input_ids"]
+        ids = torch.tensor([words(prompt)["input_ids"] if isinstance(prompt, str) else prompt])
         new = call.body["max_tokens"]
         with torch.inference_mode():
             out = network.generate(ids, max_new_tokens=new, do_sample=False, pad_token_id=0)[0, ids.shape[1] :]

@@ -92,7 +92,8 @@ class ApiAnswerer:
                         raise AlmanacError(f"{url}: {error}; see whether the server is up and the key right") from None
                     raise AlmanacError(
                         f"{url}: the model {name!r} does not generate: {error}; see api_model. A parameter that it "
-                        "refuses is left out by api_extra: [temperature=null], or named by api_limit_key. Where it has "
+                        "refuses is left out by api_extra: [temperature=null], or named by api_limit_key; one that "
+                        "reads texts and not token ids is asked without api_tokenizer. Where it has "
                         "no chat template its entry says so, where it only scores too: models='[{name: served, "
                         f'api: "{url}", api_generate_with: completions}}]\' or kinds: [choices, spans] (docs/api.md)'
                     ) from None
@@ -293,7 +294,10 @@ class ApiAnswerer:
 
     async def _generate(self, calls: Calls, name: str, text: str | Turns, body: dict[str, Any]) -> CallAnswer:
         if not self._chats:
-            return await calls.complete(model=name, prompt=text, **body)
+            prompt: str | Turns | list[int] = text
+            if self._tokenizer is not None and isinstance(text, str):  # A server would put BOS before a template's own.
+                prompt = list(self._tokenizer.wrap(self._tokenizer.tokens.ids(text))[0])
+            return await calls.complete(model=name, prompt=prompt, **body)
         messages = turns("", text) if isinstance(text, str) else text
         return await calls.chat(model=name, messages=messages, **body)
 
