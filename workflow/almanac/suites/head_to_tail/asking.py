@@ -17,6 +17,7 @@ from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.head_to_tail.rows import EntityTraits
 from almanac.suites.head_to_tail.templates import QuestionWording
 from almanac.suites.prompts import prompts
+from almanac.tables import seed_of
 
 QUESTION, CLOZE = "question", "cloze"
 ANSWER = "answer"  # the role of the request that is answered
@@ -120,7 +121,8 @@ class _DrawnAsker:
         """Ask one question in one way, once, and again at temperature 1 where that is wanted."""
         options, relation, wording = self.options, asking.relation, asking.wording
         once = greedy(self._text(wording, row, form), options.answer_tokens, instruction=told)
-        again = replace(once, samples=options.repeats, temperature=1.0, seed=options.seed)
+        seed = seed_of(options.seed, "repeats", once.instruction, once.text) % 2**31
+        again = replace(once, samples=options.repeats, temperature=1.0, seed=seed)
         fact = Fact(row.fact_id, relation.relation_id, row.subject, None, None, None, None, (), None, "")
         accepted = tuple(dict.fromkeys(name for key in row.objects for name in self.names.names(key)))
         natural = wording.natural and relation.relation_id not in options.unnatural
