@@ -291,6 +291,17 @@ def test_a_server_that_dies_stops_the_run(target):
             answerer.answer([choices(number, f"The {number}", " tape") for number in range(9)], {})
 
 
+def test_a_server_that_answers_others_is_up_however_many_requests_it_fails(target):
+    def poison(call):
+        fails = "poison" in str(call.body)
+        return Reply.of({"error": {"message": "too long"}}, 500) if fails else call.pass_on(target)
+
+    asking = [choices(number, f"The {'poison' if number else 'river'} {number}", " tape") for number in range(14)]
+    with Wire(poison).running() as url:
+        found = ApiAnswerer(options(url, api_retries=0, api_concurrency=2)).answer(asking, {})
+    assert [one.status for one in found] == ["ok", *["failed"] * 13]
+
+
 def test_floors_and_numbers_that_are_none_are_not_passed_off_as_scores(target, ready):
     def floor(answer):
         answer["choices"][0]["logprobs"]["token_logprobs"][-1] = -9999.0

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, TypeVar
 
 import httpx2
@@ -118,6 +118,7 @@ class Server:
             )
         self.key = ApiKey(key)
         self.repeats_key = False
+        self.worked: tuple[str, dict[str, Any]] | None = None  # The first call that was answered: its path and body.
 
     @asynccontextmanager
     async def calls(self) -> AsyncIterator["Calls"]:
@@ -169,25 +170,12 @@ class Server:
             raise AlmanacError(f"{self.url}: {self.clean(f'{type(error).__name__}: {error}')}") from None
 
     def outage(self, reason: str) -> OutageError:
-        """Return the error of a call that failed by the server's fault.
-
-        Raises:
-            AlmanacError: so many have failed on end that it is not worth going on.
-        """
+        """Return the error of a call that failed by the server's fault, and count it."""
         self.lost += 1
-        if self.lost >= max(4, 2 * self.options.api_concurrency):
-            raise AlmanacError(
-                f"{self.url}: {self.lost} calls on end came to nothing; the last: {reason}; see whether the server is "
-                "up and bears api_concurrency, then run again"
-            ) from None
         return OutageError(reason)
 
     def explained(self, error: openai.APIError) -> CallError:
-        """Say in one line what became of a call.
-
-        Raises:
-            AlmanacError: see `outage`.
-        """
+        """Say in one line what became of a call."""
         if not isinstance(error, openai.APIStatusError):  # Broken connections and timeouts.
             return self.outage(self.clean(f"{error} {error.__cause__ or ''}"))
         if error.status_code in (401, 403):  # Such bodies like to quote keys.
@@ -226,12 +214,43 @@ class Calls:
     async def _call(self, path: str, body: dict[str, Any] | None, kind: type[Read]) -> Read:
         """Make a call and read its answer.
 
+        Raises:
+            CallError: it came to nothing.
+            AlmanacError: so did all before it, and the first that was answered is not answered again.
+        """
+        server = self.server
+        try:
+            answer = await self._attempt(path, body, kind)
+        except OutageError as error:
+            lost = server.lost
+            if lost >= max(4, 2 * server.options.api_concurrency):
+                server.lost = 0
+                if not await self._is_up():
+                    raise AlmanacError(
+                        f"{server.url}: {lost} calls on end came to nothing; the last: {error}; see whether the server "
+                        "is up and bears api_concurrency, then run again"
+                    ) from None
+            raise
+        if body is not None and server.worked is None:
+            server.worked = path, body
+        return answer
+
+    async def _is_up(self) -> bool:
+        """Return whether a call that was answered is answered again: then others fail by what they ask."""
+        if self.server.worked is not None:
+            with suppress(CallError):
+                await self._attempt(*self.server.worked, CallAnswer)
+                return True
+        return False
+
+    async def _attempt(self, path: str, body: dict[str, Any] | None, kind: type[Read]) -> Read:
+        """Make a call, and repeat it where that helps.
+
         The openai package repeats what fails on the way (429, 5xx, timeouts, broken connections) and waits as long as
         Retry-After says; an answer that is no JSON of the right form it passes on, so that is repeated here.
 
         Raises:
             CallError: it came to nothing.
-            AlmanacError: so did all before it.
         """
         retries, problem = self.server.options.api_retries, ""
         for attempt in range(retries + 1):
