@@ -372,6 +372,21 @@ def test_what_was_copied_is_not_taken_for_answered(job, model, tmp_path):
     assert len([one for window in recording.asked for one in window]) == 33
 
 
+def test_what_is_there_stays_when_the_file_that_it_copied_from_has_changed(job, model, tmp_path):
+    """Of an earlier round what failed was asked again: what its file has now is not asked of this round either."""
+    answerer = LocalAnswerer(model("llama"), "reference")
+    whole = tables.read(answered(tmp_path, answerer, "earlier.parquet"), Response)
+    said = tables.read_metadata(tmp_path / "earlier.parquet")
+    tables.write(tmp_path / "earlier.parquet", Response, whole[:20], said)
+    later = answered(tmp_path, answerer, "later.parquet", tmp_path / "earlier.parquet")
+    failed = [Response(row.request_id, "failed", "HTTP 500", model_digest=row.model_digest) for row in whole]
+    tables.write(later, Response, [failed[0], *whole[1:-1], failed[-1]], tables.read_metadata(later))
+    tables.write(tmp_path / "earlier.parquet", Response, whole[:10], said)
+    answered(tmp_path, recording := Recording(answerer), "later.parquet", tmp_path / "earlier.parquet")
+    assert [one for window in recording.asked for one in window] == [whole[-1].request_id]
+    assert tables.read(later, Response)[:-1] == whole[:-1]
+
+
 @pytest.mark.parametrize("status", ["failed", "refused"])
 def test_of_a_response_file_with_failures_they_alone_are_asked_again(job, model, tmp_path, status):
     answerer = LocalAnswerer(model("llama"), "reference")

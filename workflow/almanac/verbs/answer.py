@@ -154,8 +154,7 @@ def answer_parts(
         "contexts": sealed.sha256(files.contexts),
         "version": str(VERSIONS["answer"]),
     }
-    reused = sealed.sha256(files.reuse) if files.reuse is not None else None
-    record["job"] = _identity(record, kinds, reused)
+    record["job"] = _identity(record, kinds, files.reuse is not None)
     made = _statuses(files.output) if tables.says(files.output, "almanac.job", record["job"]) else None
     if made is not None and not made.keys() & ASKED_AGAIN:
         print(f"{files.output} is there already, of these requests and this model; it stays", file=sys.stderr)
@@ -166,8 +165,9 @@ def answer_parts(
 
         return stay
     parts = DoneParts(files.output, tables.identity([record["job"], windows.REQUESTS, windows.CHARACTERS]))
-    earlier = files.output if made is not None else files.reuse  # What was answered before is not asked again.
-    reusable = Reusable(earlier, answerer.digest, record["engine"]) if earlier is not None else None
+    # What was answered before is not asked again; what is there already stays.
+    earlier = [path for path in (files.reuse, files.output if made is not None else None) if path is not None]
+    reusable = [Reusable(path, answerer.digest, record["engine"]) for path in earlier]
     copied = 0
     with progress(survey.requests, "requests") as done:
         if parts.rows:
@@ -177,7 +177,7 @@ def answer_parts(
         if kept:
             print(f"{len(kept)} answers of an interrupted run are not asked for again", file=sys.stderr)
         for window in windows.windows(tables.read_rows(files.requests, Request, start=parts.rows)):
-            found = reusable.find(window) if reusable is not None else {}
+            found = {name: row for one in reusable for name, row in one.find(window).items()}
             copied += len(found)
             found |= {row.request_id: kept[row.request_id] for row in window if row.request_id in kept}
             for row in window:
@@ -190,8 +190,8 @@ def answer_parts(
             answers = answerer.answer(asked, survey.contexts, done, parts.keep)
             found |= {response.request_id: response for response in answers}
             parts.add([found[row.request_id] for row in window])
-    if reusable is not None:
-        print(f"{copied} responses were copied from {reusable.path}", file=sys.stderr)
+    if earlier:
+        print(f"{copied} responses were copied from {' and '.join(map(str, earlier))}", file=sys.stderr)
 
     def join() -> bool:
         parts.join({f"almanac.{name}": value for name, value in record.items()})
@@ -200,7 +200,10 @@ def answer_parts(
     return join
 
 
-def _identity(record: dict[str, str], kinds: Sequence[str], reused: str | None) -> str:
-    """Return what responses depend on; what a self-test measured may differ a little from run to run."""
+def _identity(record: dict[str, str], kinds: Sequence[str], reuses: bool) -> str:
+    """Return what responses depend on; what a self-test measured may differ a little from run to run.
+
+    Whether any may be copied is a part of it, but not from what: a copy is this model's answer to the same request.
+    """
     stable = {name: value for name, value in record.items() if name != "self_test"}
-    return tables.identity([stable, sorted(kinds), reused])
+    return tables.identity([stable, sorted(kinds), reuses])
