@@ -18,7 +18,7 @@ VERSIONS = {
     "build": 10,
     "plant": 7,
     "ask": 19,
-    "answer": 9,
+    "answer": 10,
     "measure": 59,
     "report": 86,
     "freeze": 9,
