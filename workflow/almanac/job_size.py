@@ -1,5 +1,6 @@
 """How large a job is: what it needs, by the model's parameters and the tokens it reads; and what it has used."""
 
+import contextlib
 import json
 import math
 import re
@@ -19,15 +20,23 @@ UNPACKED = 2
 MEGABYTE_MINUTES = 0.02
 # What a stored MiB of facts counts for: building two million takes 4.3 MiB a MiB of JSON Lines, 57 one of Parquet.
 FACTS_TEXT, FACTS_PARQUET = 2.5, 30
+INDEX = "model.safetensors.index.json"
 LEAST_MINUTES, MOST_MINUTES = 10, 24 * 60
 # The last line of a job's log (`used`), after the name of its verb.
 USED = re.compile(r"^almanac \w+: (?P<wall>[\d.]+) s wall, (?P<cpu>[\d.]+) s CPU, (?P<mib>\d+) MiB$")
 
 
 def stored_parameters(folder: Path) -> int:
-    """Return the number of parameters in a folder's safetensors files, by their headers; 0 if there are none."""
-    total = 0
+    """Return the number of parameters in a folder's safetensors files, by their headers; 0 if there are none.
+
+    Where an index names files, these alone are loaded (others may hold the same weights again).
+    """
+    total, listed = 0, None
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        listed = set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values())
     for path in sorted(folder.glob("*.safetensors")):
+        if listed and path.name not in listed:
+            continue
         try:
             with path.open("rb") as handle:
                 header = json.loads(handle.read(int.from_bytes(handle.read(8), "little")))

@@ -69,7 +69,7 @@ def complete(folder: Path) -> Path:
     if not weights(folder):
         _look_inside(folder)
     missing = [] if (folder / CONFIG).is_file() else [CONFIG]
-    missing += [] if weights(folder) else ["weights (*.safetensors)"]
+    missing += [] if weights(folder) else sorted(_listed(folder)) or ["weights (*.safetensors)"]
     missing += [] if _found(folder, TOKENIZERS) else ["a tokenizer (tokenizer.json)"]
     missing += [] if missing else sorted(_listed(folder) - {path.name for path in weights(folder)})
     if missing:
@@ -87,8 +87,13 @@ def complete(folder: Path) -> Path:
 
 
 def weights(folder: Path) -> list[Path]:
-    """Return the safetensors files of a folder, but for an adapter's and an optimizer's."""
-    return [path for path in _found(folder, ("*.safetensors",)) if not BESIDES.match(path.name)]
+    """Return the safetensors files of a folder that are loaded: those that an index names, where there is one.
+
+    An adapter's and an optimizer's are none of them, nor is a second copy of the weights (consolidated.safetensors).
+    """
+    listed = _listed(folder)
+    found = [path for path in _found(folder, ("*.safetensors",)) if not BESIDES.match(path.name)]
+    return [path for path in found if not listed or path.name in listed]
 
 
 def _found(folder: Path, patterns: Iterable[str]) -> list[Path]:
@@ -104,7 +109,7 @@ def _look_inside(folder: Path) -> None:
             f"model {folder}: holds no weights itself, but {', '.join(inside[-MOST_NAMED:])}{more}; name one of "
             f"them, as {folder / inside[-1]}, or several with spaces between"
         )
-    others = [path for path in _found(folder, ("*",)) if not BESIDES.match(path.name)]
+    others = [path for path in _found(folder, ("*",)) if not BESIDES.match(path.name) and path.suffix != ".safetensors"]
     if unread := [path for path in others if path.suffix.lower() in REMEDIES]:
         raise AlmanacError(
             f"model {folder}: holds {unread[0].name}, which is not read, and no safetensors; "
