@@ -9,7 +9,9 @@ from tests.models.servers import Reply, Wire, reference_wire
 
 from almanac import tables
 from almanac.cli import main
+from almanac.models.api import ApiAnswerer
 from almanac.models.api.answerer import LONG
+from almanac.models.options import AnswerOptions
 from almanac.rows import Context, Request, Response
 
 
@@ -100,6 +102,16 @@ def test_a_text_that_cannot_be_kept_fails_alone_and_is_asked_again_alone(answere
     assert asked == set(TEXTS) - {"NUL"}
     assert all(again[name] == found[name] for name in (*good, "NUL"))
     assert all(again[name].texts == (f"{name} is fine",) for name in asked)
+
+
+def test_what_samples_may_be_long_is_counted_over_all_of_them():
+    def answer(call):
+        return Reply.of({"data": [{"id": "m"}]}) if call.method == "GET" else Reply(200, chat(b'"%s"' % (b"x" * LONG)))
+
+    request = Request("r", "generate", None, "Rome", max_new_tokens=LONG // 64, samples=3, temperature=1.0, seed=0)
+    with Wire(answer).running() as url:
+        [found] = ApiAnswerer(AnswerOptions(api=url, kinds=("generate",))).answer([request], {})
+    assert (found.status, sum(map(len, found.texts or ()))) == ("ok", 3 * LONG)
 
 
 def test_a_value_or_a_token_that_is_none_fails_alone(answered, model):

@@ -249,7 +249,8 @@ class ApiAnswerer:
             if came != wanted:
                 raise CallError(f"{wanted} samples were asked for in a call and {came} came; set api_samples: 1")
             texts += [self._answered(choice, text, request) for choice in answer.choices]
-        if (length := sum(map(len, texts))) > (most := max(LONG, LONGEST_TOKEN * (request.max_new_tokens or 0) * came)):
+        most = max(LONG, LONGEST_TOKEN * (request.max_new_tokens or 0) * len(texts))
+        if (length := sum(map(len, texts))) > most:
             raise CallError(f"the answer has {length} characters, and at most {most} are kept; see api_limit_key")
         texts = [self._server.in_text(text) for text in texts]
         return tuple(texts) if request.temperature else tuple(texts) * (request.samples or 1)
