@@ -4,6 +4,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from tests.models import tiny_encoders
+from transformers import NllbMoeConfig, NllbMoeForConditionalGeneration
 
 from almanac.errors import AlmanacError
 from almanac.models.answering import answer
@@ -159,3 +160,22 @@ def test_what_is_written_has_the_limit_of_what_is_read(encoder):
         "too_long",
         f"{bart.max_length + 1} tokens; the model reads at most {bart.max_length}",
     )
+
+
+def test_a_mixture_of_experts_writes_what_transformers_writes(tmp_path):
+    """It looks for the routers' logits beside the encoder's states."""
+    words = tiny_encoders.t5_tokenizer()
+    layers = {"encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64}
+    heads = {"encoder_attention_heads": 4, "decoder_attention_heads": 4, "num_experts": 2, "expert_capacity": 64}
+    ids = {"pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 0, "decoder_start_token_id": 0}
+    torch.manual_seed(0)
+    network = NllbMoeForConditionalGeneration(
+        NllbMoeConfig(vocab_size=len(words), d_model=32, init_std=0.3, encoder_sparse_step=1, decoder_sparse_step=1,
+                      **layers, **heads, **ids)
+    ).eval()  # fmt: skip
+    network.save_pretrained(tmp_path)
+    words.save_pretrained(tmp_path)
+    request = Request("r", "generate", None, "Paris is the capital of", max_new_tokens=6)
+    [found] = answer(load(ModelSource(str(tmp_path), device="cpu")), [request], {})
+    written = network.generate(**words(request.text, return_tensors="pt"), max_new_tokens=6, do_sample=False)
+    assert (found.status, found.texts) == ("ok", (words.decode(written[0], skip_special_tokens=True),))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from torch import Tensor
-from transformers.modeling_outputs import BaseModelOutput
+from transformers.modeling_outputs import MoEModelOutput
 
 from almanac.errors import AlmanacError
 from almanac.models.local import LocalModel
@@ -96,4 +96,5 @@ class Seq2SeqModel(LocalModel):
         return self._run(states, decoder_input_ids=ids, past_key_values=cache, use_cache=True)
 
     def _run(self, states: Tensor, **inputs: Any) -> Any:
-        return self.network(encoder_outputs=BaseModelOutput(last_hidden_state=states), **inputs)
+        # Mixtures of experts look for the routers' logits too; others take this for any encoder's output.
+        return self.network(encoder_outputs=MoEModelOutput(last_hidden_state=states), **inputs)
