@@ -297,6 +297,8 @@ def test_a_server_whose_tokenizer_is_known_is_sent_token_ids_with_one_bos(tmp_pa
     sent, _ = seen_by("chat", {"text": "Italy"}, api_generate_with="completions", api_tokenizer=str(tmp_path))
     assert sent["prompt"][0] == words.bos_token_id and sent["prompt"].count(words.bos_token_id) == 1
     assert words.decode(sent["prompt"]).endswith("Where is Rome? [/INST]")
+    plain, _ = seen_by("plain", {"text": "Italy"}, api_generate_with="completions", api_tokenizer=str(tmp_path))
+    assert isinstance(plain["prompt"], str), "to which the server adds BOS"
 
 
 @pytest.mark.parametrize("by_ids", [False, True], ids=["text", "ids"])

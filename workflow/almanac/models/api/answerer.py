@@ -293,12 +293,17 @@ class ApiAnswerer:
             whole = {**body, **drawn, **self._extra}
             yield {key: value for key, value in whole.items() if value is not None}
 
+    def _once_begun(self, text: str | Turns) -> str | Turns | list[int]:
+        """Return a text as token ids where its template has put the tokenizer's BOS: a server would put another."""
+        if self._tokenizer is None or not isinstance(text, str):
+            return text
+        tokens = self._tokenizer.tokens
+        ids = tokens.ids(text)
+        return ids if tokens.prefix and not tokens.before(ids) else text
+
     async def _generate(self, calls: Calls, name: str, text: str | Turns, body: dict[str, Any]) -> CallAnswer:
         if not self._chats:
-            prompt: str | Turns | list[int] = text
-            if self._tokenizer is not None and isinstance(text, str):  # A server would put BOS before a template's own.
-                prompt = list(self._tokenizer.wrap(self._tokenizer.tokens.ids(text))[0])
-            return await calls.complete(model=name, prompt=prompt, **body)
+            return await calls.complete(model=name, prompt=self._once_begun(text), **body)
         messages = turns("", text) if isinstance(text, str) else text
         return await calls.chat(model=name, messages=messages, **body)
 
