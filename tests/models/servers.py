@@ -128,6 +128,14 @@ class Call:
         return reply
 
 
+class Quiet(ThreadingHTTPServer):
+    """A server that says nothing of connections that end: whom it passes calls on to may be gone by then."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
+
+
 @dataclass
 class Wire:
     """An HTTP server in this process: it keeps the calls, and the most that went on at a time."""
@@ -178,7 +186,7 @@ class Wire:
             def log_message(self, *arguments: Any) -> None:
                 pass
 
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server = Quiet(("127.0.0.1", 0), Handler)
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
