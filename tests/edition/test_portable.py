@@ -28,6 +28,7 @@ from almanac.models.registry import ModelSource, load
 from almanac.options import OnDisk, places
 from almanac.rows import Measure
 from almanac.sources.files import read_folder
+from almanac.suites.belief.lemmas import by_rule, texts_of
 
 PACKAGE = Path(__file__).resolve().parents[2] / "workflow"
 RELATION, TEMPLATE = "made", "[X] was made by [Y]."
@@ -187,6 +188,7 @@ def layout(home, config, tmp_path_factory):
         if one.path is not None
     }
     editions.answered(layout, answerers.get)
+    write(home / "lemmas.jsonl", *({"text": text, "lemmas": by_rule(text)} for text in texts_of(root)))
     return editions.measure(layout)
 
 
