@@ -58,7 +58,7 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
     """
     sources = _sources(layout)
     withheld = too_large(layout)
-    settings, carried = portable(layout.config, _made_with(layout))
+    settings, carried = portable(layout.config, layout.noted(CARRIED).split())
     carried |= {f"sources/{source['name']}/{LICENCE}": licence_text(source) for source in sources}
     carried |= _lock(layout)
     carried[RECORD] = (tables.in_order(settings) + "\n").encode()
@@ -187,12 +187,6 @@ def _member(name: str) -> zipfile.ZipInfo:
     info.compress_type = zipfile.ZIP_DEFLATED
     info.external_attr = 0o644 << 16
     return info
-
-
-def _made_with(layout: Layout) -> Collection[str]:
-    """Return the sha256 of the user's files that the edition was made with."""
-    across = layout.between("across")
-    return tables.read_metadata(across).get(CARRIED, "").split() if across.is_file() else ()
 
 
 def portable(

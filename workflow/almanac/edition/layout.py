@@ -154,20 +154,20 @@ class Layout:
         """Return a model's number of parameters: as its entry says, of its weights, or as recorded."""
         entry = self.config.participants()[model].model
         found = entry.parameters or stored_parameters(Path(entry.path or self.model(model)))
-        return found or self.recorded.get(model) or self._measured_with().get(model)
+        return found or self.recorded.get(model) or json.loads(self.noted(PARAMETERS) or "{}").get(model)
 
     def sizes(self) -> dict[str, int]:
         """Return the number of parameters of each model where it is known: the page says it."""
         found = {name: self.parameters(name) for name in self.config.participants()}
         return {name: count for name, count in sorted(found.items()) if count}
 
-    def _measured_with(self) -> Mapping[str, int]:
-        """Return the numbers of parameters as models were compared last; weights may be removed after that."""
+    def noted(self, what: str) -> str:
+        """Return what was noted when models were compared last: `CARRIED` or `PARAMETERS`; nothing before that.
+
+        What it is of may be changed or removed after that.
+        """
         across = self.between("across")
-        found: dict[str, int] = {}
-        if across.is_file():
-            found = json.loads(tables.read_metadata(across).get(PARAMETERS, "{}"))
-        return found
+        return tables.read_metadata(across).get(what, "") if across.is_file() else ""
 
     def written(self, author: str, dataset: str) -> Path:
         """Return the file of texts that a model has written, for a person to proofread."""

@@ -15,7 +15,7 @@ from almanac.rows import Relation
 from almanac.sources.records import LIST_SEPARATOR, NO_FACTS, TABLES, TRIPLES
 from almanac.sources.user_table import ROW, Check, UserTable, completed
 
-PROPERTY = r"^p[1-9][0-9]*$"  # a number of Wikidata's, in lower case
+PROPERTY = r"^[Pp][1-9][0-9]*$"  # a number of Wikidata's
 WRITTEN = {  # what a file says of a folder's tables
     "facts": ("relation_id", "subject_id", "object_id"),
     "entities": ("entity_id", "label"),
@@ -30,9 +30,9 @@ def tables_of(found: UserTable) -> dict[str, UserTable]:
     if found.rows.is_empty() and not found.count:
         found.refuse(0, NO_FACTS)
     found.check(_complete(), *(_without_bar(name) for name in ("subject", "relation")))
+    number = pl.when(pl.col("relation").str.contains(PROPERTY)).then(pl.col("relation").str.to_uppercase())
     words = pl.col("relation").str.to_lowercase().str.replace_all(r"\s+", "_")
-    number = words.str.contains(PROPERTY)
-    rows = found.rows.with_columns(relation_id=pl.when(number).then(words.str.to_uppercase()).otherwise(words))
+    rows = found.rows.with_columns(relation_id=pl.coalesce(number, words), relation=pl.coalesce(number, "relation"))
     rows = rows.with_columns(label=pl.col("relation").first().over("relation_id"))
     other = rows.filter(pl.col("relation") != pl.col("label"))
     if other.height:
