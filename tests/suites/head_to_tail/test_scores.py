@@ -117,6 +117,7 @@ def test_scores_are_shares_and_an_exact_match_has_all_of_f1(answer, golds):
         ("R&amp;B", "R&B"),
         ("a < b > c", "a < b > c"),
         (" \n", ""),
+        ("Montre\u0301al", "Montréal"),
     ],
 )
 def test_an_answer_is_its_first_line_that_announces_no_other_without_markup(text, answer):

@@ -8,6 +8,7 @@ import functools
 import html
 import re
 import string
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -31,8 +32,9 @@ class Scores(NamedTuple):
 
 
 def said(text: str) -> str:
-    """Return what an answer says: its first line (see `first_line`), without tags and emphasis characters."""
-    return first_line(line.strip().strip("*`") for line in html.unescape(TAG.sub("", text)).splitlines())
+    """Return what an answer says: its first line (see `first_line`), composed, without tags and emphasis characters."""
+    composed = unicodedata.normalize("NFC", html.unescape(TAG.sub("", text)))
+    return first_line(line.strip().strip("*`") for line in composed.splitlines())
 
 
 def normalise(text: str) -> str:
