@@ -15,7 +15,7 @@ def frame(count: int) -> pl.DataFrame:
         {
             "group": ["g"] * count,
             "subject": [str(at) for at in range(count)],
-            "worth": [1.0] * count,
+            "fact": [str(at) for at in range(count)],
             "confidence": confidence,
             "hit": generator.random(count) < confidence**2,
         }
@@ -55,7 +55,7 @@ def test_the_interval_of_few_subjects_is_students():
     few = pl.DataFrame(
         {
             "subject": list("abcd"),
-            "worth": [1.0] * 4,
+            "fact": list("abcd"),
             "confidence": [1.0, 0.6, 1.0, 0.7],
             "hit": [True, False, False, False],
         }
@@ -69,7 +69,7 @@ def test_the_interval_of_few_subjects_is_students():
 
 def test_a_pair_counts_once_by_however_many_names_it_is_asked():
     """Of one pair with four names, all right, and two with one, both wrong, a third is right; confidence is a half."""
-    found = pl.DataFrame({"subject": list("aaaabc"), "worth": [0.25] * 4 + [1.0] * 2, "confidence": [0.5] * 6})
+    found = pl.DataFrame({"subject": list("aaaabc"), "fact": list("aaaabc"), "confidence": [0.5] * 6})
     found = found.with_columns(pl.Series("hit", [True] * 4 + [False] * 2))
     value, low, high = overconfidence(found, "confidence")
     assert value == pytest.approx(1 / 2 - 1 / 3)
@@ -78,7 +78,7 @@ def test_a_pair_counts_once_by_however_many_names_it_is_asked():
 
 def test_where_all_answers_are_right_the_interval_is_that_of_the_accuracy():
     """Four answers that are sure and right: as many others may be wrong as Wilson's interval of 4 of 4 says."""
-    sure = pl.DataFrame({"subject": list("abcd"), "worth": [1.0] * 4, "confidence": [1.0] * 4, "hit": [True] * 4})
+    sure = pl.DataFrame({"subject": list("abcd"), "fact": list("abcd"), "confidence": [1.0] * 4, "hit": [True] * 4})
     assert overconfidence(sure, "confidence") == pytest.approx((0, 0, 1 - wilson(1.0, 4).low))
 
 
@@ -89,14 +89,14 @@ def test_the_interval_of_overconfidence_holds_the_truth_near_1_too(n, accuracy):
     for _ in range(400):
         confidence = random.binomial(20, accuracy, n) / 20
         hit = random.random(n) < accuracy
-        answers = pl.DataFrame({"subject": np.arange(n), "worth": 1.0, "confidence": confidence, "hit": hit})
+        answers = pl.DataFrame({"subject": np.arange(n), "fact": np.arange(n), "confidence": confidence, "hit": hit})
         found = overconfidence(answers, "confidence")
         held += found.low <= 0 <= found.high
     assert held / 400 >= 0.92  # by Student's interval alone .40, .65, .81 and .95
 
 
 def test_of_a_single_subject_there_is_no_interval():
-    one = pl.DataFrame({"subject": ["a", "a"], "worth": [0.5, 0.5], "confidence": [1.0, 0.5], "hit": [True, False]})
+    one = pl.DataFrame({"subject": ["a", "a"], "fact": ["a", "a"], "confidence": [1.0, 0.5], "hit": [True, False]})
     assert overconfidence(one, "confidence") == (0.25, None, None)
 
 

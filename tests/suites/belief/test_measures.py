@@ -138,6 +138,31 @@ def test_overconfidence_is_mean_confidence_less_accuracy(tmp_path):
     assert max(row.n for row in bins) - min(row.n for row in bins) <= 1
 
 
+def test_overconfidence_is_of_the_prompts_that_have_a_confidence(tmp_path):
+    """Of each pair one text is sampled: three that are sure, of which those of two pairs are right."""
+
+    def reply(question):
+        right = question.item.relation_id == "born"
+        return ok(texts=(f" {question.item.accepted[0] if right else 'Bern'}",) * (question.request.samples or 1))
+
+    texts = {"fill": False, "prompting": ("zero_shot",), "styles": ("mask",), "sampled": 10, "samples": 4}
+    rows = played(tmp_path, reply, **texts).measures()
+    known = {**TEXT, "confidence": Not(None), "hit": Not(None)}
+    assert number(rows, "overconfidence", **known).value == pytest.approx(1 - 2 / 3)
+
+
+def test_of_a_template_a_pair_counts_once_however_many_of_its_other_prompts_were_answered(tmp_path):
+    def reply(question):
+        item = question.item
+        if "p:1" in item.fact_id and item.template_id != "born/0":
+            return silent("failed")
+        return ok(texts=(" Oslo" if item.relation_id == "born" else " Rome",))
+
+    rows = played(tmp_path, reply, fill=False, prompting=("zero_shot",), styles=("mask",)).measures()
+    of_template = {**TEXT, "relation": "born", "template": "born/0"}
+    assert number(rows, "accuracy_of_template", **of_template).value == pytest.approx(1 / 2)
+
+
 def test_a_model_without_bias_is_at_zero_and_one_with_a_single_favourite_at_one(tmp_path):
     def reply(question, favourite):
         count = len(question.request.choices)
@@ -150,6 +175,21 @@ def test_a_model_without_bias_is_at_zero_and_one_with_a_single_favourite_at_one(
         where = {**BLANK, "experiment": "content_free"}
         assert number(rows, "bias_single", **where).value == pytest.approx(level)
         assert number(rows, "bias_multi", **where).value == pytest.approx(level)
+
+
+def test_bias_is_among_the_objects_that_the_tokenizer_can_write(tmp_path):
+    """The last one is written as unknown, which is likelier than all; the others are equally likely."""
+
+    def reply(question):
+        count = len(question.request.choices)
+        logs = (*[-5.0] * (count - 1), -0.1)
+        counts = (*[1] * (count - 1), 0)
+        return ok(logprobs=logs, token_counts=counts, ranks=(0,) * count, tokens=("x",), probabilities=(0.5,))
+
+    rows = played(tmp_path, reply, bias=True).measures()
+    where = {**BLANK, "experiment": "content_free"}
+    assert number(rows, "bias_single", **where).value == pytest.approx(0)
+    assert number(rows, "bias_multi", **where).value == pytest.approx(0)
 
 
 def test_averaging_templates_first_takes_away_the_bias_that_each_has_alone(tmp_path):

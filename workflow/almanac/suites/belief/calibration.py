@@ -33,15 +33,17 @@ def overconfidence(frame: pl.DataFrame, column: str) -> Estimate:
     That is the paper's signed measure, the mean over equal bins of confidence less accuracy, whatever the bins. The
     interval is Student's, since confidence is often sampled for few subjects. Where nearly all answers are right, or
     nearly none, few of them say how often the others are; so it holds the mean confidence less Wilson's interval of the
-    accuracy too, of as many draws as there are subjects. There is none of a single subject.
+    accuracy too, of as many draws as there are subjects. There is none of a single subject. A pair of subject and
+    relation counts once, however many of its prompts are here.
 
     Args:
-        frame: answers with ``hit``, ``subject``, the weight ``worth`` and confidence.
+        frame: answers of one way of asking with ``hit``, ``fact``, ``subject`` and confidence.
         column: the confidence.
     """
     if frame.is_empty():
         return NOTHING
     gap = pl.col(column) - pl.col("hit").cast(pl.Float64)
+    frame = frame.with_columns((1 / pl.len().over("fact").cast(pl.Float64)).alias("worth"))
     gaps = frame.select("subject", "worth", gap.alias("gap"))
     whole = float(gaps["worth"].sum())
     mean = float((gaps["worth"] * gaps["gap"]).sum()) / whole

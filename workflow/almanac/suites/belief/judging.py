@@ -76,7 +76,8 @@ def judge(answers: Answers, data: Data, options: BeliefOptions) -> Iterator[Judg
             outcomes.append((item, "", *verdict[:4]))
             said.append((item, *verdict[4:]))
             if experiment == CONTENT_FREE and verdict.outcome == "invalid":
-                leanings += [Leaning(item, at, value) for at, value in enumerate(links[FILL]["logprobs"])]
+                values = enumerate(_values(links[FILL]))
+                leanings += [Leaning(item, at, value) for at, value in values if value > -math.inf]
         own = {"said": frame_of_values(Said, said), "leanings": frame_of(Leaning, leanings)}
         yield Judgements(frame_of_values(Outcome, outcomes), own)
 

@@ -25,7 +25,7 @@ from almanac.punctuation import MARKS
 
 # A hyphen and a point part words (Paris-based, Paris.The), as spaCy's tokenizer does; 1,500.5 is one, and marks that
 # letters bear, such as the vowels of Indic scripts, are of their word.
-WORD = re.compile(rf"[\w{MARKS}]+(?:['’][\w{MARKS}]+|(?<=\d)[.,]\d+)*")
+WORD = re.compile(rf"\w[\w{MARKS}]*(?:['’]\w[\w{MARKS}]*|(?<=\d)[.,]\d+)*")
 KEPT = ("ss", "us", "is")  # words that end so are no plurals
 SEPARATOR = " "
 Lemmas = Callable[[str], tuple[str, ...]]  # of a text

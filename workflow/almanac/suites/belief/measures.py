@@ -24,6 +24,7 @@ BY = ("experiment", "prompting", "style")  # what is asked in one way
 ASKED = (VOCABULARY, CANDIDATES, ICL)
 PAIR = [*BY, "fact"]
 KINDS = ("alias", "form", "written", "ambiguous")  # of prompts of a pair
+WITHIN = (*KINDS, "template")  # that a pair's prompts have in common where they are weighed among these alone
 # Agreement of a prompt with others of its pair: all; of its group; of other groups; and where one thing alone varies.
 AGREEMENTS = {
     "consistency": "agreement",
@@ -43,13 +44,14 @@ def derived(frame: pl.DataFrame, options: BeliefOptions) -> pl.DataFrame:
 
     Returns:
         Further columns: ``worth``; ``worth_hit``; each agreement of `AGREEMENTS` with its own worth
-        (``agreement_worth``) and their product (``agreement_part``); for each of `KINDS` the worth among prompts of the
-        same kind (``alias_worth``) and ``alias_worth_hit``; ``bin`` and ``sequence_bin``; those of `ELSEWHERE`.
+        (``agreement_worth``) and their product (``agreement_part``); for each of `WITHIN` the worth among a pair's
+        prompts that share it (``alias_worth``) and ``alias_worth_hit``; ``bin`` and ``sequence_bin``; those of
+        `ELSEWHERE`.
     """
     found = frame.with_columns(*_worth("hit", "worth", "worth_hit")).hstack(_agreements(frame))
     for column in AGREEMENTS.values():
         found = found.with_columns(*_worth(column, f"{column}_worth", f"{column}_part"))
-    for column in KINDS:
+    for column in WITHIN:
         found = found.with_columns(*_worth("hit", f"{column}_worth", f"{column}_worth_hit", column))
     found = found.with_columns(_elsewhere(frame))
     return found.with_columns(binned(column, BY, options.bins).alias(name) for column, name in CONFIDENCES.items())
@@ -116,7 +118,8 @@ def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: BeliefOpti
     rows = []
     for part, by in ((asked, BY), (asked.where(guessable=False), BY), (asked, (*BY, "relation"))):
         rows += part.measures("accuracy", "ratio", "worth_hit", "worth", by=by)
-    rows += asked.measures("accuracy_of_template", "ratio", "worth_hit", "worth", by=(*BY, "relation", "template"))
+    of_template = (*BY, "relation", "template")
+    rows += asked.measures("accuracy_of_template", "ratio", "template_worth_hit", "template_worth", by=of_template)
     for column in KINDS:
         rows += asked.measures("accuracy", "ratio", f"{column}_worth_hit", f"{column}_worth", by=(*BY, column))
     for metric, column in AGREEMENTS.items():
@@ -172,11 +175,12 @@ def written_rank(frame: pl.DataFrame) -> float | None:
     Ties take the mean rank; relations with fewer than two templates, or without a paraphrase, are left out (Table 14).
 
     Args:
-        frame: prompts with ``relation``, ``template``, ``written``, ``worth`` and ``worth_hit``.
+        frame: prompts with ``relation``, ``template``, ``written``, ``template_worth`` and ``template_worth_hit``.
     """
-    known = frame.filter(pl.col("worth").is_not_null())
+    known = frame.filter(pl.col("template_worth").is_not_null())
+    accuracy = pl.col("template_worth_hit").sum() / pl.col("template_worth").sum()
     cells = known.group_by("relation", "template", maintain_order=True).agg(
-        pl.col("written").first(), (pl.col("worth_hit").sum() / pl.col("worth").sum()).round(12).alias("accuracy")
+        pl.col("written").first(), accuracy.round(12).alias("accuracy")
     )
     rank = (pl.col("accuracy").rank("average", descending=True).over("relation") - 1) / (pl.len().over("relation") - 1)
     mixed = pl.col("written").n_unique().over("relation") == 2
@@ -226,6 +230,7 @@ def bias(judged: Judged, leanings: pl.DataFrame) -> list[Measure]:
 
     ``bias_single`` is the mean over templates; for ``bias_multi`` the distributions of a relation's templates are
     averaged first. The content-free subjects' distributions over the relation's objects are averaged before either.
+    Objects that the tokenizer cannot write are none of them; of fewer than two others there is no bias.
 
     Args:
         judged: a model's items.
@@ -242,7 +247,7 @@ def bias(judged: Judged, leanings: pl.DataFrame) -> list[Measure]:
 def _levels(frame: pl.DataFrame, leanings: pl.DataFrame) -> tuple[float | None, float | None]:
     items = frame.select(pl.col("item").cast(pl.Int64), pl.col("relation", "template").cast(pl.String))
     found = leanings.select(pl.col("item").cast(pl.Int64), "place", "logprob")
-    found = found.join(items, on="item", maintain_order="left")
+    found = found.join(items, on="item", maintain_order="left").filter(pl.len().over("item") > 1)
     if found.is_empty():
         return None, None
     weight = (pl.col("logprob") - pl.col("logprob").max().over("item")).exp()
