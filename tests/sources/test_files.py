@@ -445,6 +445,7 @@ def test_a_mistake_is_named_by_file_and_row_and_nothing_is_read(tmp_path, mistak
 
 
 OPEN = "a quotation mark is opened there and not closed; close it"
+ENDED = "a cell goes on where its quotation mark is closed; put all of it in marks, and double those within"
 BROKEN = {
     "a line that is no JSON": (
         "facts_jsonl",
@@ -458,7 +459,7 @@ BROKEN = {
     ),
     "a line that is no object": ("facts_jsonl", b'\n["P","Q1","Q2"]\n', 'facts.jsonl: line 2 is \'["P","Q1","Q2"]\''),
     "an open quote": ("entities", b'entity_id,label\nQ0,"A\nB"\nQ1,"A\nQ2,B\n', f"entities.csv: line 4: {OPEN}"),
-    "a quote within a cell": ("entities", b'entity_id,label\nQ1,"A"B\n', "entities.csv: cannot be read (line 2: "),
+    "a quote within a cell": ("entities", b'entity_id,label\nQ1, "A" B\n', f"entities.csv: line 2: {ENDED}"),
     "no byte": ("facts", b"", "facts.csv: is empty; save it again with its rows"),
     "no byte of JSON": ("facts_jsonl", b"", "facts.jsonl: is empty"),
     "a truncated gzip": ("facts_csv_gz", gzip.compress(as_csv(FACTS))[:-12], "facts.csv.gz: cannot be read"),

@@ -101,10 +101,11 @@ def test_a_model_is_measured_by_its_own_questions_alone(tmp_path):
 
 
 def test_models_of_different_questions_are_measured_by_the_command(tmp_path, capsys):
-    rows = [ROWS[at] | {"model": model} for model, at in (("org/a", 1), ("org/a", 2), ("../b", 1), ("../b", 3))]
+    models = (("org/a", 1), ("org/a", 2), ("../b", 1), ("../b", 3), ("模型甲", 1), ("模型乙", 1))
+    rows = [ROWS[at] | {"model": model} for model, at in models]
     path = write(tmp_path, rows, ".jsonl")
     assert main(["measure", "facteval", "--answers", str(path), "--output", str(tmp_path / "out")]) == 0
-    assert sorted(one.name for one in (tmp_path / "out").iterdir()) == ["b", "org-a"]
+    assert sorted(one.name for one in (tmp_path / "out").iterdir()) == ["b", "org-a", "模型乙", "模型甲"]
     for name, items in (("org-a", [1, 2]), ("b", [1, 3])):
         found = read_jsonl(tmp_path / "out" / name / "outcomes.jsonl", Outcome)
         assert len(found) == len(MODES) * len(items)

@@ -135,6 +135,16 @@ def test_a_question_is_not_asked_where_its_namesake_is_left_out_for_another_reas
     assert refused["relation born, born/question: 1 of 17 questions"] == "reads like another"
 
 
+def test_a_question_is_not_asked_where_its_namesake_has_another_profession():
+    """Two Ann Lees, an actress and one of the sound department, of whom nothing says what they are known for."""
+    rows, people = imdb(), ("nm00", "nm01")
+    rows["entities"] = [replace(row, label="Ann Lee") if row.entity_id in people else row for row in rows["entities"]]
+    known = "imdb.first_known_for"
+    rows["facts"] = [row for row in rows["facts"] if row.relation_id != known or row.subject_id not in people]
+    found, _ = drawn(rows, cap=50)
+    assert not {"Ann Lee"} & names(found["imdb.profession/name_job"])
+
+
 def test_all_objects_of_a_subject_are_right_answers():
     rows = tables()
     rows["facts"] = [*rows["facts"], fact("born", "born:00", CITIES[3])]

@@ -9,8 +9,8 @@ from almanac.suites.karr.baselines import FilledBlank, lama, pararel
 CITIES = ("Paris", "Lyon", "Nice")
 
 
-def filled(logprobs, place=1, status="ok", ranks=(0, 9, 10)):
-    return FilledBlank(place, CITIES, status, logprobs, ranks, ("  Paris",))
+def filled(logprobs, place=1, status="ok", ranks=(0, 9, 10), counts=(1, 1, 1)):
+    return FilledBlank(place, CITIES, status, logprobs, ranks, ("  Paris",), counts)
 
 
 @pytest.mark.parametrize(("best", "agreeing"), [((1, 1, 1), 1), ((1, 1, 0), 1 / 3), ((2, 1, 0), 0), ((0, 1, 2), 0)])
@@ -25,6 +25,15 @@ def test_pararels_score_is_the_mean_log_share_among_the_candidates():
     found = pararel([filled([math.log(p) for p in shares]) for shares in ((0.1, 0.2, 0.1), (0.3, 0.1, 0.0001))])
     assert found.score == pytest.approx((math.log(0.5) + math.log(0.1 / 0.4001)) / 2)
     assert not found.known and found.prediction is None
+
+
+def test_pararels_candidates_are_those_that_the_tokenizer_can_write():
+    """Nice is written as the unknown token, which is likelier than both names that can be written."""
+    found = pararel([filled([-3.0, -2.0, -0.1], counts=(1, 1, 0))] * 2)
+    assert found.known and found.prediction == "Lyon"
+    assert found.score == pytest.approx(-math.log1p(math.exp(-1)))
+    unwritten = pararel([filled([-3.0, -2.0, -0.1], place=2, counts=(1, 1, 0))] * 2)
+    assert (unwritten.known, unwritten.without) == (None, "invalid")
 
 
 def test_one_template_agrees_with_no_other():

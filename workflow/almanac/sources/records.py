@@ -267,7 +267,7 @@ def _csv(path: Path, text: TextIO) -> Iterator[tuple[int, list[str]]]:
     write semicolons.
 
     Raises:
-        AlmanacError: a quotation mark is not closed.
+        AlmanacError: a quotation mark is not closed, or closed before its cell ends.
         csv.Error: anything else is wrong with a row.
     """
     csv.field_size_limit(LONGEST)
@@ -285,6 +285,9 @@ def _csv(path: Path, text: TextIO) -> Iterator[tuple[int, list[str]]]:
         if "unexpected end" in str(error):
             opened = "a quotation mark is opened there and not closed; close it"
             raise AlmanacError(f"{path}: line {number}: {opened}") from error
+        if "expected after" in str(error):
+            ended = "a cell goes on where its quotation mark is closed; put all of it in marks, and double those within"
+            raise AlmanacError(f"{path}: line {number}: {ended}") from error
         raise csv.Error(f"line {number}: {error}") from error
 
 

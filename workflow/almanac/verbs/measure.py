@@ -1,6 +1,7 @@
 """Turn responses into outcomes and numbers: of a `model` in an edition, `across` models, or of files by hand."""
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +10,6 @@ from typing import Any
 from almanac import tables, unfinished
 from almanac.config import given
 from almanac.config.inputs import carried_digests
-from almanac.config.models import as_name
 from almanac.edition.asking import write_asked
 from almanac.edition.layout import BETWEEN, CARRIED, PARAMETERS, Layout
 from almanac.edition.measuring import held, judge, measure, measure_across, measure_model
@@ -175,7 +175,7 @@ def _measured(
 def _elsewhere(suite: Suite[Any], options: Any, arguments: argparse.Namespace) -> int:
     """Measure answers that were given elsewhere, a folder a model; print the numbers that speak of all relations."""
     found = suite.elsewhere(arguments.answers, options)
-    folders = {model: as_name(model) for model in found.responses}
+    folders = {model: re.sub(r"[^\w.-]+", "-", model).strip("-.") or "model" for model in found.responses}
     if len(set(folders.values())) < len(folders):
         twice = ", ".join(name for name, folder in folders.items() if [*folders.values()].count(folder) > 1)
         raise AlmanacError(f"{arguments.answers}: the models {twice} would share a folder; rename all but one")

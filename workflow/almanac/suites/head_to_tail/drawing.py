@@ -170,12 +170,12 @@ class QuestionDrawing:
             )
             .unique("fact_id", keep="first", maintain_order=True)  # who plays two parts in one title is asked once
         )
-        if wording.values is not None:
-            pool = pool.filter(pl.col("objects").list.first().is_in(list(wording.values)))
         thing = f"relation {relation.relation_id}, {wording.template_id}"
         pool = self.naming.named(pool, wording)
         # Of all questions: one that is left out for another reason is an answer to its namesake's all the same.
         pool = pool.with_columns(alike=pl.col("name").str.to_lowercase().is_duplicated())
+        if wording.values is not None:
+            pool = pool.filter(pl.col("objects").list.first().is_in(list(wording.values)))
         pool = self._without(pool, self._too_late(wording), thing, f"the year is after {self.options.last_year}")
         if self.measured != EXPOSURE:
             reason = f"the subject has no bucket, by {self.measured}"

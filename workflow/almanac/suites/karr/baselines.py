@@ -13,7 +13,11 @@ from almanac.suites.karr.numbers import Numbers, UnansweredError
 
 
 class FilledBlank(NamedTuple):
-    """The blank after a template with what a model fills in; ``place`` is that of the choice asked for."""
+    """The blank after a template with what a model fills in; ``place`` is that of the choice asked for.
+
+    A choice of no token (``token_counts``) is one that the tokenizer writes as unknown: its log-probability is that of
+    the unknown token, and says nothing.
+    """
 
     place: int
     choices: Sequence[str]
@@ -21,6 +25,7 @@ class FilledBlank(NamedTuple):
     logprobs: Sequence[float] | None
     ranks: Sequence[int | None] | None
     tokens: Sequence[str] | None
+    token_counts: Sequence[int] | None
 
 
 class KarrVerdict(NamedTuple):
@@ -53,13 +58,17 @@ def pararel(blanks: Sequence[FilledBlank]) -> KarrVerdict:
     """ParaRel: the best candidate after every template is the object; how many pairs of templates agree.
 
     An answer is what is best after every template: where they disagree there is none, since it could be right of no
-    fact.
+    fact. Candidates that the tokenizer cannot write are none, and such an object cannot be judged.
     """
     best, shares = [], []
     for blank in blanks:
         if blank.status != "ok" or blank.logprobs is None:
             return KarrVerdict()
         logs = np.asarray(blank.logprobs, dtype=float)
+        if blank.token_counts is not None:
+            logs[np.asarray(blank.token_counts) == 0] = -math.inf
+        if logs[blank.place] == -math.inf:
+            return KarrVerdict(without="invalid")
         best.append(int(logs.argmax()))
         shares.append(float(logs[blank.place] - np.logaddexp.reduce(logs)))
     pairs = [one == other for one, other in itertools.combinations(best, 2)]

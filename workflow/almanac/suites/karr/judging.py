@@ -30,8 +30,8 @@ WANTED = (
     *("experiment", "asked", "fact_id", "role", "index", "text", "choices", "span_starts", "per_token", "pieces"),
     *("status", "reason", "logprobs", "token_counts", "token_logprobs", "ranks", "tokens"),
 )
-# The last six are a `FilledBlank`.
-FILLED = ("item", "role", "index", "choices", "status", "logprobs", "ranks", "tokens")
+# From `index` on they are a `FilledBlank`.
+FILLED = ("item", "role", "index", "choices", "status", "logprobs", "ranks", "tokens", "token_counts")
 LOGARITHMS = pl.col("numerator", "by_subject", "by_relation")
 
 
