@@ -215,7 +215,8 @@ def test_each_half_of_a_relations_templates_is_asked_of_its_own_items():
     assert found[HALVES[0]]["hit"].to_list() == [0.0] * 8, "of three templates two are the first half"
     assert found[HALVES[1]]["hit"].to_list() == [1.0] * 8
     assert found[""]["hit"].to_list() == [pytest.approx(1 / 3)] * 8
-    alone = frame.filter(pl.col("template") == "c")
-    found = {one.level: one.found.facts for one in told(alone)}
-    assert found[HALVES[0]].equals(found[HALVES[1]]), "where there is one template both halves are all of it"
-    assert {one.axis for one in told(alone)} == {ALL, TEMPLATES}
+    for alone in (frame.filter(pl.col("template") == "c"), frame.with_columns(template=pl.lit(None, pl.String))):
+        assert {one.axis for one in told(alone)} == {ALL}, "one template has no halves, nor has an item of all of them"
+    other = frame.filter(pl.col("template") == "c").with_columns(relation=pl.lit("q"), fact=pl.col("fact") + "q")
+    found = {one.level: one.found.facts for one in told(pl.concat([frame, other]))}
+    assert all({*other["fact"]} <= {*found[half]["fact"]} for half in HALVES), "a relation with one is in both"

@@ -22,7 +22,7 @@ AXES: Mapping[str, tuple[str, str]] = {
     DOSE: ("facts taught fewer times, against those never taught", ""),
     WORLD: ("one world (another seed of facts, corpus and training)", "|"),
     MODEL: ("one model (another size)", "x"),
-    TEMPLATES: ("half of each method's templates", "."),
+    TEMPLATES: ("half of the templates of each method that has several", "."),
     CHOICES: ("fewer or more choices", "d"),
     FORMAT: ("a model that never read the form in which most methods ask", "s"),
 }

@@ -41,7 +41,7 @@ class CalledFacts(NamedTuple):
         world: the world.
         model: the model's name in every world.
         axis: in what this differs from what is compared: ``all`` in nothing; ``templates`` half of the templates was
-            asked, of methods that ask several; ``choices`` another number of choices; ``format`` the model read no
+            asked, of methods that ask a relation in several; ``choices`` another number of choices; ``format`` the model read no
             documents of a kind that others read.
         level: which half, how many choices, or which model.
         found: what the method calls the facts.
@@ -73,7 +73,7 @@ def asked(
     level: str = "",
     decoder: bool = True,
 ) -> Iterator[CalledFacts]:
-    """Yield what the methods of a suite call the facts of one model; with ``all``, of each half of the templates too.
+    """Yield what the methods of a suite call the facts of one model; with ``all``, by each half of their templates too.
 
     Args:
         found: what each method calls them.
@@ -88,10 +88,10 @@ def asked(
     validated = [one for one in found if one.method.validated]
     for one in validated:
         yield CalledFacts(world, model, axis, level, one, decoder, _chance(one, judged, choices))
-    for method in {one.method.name: one.method for one in validated}.values() if decoder and axis == ALL else ():
-        for half, own in zip(HALVES, _halves(judged.where(method.where)), strict=True):
-            for one in called(own, [method]):
-                yield CalledFacts(world, model, TEMPLATES, half, one)
+    for one in validated if decoder and axis == ALL else ():
+        for half, items in _halves(judged.where(one.conditions)):
+            for own in called(items, [one.method]):
+                yield CalledFacts(world, model, TEMPLATES, half, own)
 
 
 def _chance(found: Called, judged: Judged, choices: int) -> float:
@@ -108,15 +108,15 @@ def _chance(found: Called, judged: Judged, choices: int) -> float:
     return sum(hits) / len(hits) if hits else 0.0
 
 
-def _halves(judged: Judged) -> tuple[Judged, Judged]:
-    """Return the items of the first and of the second half of each relation's templates; both of those with one."""
+def _halves(judged: Judged) -> Iterator[tuple[str, Judged]]:
+    """Yield the items of each half of every relation's templates, all of those with one; nothing where each has one."""
     name = pl.col("template").cast(pl.String)
-    place = (name.rank("dense") - 1).over("relation")
-    count = name.n_unique().over("relation")
-    frame = judged.frame
-    first = frame.filter(place.is_null() | (count == 1) | (place * 2 < count))
-    second = frame.filter(place.is_null() | (count == 1) | (place * 2 >= count))
-    return replace(judged, frame=first), replace(judged, frame=second)
+    count, place = name.n_unique().over("relation"), (name.rank("dense") - 1).over("relation")
+    if judged.frame.filter(count > 1).is_empty():
+        return
+    alone, first = place.is_null() | (count == 1), place * 2 < count
+    for half, own in zip(HALVES, (first, ~first), strict=True):
+        yield half, replace(judged, frame=judged.frame.filter(alone | own))
 
 
 def standings(found: Sequence[CalledFacts]) -> list[Standing]:
