@@ -4,7 +4,7 @@ import pytest
 
 from almanac.config import check
 from almanac.edition.layout import Layout
-from almanac.edition.measuring import _variant
+from almanac.edition.measuring import _variant, of_other_passes
 from almanac.project import PROJECT
 
 CONFIG = {
@@ -35,3 +35,13 @@ def test_a_variant_differs_in_one_thing(tmp_path, model, dataset, found):
     layout = Layout(tmp_path, check(CONFIG, "own.yaml", PROJECT))
     models = {one.model.name: one.model for one in layout.config.participants().values()}
     assert _variant(layout, models[model], dataset) == found
+
+
+def test_models_that_read_each_fact_another_number_of_times_than_most_are_compared_with_none():
+    more = [
+        {"name": name, "planted": {"passes": 2, **own}}
+        for name, own in {"twice": {}, "null": {"permuted": True}}.items()
+    ]
+    for models, found in ((["base", "small"], ["twice"]), ([], [])):
+        config = check(CONFIG | {"models": [*more, *models]}, "own.yaml", PROJECT)
+        assert of_other_passes(config) == found

@@ -20,8 +20,8 @@ def row(method, place, area, axis="all", level="", suite="karr", tau=None, grade
     return Standing(axis, level, suite, method, "{}", place, 2, ("base", "small"), 200, area, low, high, *gap, *rest)
 
 
-def chapter_of(folder, rows):
-    layout = Layout(folder, EditionConfig(edition="own", planting=PLANTING))
+def chapter_of(folder, rows, **more):
+    layout = Layout(folder, EditionConfig(edition="own", planting=PLANTING, **more))
     tables.write(layout.between("standings"), Standing, rows)
     return chapter(layout)
 
@@ -57,6 +57,14 @@ def test_each_change_has_a_row_with_tau_and_the_ends_of_its_order(tmp_path):
 
 def test_the_page_says_on_which_seeds_nothing_was_chosen(tmp_path):
     assert chapter_of(tmp_path, ORDER).parts[-1].endswith("those of the worlds here are one: 1, three: 3 (fresh).")
+
+
+def test_models_of_other_doses_are_named_as_left_out(tmp_path):
+    models = [
+        {"name": name, "planted": {"passes": passes}} for name, passes in {"base": 1, "small": 1, "twice": 2}.items()
+    ]
+    assert "Not of twice, trained for more" in chapter_of(tmp_path, ORDER, models=models).parts[0].caption
+    assert "Not of" not in chapter_of(tmp_path, ORDER).parts[0].caption
 
 
 def test_the_figure_has_a_line_a_method_and_a_point_for_each_change(tmp_path):

@@ -16,7 +16,6 @@ from almanac.suites.standings import (
     FORMAT,
     HALVES,
     MODEL,
-    TEMPLATES,
     WORLD,
     CalledFacts,
     asked,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from statistics import mode
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import polars as pl
 
 from almanac import sealed, tables
 from almanac.columns import columns
-from almanac.config import Asking
+from almanac.config import Asking, EditionConfig
 from almanac.config.models import ModelConfig
 from almanac.edition.layout import Layout
 from almanac.edition.pairs import compared
@@ -242,8 +243,15 @@ def measure_across(layout: Layout) -> dict[str, list[Any]]:
         "validation": validate(told, layout.config.validation),
         "agreements": [row for key, own in known.items() for row in agreements(*key, own)],
         "knowledge": [row for key, own in known.items() for row in of_facts(*key, own)],
-        "standings": standings(told),
+        "standings": standings([one for one in told if one.model not in of_other_passes(layout.config)]),
     }
+
+
+def of_other_passes(config: EditionConfig) -> list[str]:
+    """Return the planted decoders that were trained for more or fewer passes than most, and so at other doses."""
+    planted = [(one.name, one.planted) for one in config.models if one.planted is not None]
+    passes = {name: own.passes for name, own in planted if own.architecture == "llama" and not own.permuted}
+    return [name for name, own in passes.items() if own != mode(passes.values())]
 
 
 def pooled(layout: Layout, suite: Suite[Any]) -> list[str]:

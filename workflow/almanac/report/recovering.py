@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from almanac.edition.layout import Layout
+from almanac.edition.measuring import of_other_passes
 from almanac.report.lines import share
 from almanac.rows import Standing
 from almanac.suites.chapter import Cell, Chapter, Drawing, Table, spread
@@ -68,6 +69,10 @@ def chapter(layout: Layout) -> Chapter | None:
         f"{len(first)} methods on the same {whom} that were taught most often or never, asked of "
         f"{', '.join(first[0].models)}. The frequency of objects alone has an AUC of {share(first[0].prior_auc)}."
     )
+    if apart := of_other_passes(layout.config):
+        caption += (
+            f" Not of {', '.join(apart)}, trained for more or fewer passes and so taught each fact at another dose."
+        )
     table = Table("order", caption, HEAD, [_cells(row, named) for row in first])
     others = {key: own for key, own in levels.items() if key[0] != ALL}
     drawn = "AUC of each method with its interval (black), and where something was changed (colours)."

@@ -41,8 +41,8 @@ class CalledFacts(NamedTuple):
         world: the world.
         model: the model's name in every world.
         axis: in what this differs from what is compared: ``all`` in nothing; ``templates`` half of the templates was
-            asked, of methods that ask a relation in several; ``choices`` another number of choices; ``format`` the model read no
-            documents of a kind that others read.
+            asked, of methods that ask a relation in several; ``choices`` another number of choices; ``format`` the
+            model read no documents of a kind that others read.
         level: which half, how many choices, or which model.
         found: what the method calls the facts.
         decoder: whether the model is a decoder: others are held against no bars, and their methods not compared.
