@@ -160,6 +160,16 @@ def test_methods_that_are_equal_share_a_place_and_of_few_facts_nothing_is_said()
     assert rows_of([told(name, 0.5, facts=36) for name in "ab"]) == []
 
 
+def test_where_too_few_facts_are_shared_by_all_models_nothing_is_said_of_one_alone():
+    found = [told(method, 0.5, model=model) for method in "ab" for model in ("small", "base")]
+    parts = [pl.col("fact") < "f100", pl.col("fact") >= "f090"]
+    found = [
+        one._replace(found=one.found._replace(facts=one.found.facts.filter(parts[one.model == "base"])))
+        for one in found
+    ]
+    assert rows_of([one for one in found if one.model == "base"]) != [] and standings(found) == []
+
+
 def test_an_order_that_is_turned_round_has_a_tau_of_minus_one():
     found = [told("a", 0.5), told("b", 3.0), told("a", 3.0, axis=FORMAT, level="prose", model="prose")]
     found += [told("b", 0.5, axis=FORMAT, level="prose", model="prose"), told("a", 1.0, axis=CHOICES, level="5")]

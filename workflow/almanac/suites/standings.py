@@ -134,6 +134,8 @@ def standings(found: Sequence[CalledFacts]) -> list[Standing]:
     full = {place for place, own in _places(every).items() if {one.key for one in own} == methods}
     every = [one for one in every if (one.world, one.model) in full]
     rows = _level(ALL, "", every, {})
+    if not rows:
+        return []
     order = {(row.suite, row.method, row.where): row.auc for row in rows}
     rows += _level(CRITERION, BALANCED, every, order)
     for dose in _doses(every)[1:-1]:
