@@ -211,6 +211,7 @@ def measure_across(layout: Layout) -> dict[str, list[Any]]:
     rows: list[Measure] = []
     known: dict[tuple[str, str], list[Called]] = defaultdict(list)
     told: list[CalledFacts] = []
+    elsewhere: list[CalledFacts] = []  # by suites that are not asked the first dataset of a world
     several: dict[str, dict[str, Mapping[str, Judged]]] = defaultdict(dict)
     participants = layout.config.participants()
     wanted = compared({asking.model for asking in layout.config.asked()}, layout.config.compare)
@@ -233,14 +234,16 @@ def measure_across(layout: Layout) -> dict[str, list[Any]]:
             known[dataset, name] += (one for one in calls if one.followed)
             model = participants[name].model
             if model.planted is not None and not model.planted.permuted and world == participants[name].world:
-                decoder, variant = model.planted.architecture == "llama", _variant(layout, model, dataset)
-                if variant is not None:
-                    told += asked(calls, own, str(world), model.name, choices, *variant, decoder=decoder)
+                decoder = model.planted.architecture == "llama"
+                variants = [_variant(layout, model, dataset, of) for of in (None, suite.name)]
+                for into, variant in zip((told, elsewhere), dict.fromkeys(variants), strict=False):
+                    if variant is not None:
+                        into.extend(asked(calls, own, str(world), model.name, choices, *variant, decoder=decoder))
     rows += [row for name, of in several.items() for row in SUITES[name].over(together(of))]
     rows += [row for key, own in known.items() for row in on_same_facts(*key, own)]
     return {
         "across": rows,
-        "validation": validate(told, layout.config.validation),
+        "validation": validate([*told, *elsewhere], layout.config.validation),
         "agreements": [row for key, own in known.items() for row in agreements(*key, own)],
         "knowledge": [row for key, own in known.items() for row in of_facts(*key, own)],
         "standings": standings([one for one in told if one.model not in of_other_passes(layout.config)]),
@@ -265,16 +268,16 @@ def pooled(layout: Layout, suite: Suite[Any]) -> list[str]:
     return found if len(found) > 1 else []
 
 
-def _variant(layout: Layout, model: ModelConfig, dataset: str) -> tuple[str, str] | None:
+def _variant(layout: Layout, model: ModelConfig, dataset: str, suite: str | None = None) -> tuple[str, str] | None:
     """Return in what the asking of a planted model differs from what methods are compared by (`CalledFacts.axis`).
 
-    Methods are compared, and held against bars, by the first dataset of each world that is asked and by models that
-    read the usual kinds of documents; what differs in both is not looked at, nor is a dataset that differs in something
-    else than the choices.
+    Methods are compared by the first dataset of each world that is asked, and held against bars by the first that their
+    own ``suite`` is asked, each of models that read the usual kinds of documents; what differs in both is not looked
+    at, nor is a dataset that differs in something else than the choices.
     """
     config = layout.config
     world = config.datasets[dataset].world
-    first = next(name for name in config.used_datasets() if config.datasets[name].world == world)
+    first = next(name for name in config.used_datasets(suite) if config.datasets[name].world == world)
     assert model.planted is not None
     unread = set(TrainingOptions().kinds) - set(model.planted.kinds)
     if dataset == first:

@@ -66,9 +66,10 @@ class Measure:
 class Validation:
     """What one method recovers of planted knowledge in one model, all worlds together, and whether that meets the bars.
 
-    ``where`` says which items it counts, as in `Measure`. ``failed`` lists the bars that are missed; ``judged`` says
-    whether there are bars for this row at all. Intervals cover 95 %, but that of ``never`` in
-    judged rows 95 % of all these rows together (Bonferroni), so that it is wider.
+    It is of the first dataset of each world that its suite is asked. ``where`` says which items it counts, as in
+    `Measure`. ``failed`` lists the bars that are missed; ``judged`` says whether there are bars for this row at all.
+    Intervals cover 95 %, but that of ``never`` in judged rows 95 % of all these rows together (Bonferroni), so that
+    it is wider.
     """
 
     KEY: ClassVar = ("suite", "method", "where", "model")
