@@ -214,6 +214,7 @@ def test_a_name_that_is_not_there_is_refused_with_those_that_are(key, value, mes
         ("models.1.name", "all", "models: all is the folder of what is asked of all; name it yourself"),
         ("datasets.ONE", {"world": "one"}, "datasets: one and ONE would be one folder on some disks; rename one"),
         ("models.1.name", "small-one", "a name may occur once"),  # what the recipe small is called in world one
+        ("planting.worlds.two.doses", [0, 4], "worlds: one has the doses [0, 1, 2, 4, 8, 16, 32, 64] and two [0, 4]"),
         ("sources.real.path", None, "sources.real: has no path; give the folder or file with --config facts=PATH"),
     ],
 )

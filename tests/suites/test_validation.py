@@ -4,6 +4,7 @@ import math
 import random
 from collections import Counter
 
+import polars as pl
 import pytest
 from tests.suites.support import Trial, ok
 from tests.suites.toy_world import played
@@ -15,7 +16,7 @@ from almanac.suites.data import Data
 from almanac.suites.ic_lke.options import IcLkeOptions
 from almanac.suites.ic_lke.suite import IcLke
 from almanac.suites.options import Bars
-from almanac.suites.standings import TEMPLATES, asked
+from almanac.suites.standings import ALL, TEMPLATES, asked
 from almanac.suites.suite import Method
 from almanac.suites.validation import validate
 
@@ -140,6 +141,13 @@ def test_a_method_that_knows_what_was_never_taught_fails(tmp_path):
 
     [row] = validate(runs_of(tmp_path, cheats), Bars())
     assert "the interval at dose 0 does not contain chance" in row.failed
+
+
+def test_where_every_fact_was_taught_that_is_what_is_said(tmp_path):
+    [one] = [one for one in runs_of(tmp_path, knows) if one.axis == ALL]
+    taught = one.found._replace(facts=one.found.facts.filter(pl.col("dose") > 0))
+    [row] = validate([one._replace(found=taught)], Bars())
+    assert row.failed == ("there are no facts at dose 0 beside others",) and row.auc is None
 
 
 def test_worlds_of_one_model_are_pooled(tmp_path):

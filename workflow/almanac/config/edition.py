@@ -118,6 +118,7 @@ class EditionConfig(AuthorsConfig):
             _known("dataset", taught, self.datasets, "planting.taught")
             if self.datasets[taught].world is not None:
                 raise ValueError(f"planting.taught: dataset {taught!r} is itself a planted world; name a real one")
+        self._check_doses()
         self._check_suites((info.context or {}).get(KNOWN, set()))
         names = self._check_names()
         for model in self.models:
@@ -141,6 +142,18 @@ class EditionConfig(AuthorsConfig):
                     "write to; give an e-mail address or a page with --config contact=YOU@EXAMPLE.ORG"
                 )
         return self
+
+    def _check_doses(self) -> None:
+        """Refuse worlds that are asked about and have other doses than the first: they are validated together."""
+        worlds = [one.world for one in self.datasets.values() if one.world is not None]
+        doses = {name: self.planting.worlds[name].doses for name in worlds}
+        first = next(iter(doses), "")
+        for name, own in doses.items():
+            if sorted(own) != sorted(doses[first]):
+                raise ValueError(
+                    f"planting.worlds: {first} has the doses {[*doses[first]]} and {name} {[*own]}; methods are "
+                    "validated by all worlds together: give them the same, or ask about one in another edition"
+                )
 
     def _check_names(self) -> list[str]:
         """Refuse names that some disks take for one folder; return those of the models as they are asked."""

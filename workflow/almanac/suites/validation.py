@@ -12,6 +12,7 @@ from almanac.suites.options import Bars
 from almanac.suites.recovery import estimates
 from almanac.suites.standings import ALL, FORMAT, CalledFacts
 
+NOT_COMPARED = "there are no facts at dose 0 beside others"
 NEVER_MISSED = "the interval at dose 0 does not contain chance"
 
 Pooled = tuple[str, str, str, str]  # what is pooled over worlds: a method (`CalledFacts.key`), of one model
@@ -54,8 +55,8 @@ def _row(key: Pooled, own: Sequence[CalledFacts], bars: Bars, level: float | Non
     area, prior, spread, never = (
         found.get(name, NOTHING) for name in ("recovery_auc", "prior_auc", "recovery_spearman", "never_accuracy")
     )
-    failed = []
-    if judged:
+    failed = [NOT_COMPARED] if judged and not found else []
+    if judged and found:
         if model == bars.reference and not (area.value or 0.0) >= bars.auc:
             failed.append(f"AUC is below {bars.auc:g}")
         if not (spread.low if spread.low is not None else -1.0) > bars.spearman_low:
