@@ -222,6 +222,13 @@ def test_settings_that_contradict_each_other_are_refused(key, value, message):
     assert message in refusal(at(GOOD, key, value))
 
 
+def test_a_model_that_reads_what_the_corpus_lacks_is_refused():
+    read = at(GOOD, "models.0.planted.kinds", ["prose", "neutral", "blank", "abstain"])
+    check(read, "mine.yaml", REPOSITORY)
+    said = refusal(at(read, "planting.corpus", {"instruct": False}))
+    assert "models.small: reads abstain, blank, which the corpus lacks with planting.corpus.instruct: false" in said
+
+
 def test_as_many_shots_as_train_facts_are_allowed():
     assert check(at(GOOD, "suites.ic_lke.real.shots", 40), "mine.yaml", REPOSITORY)
 

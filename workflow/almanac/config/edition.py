@@ -11,6 +11,7 @@ from almanac.config.models import ModelConfig
 from almanac.config.suites import AuthorConfig, AuthorsConfig, SuitesConfig
 from almanac.errors import did_you_mean
 from almanac.options import OnDisk
+from almanac.planting.options import TUNING
 from almanac.sources.options import AnySource, DumpOptions, FilesOptions, NetworkOptions
 from almanac.suites.listing import SUITES
 from almanac.suites.options import Bars, SuiteOptions
@@ -128,6 +129,12 @@ class EditionConfig(AuthorsConfig):
                 _known("suite", suite, self.suites.by_name(), f"models.{model.name}")
             if model.planted is not None and not self.planting.worlds:
                 raise ValueError(f"models.{model.name}: a planted model needs a world; add one to planting.worlds")
+            unwritten = sorted(set(model.planted.kinds if model.planted else ()) & set(TUNING))
+            if unwritten and not self.planting.corpus.instruct:
+                raise ValueError(
+                    f"models.{model.name}: reads {', '.join(unwritten)}, which the corpus lacks with "
+                    "planting.corpus.instruct: false; set it to true, or leave them out of the model's kinds"
+                )
         for key, author in self.authors().items():
             self._author_can_be(key, author)
         self._check_named(names, (info.context or {}).get(KNOWN))
