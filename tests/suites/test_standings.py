@@ -153,6 +153,12 @@ def test_of_equal_methods_few_tables_call_any_worse_than_the_first():
     assert wrong <= 8  # 5 % expected: more than 8 of 60 in one of 200 runs
 
 
+def test_the_interval_of_a_difference_near_an_auc_of_one_reaches_further_to_the_side_where_errors_are():
+    first, other = rows_of([told("sharp", 1.0, facts=400), told("dull", 2.0, facts=400)])
+    assert first.auc > 0.99 and other.gap == pytest.approx(first.auc - other.auc)
+    assert other.gap_high - other.gap > 1.3 * (other.gap - other.gap_low)
+
+
 def test_methods_that_are_equal_share_a_place_and_of_few_facts_nothing_is_said():
     found = [told("a", 0.0), told("b", 0.0), told("c", 5.0)]
     assert [(row.place, row.gap_low is None) for row in rows_of(found)] == [(1, True), (1, True), (3, False)]

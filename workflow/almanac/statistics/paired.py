@@ -156,11 +156,16 @@ def ratio_differences(
     alike = pl.when(length > 0).then((first * second).sum() / length).otherwise(0.0)
     drawn = both.group_by(keys, maintain_order=True).agg(alike * grouped.COUNT / (grouped.COUNT + grouped.ADDED))
     correlations = {row[:size]: row[-1] for row in drawn.rows()}
-    return {key: _less(own[key], less[key], correlations[key]) for key in own if key in less}
+    return {key: correlated_difference(own[key], less[key], correlations[key]) for key in own if key in less}
 
 
-def _less(one: tuple[float, float, float], other: tuple[float, float, float], correlation: float) -> Estimate:
-    """Return the difference of two shares, each with its lower and upper limit, that are correlated."""
+def correlated_difference(
+    one: tuple[float, float, float], other: tuple[float, float, float], correlation: float
+) -> Estimate:
+    """Return the difference of two shares, each with its lower and upper limit, that are correlated.
+
+    Each limit recovers the variances from the limits on its side (Zou, Huang and Zhang 2009).
+    """
     (first, first_low, first_high), (second, second_low, second_high) = one, other
 
     def reach(step: float, back: float) -> float:
@@ -175,4 +180,4 @@ def _difference(more: tuple[float, float, float], fewer: tuple[float, float, flo
     """Return the difference of two shares that go against each other, each with its lower and upper limit."""
     first, second = more[0], fewer[0]
     neither = (1 - first) * (1 - second)
-    return _less(more, fewer, -math.sqrt(first * second / neither) if neither > 0 else 0.0)
+    return correlated_difference(more, fewer, -math.sqrt(first * second / neither) if neither > 0 else 0.0)

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from statistics import fmean
+from statistics import NormalDist, fmean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from almanac.rows import Standing
 from almanac.statistics.intervals import LEVEL, Estimate, normal_quantile
+from almanac.statistics.paired import correlated_difference
 from almanac.statistics.ranks import Placements, auc, average_precision, kendall, placements, spearman, variance
 from almanac.suites.agreement import Called, called
 from almanac.suites.headline import FEW
@@ -299,14 +300,14 @@ def _spread(placed: Sequence[Placements], facts: Sequence[_Facts]) -> float | No
     return sum(known) / len(known) ** 2 if len(known) == len(each) else None
 
 
-def _within(area: float, spread: float | None, facts: Sequence[_Facts]) -> Estimate:
+def _within(area: float, spread: float | None, facts: Sequence[_Facts], level: float = LEVEL) -> Estimate:
     """Return an AUC with an interval that stays within 0 and 1: by its logit, at 0 and 1 `ranks.auc`'s."""
     if area in (0.0, 1.0):
         most, never = (sum(int(np.sum(own.ends[side])) for own in facts) for side in (0, 1))
-        return auc([area] * most, [1 - area] * never)
+        return auc([area] * most, [1 - area] * never, level)
     if not spread:
         return Estimate(area, None, None)
-    middle, half = math.log(area / (1 - area)), normal_quantile(LEVEL) * math.sqrt(spread) / (area * (1 - area))
+    middle, half = math.log(area / (1 - area)), normal_quantile(level) * math.sqrt(spread) / (area * (1 - area))
     low, high = (1 / (1 + math.exp(-(middle + sign * half))) for sign in (-1, 1))
     return Estimate(area, low, high)
 
@@ -315,7 +316,8 @@ def _gap(first: Sequence[Placements], own: Sequence[Placements], facts: Sequence
     """Return how much larger one AUC is than another, with the interval of the difference on the same facts.
 
     The first is the best of so many methods, chosen by the same facts: intervals of the differences between any two of
-    them hold together in 95 % (Tukey's studentized range).
+    them hold together in 95 % (Tukey's studentized range). Near 1 an AUC errs to one side, and so does a difference:
+    its limits follow from those of both AUCs (`correlated_difference`).
     """
     less = [
         Placements(one.positive - other.positive, one.negative - other.negative)
@@ -324,16 +326,23 @@ def _gap(first: Sequence[Placements], own: Sequence[Placements], facts: Sequence
     value, spread = float(np.mean([one.positive.mean() for one in less])), _spread(less, facts)
     if not spread:  # too few subjects, or the scores of both order the facts in the same way
         return Estimate(value, None, None)
-    half = _widest(methods) * math.sqrt(spread)
-    return Estimate(value, value - half, value + half)
+    limits, spreads = [], []
+    for placed in (first, own):
+        area, each = round(float(np.mean([one.positive.mean() for one in placed])), DIGITS), _spread(placed, facts)
+        _, low, high = _within(area, each, facts, _level_of_each(methods))
+        limits.append((area, area if low is None else low, area if high is None else high))
+        spreads.append(each or 0.0)
+    length = 2 * math.sqrt(spreads[0] * spreads[1])
+    correlation = (sum(spreads) - spread) / length if length else 0.0
+    return correlated_difference(limits[0], limits[1], correlation)._replace(value=value)
 
 
 @cache
-def _widest(methods: int) -> float:
-    """Return how many standard errors the largest difference between so many equal methods stays within, in 95 %."""
+def _level_of_each(methods: int) -> float:
+    """Return the level of each interval, so that those of all differences of so many equal methods hold in 95 %."""
     from scipy.stats import studentized_range  # slow to load, and most steps compute nothing with it
 
-    return float(studentized_range.ppf(LEVEL, methods, np.inf)) / math.sqrt(2)
+    return 2 * NormalDist().cdf(float(studentized_range.ppf(LEVEL, methods, np.inf)) / math.sqrt(2)) - 1
 
 
 def _mean(facts: Sequence[_Facts], key: Key, number: Callable[[_Facts, Any, Any], float]) -> float:
