@@ -281,7 +281,7 @@ def print_others(runs: int) -> None:
         ("18 methods, AUC .925 to .999", NEAR_ONE, 3, 100),
         ("4 methods, AUC .8 to .99, 20 facts of each kind", [0.99, 0.95, 0.9, 0.8], 1, 40),
     ):
-        printed, alone = less_than_the_first(areas, runs // 5, worlds, facts)
+        printed, alone = less_than_the_first(areas, runs // 20, worlds, facts)
         said = f"{printed:.3f} of tables have an interval of less than the first that misses"
         print(f"{what}: {said} ({alone:.3f} if each were as wide as for one alone)")
     for subjects, accuracy in ((10, 0.95), (20, 0.95), (120, 0.99), (60, 0.5)):
