@@ -81,12 +81,37 @@ def test_facts_that_are_not_there_weigh_nothing(tmp_path):
 
 
 def test_each_attempt_asks_for_as_much_again_and_no_more_than_a_day():
-    first, second = (needs(10**9, 10**9, attempt=attempt) for attempt in (1, 2))
+    first, second = (needs(10**9, 10**9, gpu=True, attempt=attempt) for attempt in (1, 2))
     assert second.mem_mb == pytest.approx(2 * first.mem_mb, abs=1)
     assert second.runtime == pytest.approx(2 * first.runtime, abs=1)
     assert first.runtime > LEAST_MINUTES
     assert needs(10**12, 10**15).runtime == MOST_MINUTES
-    assert (first.gpu, needs(10**8, 1).gpu) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "device", "gpus", "gpu"),
+    [
+        (7 * 10**9, "auto", 1, 1),
+        (7 * 10**9, "auto", 0, 0),
+        (7 * 10**9, "cpu", 1, 0),
+        (25 * 10**7, "auto", 1, 0),
+        (25 * 10**7, "cuda", 1, 1),
+    ],
+)
+def test_a_job_asks_for_the_time_of_what_it_runs_on(tmp_path, parameters, device, gpus, gpu):
+    values = {
+        "edition": "mine",
+        "sources": {"mine": {"path": "facts"}},
+        "datasets": {"real": {"source": "mine"}},
+        "suites": {"ic_lke": {"real": {}}},
+        "models": [{"name": "m", "path": "m", "parameters": parameters, "device": device}],
+        "gpus": gpus,
+    }
+    config = EditionConfig.model_validate(values)
+    job = SimpleNamespace(model="m", suite="ic_lke", dataset="real")
+    asked = Jobs(config, Layout(tmp_path, config)).scoring_needs(job, None, 1)
+    minutes = LEAST_MINUTES + 2 * parameters * config.shard_tokens("ic_lke", "real") / (1e14 if gpu else 2e10) / 60
+    assert (asked.gpu, asked.runtime) == (gpu, int(min(MOST_MINUTES, minutes)))
 
 
 def test_memory_holds_the_weights():

@@ -95,8 +95,7 @@ def test_sums_are_sums():
 def test_a_scheduler_is_asked_for_more_than_the_plan_expects(parameters):
     config = edition(models=[{"name": "m", "path": "m", "parameters": parameters}], shards=1)
     row = rows_of(config, "m")[0]
-    asked = needs(parameters, row.tokens)
-    assert asked.gpu == (row.gpu_hours > 0)
+    asked = needs(parameters, row.tokens, gpu=row.gpu_hours > 0)
     assert asked.runtime >= (row.gpu_hours + row.core_hours) * 60
 
 

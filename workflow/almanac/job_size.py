@@ -58,6 +58,7 @@ def needs(
     parameters: int,
     tokens: int,
     dtype: str = "float32",
+    gpu: bool = False,
     training: bool = False,
     megabytes: float = 0,
     attempt: int = 1,
@@ -68,6 +69,7 @@ def needs(
         parameters: of the model; 0 for a job without one.
         tokens: tokens the model reads, about.
         dtype: the weights' type.
+        gpu: whether it takes a GPU; else it runs on a core.
         training: whether gradients and optimizer states are held too (four copies of the weights).
         megabytes: MiB of the tables that a job without a model reads, as they are stored.
         attempt: 1 for the first; each later one gets as much again, memory and time.
@@ -77,7 +79,6 @@ def needs(
     """
     held = held_bytes(parameters, dtype) * (4 if training else 1)
     memory = BASE_MIB + held / 2**20 + megabytes * UNPACKED
-    gpu = parameters >= GPU_FROM
     minutes = LEAST_MINUTES + seconds(parameters, tokens, gpu, training) / 60 + megabytes * MEGABYTE_MINUTES
     return Needs(int(memory * attempt), int(min(MOST_MINUTES, minutes * attempt)), int(gpu))
 

@@ -310,9 +310,9 @@ class Jobs:
         alone = hasattr(wildcards, "suite")
         asked = [(wildcards.suite, wildcards.dataset)] if alone else [one[:2] for one in self.together[wildcards.model]]
         tokens = sum(self.config.shard_tokens(*one) for one in asked)
-        found = needs(model.size, tokens, model.dtype, attempt=attempt)
+        found = needs(model.size, tokens, model.dtype, model.takes_gpu(self.config.gpus), attempt=attempt)
         minutes = found.runtime if model.api is None else MOST_MINUTES  # a server goes at its own pace
-        return found._replace(runtime=minutes, gpu=int(model.takes_gpu(self.config.gpus)))
+        return found._replace(runtime=minutes)
 
 
 def known_by(files_of: Callable[[Any], Files]) -> Callable[[Any], list[str]]:
