@@ -31,7 +31,7 @@ if CHECKOUT:
 
 from almanac import sealed
 from almanac.clusters import check_cluster
-from almanac.config import check
+from almanac.config import check, handed
 from almanac.config.inputs import check_inputs, check_pinned, check_writable
 from almanac.edition.costs import expected
 from almanac.edition.jobs import PLANTED, Jobs, by_name, flag, known_by
@@ -62,6 +62,7 @@ try:
         tell=REMARKS.append,
         folders=[*(Path(path).resolve().parent for path in workflow.configfiles), ROOT],
     )
+    HANDED = handed(EDITION)
     RESULTS = f"results/{EDITION.edition}"
     check_inputs(EDITION, Path(RESULTS))
     check_writable(Path(RESULTS))
@@ -103,10 +104,9 @@ wildcard_constraints:
 # Images of containers often forbid bytecode, and then each of many short jobs compiles the package. A file of the working
 # folder that is called like a module (statistics.py) is none of a job's.
 FOUND = f"PYTHONPATH={quote(str(ROOT / 'workflow'))}${{{{PYTHONPATH:+:$PYTHONPATH}}}}"
-WHOLE = quote(EDITION.model_dump_json()).replace("{", "{{").replace("}", "}}")
 shell.prefix(
     "set -euo pipefail; unset PYTHONDONTWRITEBYTECODE; export PYTHONSAFEPATH=1; "
-    f"export {FOUND if CHECKOUT else ''} ALMANAC_SETTINGS={WHOLE} POLARS_MAX_THREADS=${{{{OMP_NUM_THREADS:-1}}}}; "
+    f"export {FOUND if CHECKOUT else ''} ALMANAC_SETTINGS={HANDED} POLARS_MAX_THREADS=${{{{OMP_NUM_THREADS:-1}}}}; "
 )
 REPORTED = JOBS.reported(sys.argv[1:])  # what is printed at the end
 if workflow.is_main_process:

@@ -14,10 +14,10 @@ rule record_edition:
         **by_name(JOBS.table_needs),
     params:
         version=VERSIONS["build"],
-        # By a function: braces in a title are no wildcards.
+        # What it depends on, by a function: braces in a title are no wildcards.
         settings=lambda wildcards: EDITION.model_dump_json(),
     shell:
-        "python -m almanac build edition --settings {params.settings:q} --output {output} 2> {log}"
+        'python -m almanac build edition --settings "$ALMANAC_SETTINGS" --output {output} 2> {log}'
 
 
 rule build_dataset:

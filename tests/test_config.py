@@ -12,7 +12,7 @@ import pytest
 
 from almanac import tables
 from almanac.cli import main
-from almanac.config import Asking, EditionConfig, check, load, read_yaml
+from almanac.config import Asking, EditionConfig, check, given, handed, load, read_yaml
 from almanac.config.models import ModelConfig, in_short
 from almanac.dataset.options import DatasetOptions
 from almanac.edition.jobs import Jobs
@@ -578,6 +578,19 @@ def test_checkpoints_named_in_short_stand_in_the_order_of_their_steps_and_other_
     text = " ".join(str(tmp_path / name) for name in names)
     several = check(GOOD | {"model": text}, "mine.yaml", REPOSITORY).models[len(GOOD["models"]) :]
     assert [one.name for one in several] == ["last", "step-90", "step-200", "step-1000", "base"]
+
+
+def test_the_settings_of_hundreds_of_checkpoints_fit_in_a_jobs_command():
+    """Linux has 131,072 bytes for an argument, and for a variable of the environment."""
+    steps = [{"name": f"step-{step}", "path": f"/models/mine/step-{step}"} for step in range(5000)]
+    few = check({**GOOD, "models": [*GOOD["models"], *steps[:500]]}, "mine.yaml", REPOSITORY)
+    assert len(few.model_dump_json()) > 131_072
+    assert len(handed(few)) < 10_000
+    assert given(handed(few)) == given(few.model_dump_json()) == few
+    hub = [{"name": f"m{at}", "hub": "a/b", "revision": tables.identity(at)[:40]} for at in range(5000)]
+    many = few.model_copy(update={"models": tuple(map(ModelConfig.model_validate, hub))})
+    with pytest.raises(AlmanacError, match=r"models: 5000 are too many for one edition.*make several editions"):
+        handed(many)
 
 
 @pytest.mark.parametrize("between", [" ", ",", ", "])

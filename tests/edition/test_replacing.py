@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 from base64 import urlsafe_b64encode
 
 import pytest
@@ -88,8 +87,8 @@ def test_copied_results_of_other_settings_are_not_taken_for_finished(tmp_path):
         (memory / folder).mkdir(parents=True)
 
     def remembered(settings):
-        command = f"python -m almanac build edition --settings {shlex.quote(settings.model_dump_json())} --output x"
-        (memory / "metadata" / name).write_text(json.dumps({"shellcmd": command}))
+        params = [repr(settings.model_dump_json()), "10"]
+        (memory / "metadata" / name).write_text(json.dumps({"params": params}))
 
     remembered(made)
     check_copied(changed, memory)  # made here: what has changed is made again

@@ -13,7 +13,7 @@ from tests.models.tiny_networks import llama
 from tests.models.tiny_tokenizers import byte_level
 from tests.workflow.conftest import copy_project
 
-from almanac.config import EditionConfig, check
+from almanac.config import EditionConfig, check, given
 from almanac.config.inputs import check_inputs
 from almanac.errors import AlmanacError
 from almanac.options import OnDisk, Options, _inner, places
@@ -268,7 +268,9 @@ def test_whatever_is_taken_arrives_in_the_commands_as_it_is(fresh, folder, told,
     assert not list(project.root.rglob("hit")) and not list(folder.rglob("hit"))
     ran = [json.loads(line) for line in (tmp_path / "ran").read_text().splitlines()]
     assert len(ran) == len(commands)
-    passed = [json.loads(words[words.index("--settings") + 1]) for words in ran if "--settings" in words]
+    passed = [
+        given(words[words.index("--settings") + 1]).model_dump(mode="json") for words in ran if "--settings" in words
+    ]
     settings = passed[0]
     assert len(passed) > 2 and passed == [settings] * len(passed)
     arrived = {word for words in ran for word in words}

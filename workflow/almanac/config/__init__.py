@@ -1,7 +1,7 @@
 """One YAML file an edition: what is asked of whom. Everything is checked before any job starts."""
 
 from almanac.config.edition import Asking, EditionConfig
-from almanac.config.reading import check, given, load
+from almanac.config.reading import check, given, handed, load
 from almanac.yaml_file import read_yaml
 
-__all__ = ["Asking", "EditionConfig", "check", "given", "load", "read_yaml"]
+__all__ = ["Asking", "EditionConfig", "check", "given", "handed", "load", "read_yaml"]

@@ -1,8 +1,10 @@
 """Reading an edition's file: its models are looked up in the registry, and everything in it is checked."""
 
+import base64
 import copy
 import json
 import os
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
@@ -22,6 +24,7 @@ from almanac.sources.options import KINDS, FilesOptions, SourceOptions
 from almanac.yaml_file import read_yaml
 
 SHIPPED = RESOURCES / "facts"
+MOST_HANDED = 100_000  # characters; a job's whole command is one argument, for which Linux has 131,072
 TERMS = {"licence": "CC0-1.0", "redistributable": True}  # of the facts that ship (docs/facts.md)
 
 
@@ -257,14 +260,30 @@ def load(path: Path, overrides: Mapping[str, Any] | None = None) -> EditionConfi
     return check(values, str(path), root, folders=(path.resolve().parent, PROJECT))
 
 
+def handed(config: EditionConfig) -> str:
+    """Return an edition's settings as the workflow passes them to a command (``--settings``): JSON, compressed.
+
+    Raises:
+        AlmanacError: so many models have settings that no command can be given them.
+    """
+    text = base64.b64encode(zlib.compress(config.model_dump_json().encode(), 9)).decode("ascii")
+    if len(text) > MOST_HANDED:
+        raise AlmanacError(
+            f"models: {len(config.models)} are too many for one edition, whose settings, compressed, take "
+            f"{len(text):,} characters; a job can be given {MOST_HANDED:,}; make several editions, of fewer models each"
+        )
+    return text
+
+
 def given(text: str) -> EditionConfig:
-    """Read and check an edition's settings as JSON, as the workflow passes them to a command (``--settings``).
+    """Read and check an edition's settings as a command is given them (``--settings``): as JSON, or as `handed`.
 
     Raises:
         AlmanacError: it is no JSON object, or as `check`.
     """
     try:
-        values = dict(json.loads(text))
-    except (TypeError, ValueError) as error:
+        whole = text if text.lstrip().startswith("{") else zlib.decompress(base64.b64decode(text, validate=True))
+        values = dict(json.loads(whole))
+    except (TypeError, ValueError, zlib.error) as error:
         raise AlmanacError(f"--settings: is no JSON object ({error})") from error
     return check(values, "--settings", Path())

@@ -1,8 +1,8 @@
 """What is in the folder of an edition that was made before, and what a run does to it."""
 
+import ast
 import json
 import os
-import shlex
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -54,11 +54,11 @@ def _made_here(record: Path, memory: Path) -> bool:
     if (memory / "incomplete" / name).exists():
         return True
     try:
-        words = shlex.split(json.loads((memory / "metadata" / name).read_text(encoding="utf-8"))["shellcmd"])
-        remembered = json.loads(words[words.index("--settings") + 1])
+        params = json.loads((memory / "metadata" / name).read_text(encoding="utf-8"))["params"]
+        remembered = json.loads(next(ast.literal_eval(one) for one in params if one.startswith("'{")))
         found = json.loads(record.read_text(encoding="utf-8"))
         return all(remembered.get(key) == found.get(key) for key in ASKED)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration, SyntaxError):
         return False
 
 

@@ -52,7 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     edition = things.add_parser("edition", help="the record of an edition's whole configuration, checked")
     origin = edition.add_mutually_exclusive_group(required=True)
     origin.add_argument("--config", **FILE, help="a configuration file")
-    origin.add_argument("--settings", metavar="JSON", help="the settings themselves, as the workflow passes them")
+    origin.add_argument(
+        "--settings", metavar="JSON", help="the settings themselves; as the workflow passes them, also compressed"
+    )
     templates = things.add_parser("templates", help="a folder's own templates, and the drafts that a person has kept")
     templates.add_argument("--drafts", **FILE, required=True, help="the proofread file")
     templates.add_argument("--frozen", **FOLDER, help="a folder of facts, whose own templates come first")
