@@ -60,7 +60,7 @@ try:
         NAMED,
         ROOT,
         tell=REMARKS.append,
-        folders=[*(Path(path).resolve().parent for path in workflow.configfiles), ROOT],
+        folders=[Path(path).resolve().parent for path in workflow.configfiles],
     )
     HANDED = handed(EDITION)
     RESULTS = f"results/{EDITION.edition}"

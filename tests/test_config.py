@@ -318,6 +318,32 @@ def test_a_relative_path_is_found_from_any_folder(tmp_path, monkeypatch):
     assert load(tmp_path / "own" / "mine.yaml").facts == "my_facts"
 
 
+def test_a_registry_a_wrapper_and_a_model_in_short_are_found_from_any_folder_too(tmp_path, monkeypatch):
+    """As `plan` reads them (`load`) and as the workflow does (`check`)."""
+    monkeypatch.chdir(tmp_path)
+    own = tmp_path / "own"
+    (own / "step-2").mkdir(parents=True)
+    (own / "step-1").mkdir()
+    (own / "models.yaml").write_text("known: {path: step-1, wrapper: 'w.yaml:mine'}")
+    (own / "w.yaml").write_text("mine: {source: mine, text: '[CONTEXT][INSTRUCTION][OPTIONS][INPUT]'}")
+    values = {name: part for name, part in GOOD.items() if name not in ("drafting", "writing")}
+    values |= {"registry": "models.yaml", "models": ["known"], "model": "step-2 step-1"}
+    (own / "mine.yaml").write_text(json.dumps(values))
+    config = load(own / "mine.yaml")
+    paths = [("known", "step-1", f"{own}/w.yaml:mine"), ("step-1", "step-1", None), ("step-2", "step-2", None)]
+    assert [(one.name, one.path, one.wrapper) for one in config.models] == [
+        (name, str(own / path), wrapper) for name, path, wrapper in paths
+    ]
+    assert config == check(values, "mine.yaml", REPOSITORY, folders=[own])
+    (tmp_path / "models.yaml").write_text("known: {path: here}")
+    assert check(values, "mine.yaml", REPOSITORY, folders=[own]).models[0].path == "here"
+    assert load(own / "mine.yaml").models[0].path == "here"
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "models.yaml").write_text("known: {path: by_default}")
+    del values["registry"]
+    assert check(values, "mine.yaml", REPOSITORY, folders=[own]).models[0].path == "by_default"
+
+
 def test_a_recipe_keeps_its_name_in_the_only_world():
     values = at(GOOD, "planting.worlds", {"one": {}})
     del values["datasets"]["two"], values["suites"]["ic_lke"]["two"]

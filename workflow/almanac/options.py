@@ -54,11 +54,12 @@ FILE: dict[str, Any] = {"type": Path, "metavar": "FILE"}
 NO_FLAG = object()  # stands in the annotation of a setting that is the configuration's alone
 MOST_NAME, MOST_PATH = 255, 4000  # bytes of a file's name and characters of a path, about, that Linux and macOS take
 INSIDE = "inside"  # in the context of a validation: the folder of an unpacked edition, outside which nothing is read
+FOLDERS = "folders"  # there too: where a relative path is looked for that leads nowhere from the working folder
 
 
 @dataclass(frozen=True)
 class OnDisk:
-    """Stands in the annotation of a setting that names what lies on the user's disk; `~` in it is the user's home.
+    """Stands in the annotation of a setting that names what lies on the user's disk, which is looked for (`found`).
 
     Of an unpacked edition (`INSIDE`) it names what lies in the edition's folder, and nothing outside can be named.
 
@@ -82,12 +83,20 @@ class OnDisk:
             return value
         if "\0" in path or len(path) > MOST_PATH or any(len(os.fsencode(name)) > MOST_NAME for name in path.split("/")):
             raise ValueError(f"is a path that no disk has: names are of {MOST_NAME} bytes at most, none of them 0")
-        folder: Path | None = (info.context or {}).get(INSIDE)
+        context = info.context or {}
+        folder: Path | None = context.get(INSIDE)
         if folder is None:
-            return os.path.expanduser(path) + rest  # noqa: PTH111 (a user who is not there is no error to it)
+            return found(path, context.get(FOLDERS, ())) + rest
         if not (folder / path).resolve().is_relative_to(folder.resolve()):
             raise ValueError("lies outside the edition, and nothing outside is read; freeze the edition again")
         return f"{folder / path}{rest}"
+
+
+def found(path: str, folders: Iterable[Path]) -> str:
+    """Return a path as it is, `~` in it the user's home, or the first that is there from one of some folders."""
+    path = os.path.expanduser(path)  # noqa: PTH111 (a user who is not there is no error to it)
+    tried = (path, *(str(folder / path) for folder in folders))
+    return path and next(filter(os.path.exists, tried), path)  # one that is too long for a disk is no error to it
 
 
 class DiskKey(NamedTuple):

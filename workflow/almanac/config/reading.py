@@ -18,7 +18,7 @@ from almanac import sealed
 from almanac.config.edition import KNOWN, REGISTRY, EditionConfig
 from almanac.config.models import IN_SHORT, as_name, checkpoint, in_short
 from almanac.errors import AlmanacError, did_you_mean, refuse, unclosed
-from almanac.options import WORDS, explain, with_places, written_key
+from almanac.options import FOLDERS, WORDS, explain, found, written_key
 from almanac.project import PROJECT, RESOURCES, there
 from almanac.sources.options import KINDS, FilesOptions, SourceOptions
 from almanac.yaml_file import read_yaml
@@ -43,17 +43,18 @@ def check(
     Args:
         values: the configuration as read from YAML.
         where: the file's name, for messages.
-        root: the folder that a relative registry path starts from.
+        root: the project's folder, the last of those in which a relative path is looked for.
         tell: told what follows from the models that the edition has and nobody wrote down.
-        folders: where a relative path is looked for, one after another, that leads nowhere from the working folder:
-            the configuration's own folder, the project's.
+        folders: where it is looked for after the working folder: those of the configuration's files.
 
     Raises:
         AlmanacError: unknown keys, wrong types, impossible values or names that are not there, each with its key.
     """
     # The record of an edition is a configuration too; what is changed in it on purpose need not give its digest.
     filled = {key: value for key, value in values.items() if key != sealed.KEY}
-    registry_path = root / Path(str(filled.get("registry", REGISTRY))).expanduser()
+    folders = (*folders, root)
+    registry_path = Path(found(str(filled.get("registry", REGISTRY)), folders))
+    filled.setdefault("registry", str(registry_path))
     models, short = filled.get("models") or [], filled.pop("model", None)
     if isinstance(models, str):
         names = [name.strip() for name in models.split(",")]
@@ -65,24 +66,24 @@ def check(
         raise AlmanacError(f"{where}: suites: must hold keys and values; found {suites!r}{alone}")
     by_name = short is not None or (isinstance(models, list) and any(isinstance(model, str) for model in models))
     registry = read_yaml(registry_path) if by_name or registry_path.is_file() else {}
-    more = [] if short is None else _named_in_short(str(short), registry, where)
+    more = [] if short is None else _named_in_short(str(short), registry, where, folders)
     if isinstance(models, list):
         models = [_look_up(model, registry, registry_path, where) for model in models] + more
     filled["models"] = models
     refuse([f"{where}: {line}" for line in _of_another_kind(filled.get("sources"), filled.get("datasets"))])
+    context: dict[str, Any] = {KNOWN: set(registry), FOLDERS: folders}
     try:
-        config = EditionConfig.model_validate(filled, context={KNOWN: set(registry)})
+        config = EditionConfig.model_validate(filled, context=context)
     except ValidationError as error:
-        raise explain(error, where, "sources", _keys_beside(error, filled, set(registry)), filled) from error
+        raise explain(error, where, "sources", _keys_beside(error, filled, context), filled) from error
     refuse([f"{where}: {line}" for line in _wrong_types(filled, config.model_dump())])
     refuse([f"{where}: {line}" for line in _passed_over(config, {entry["name"] for entry in more})])
-    placed = with_places(config, lambda place: _found(place.path, folders))
-    for source in placed["sources"].values():
-        folder = Path(source.get("path") or placed["facts"] or "")
+    with_terms = config.model_dump(mode="json")
+    for source in with_terms["sources"].values():
+        folder = Path(source.get("path") or config.facts or "")
         if source["kind"] == "files" and source["licence"] is None and folder.is_dir() and folder.resolve() == SHIPPED:
             source.update(TERMS)
-    if placed != config.model_dump(mode="json"):
-        config = EditionConfig.model_validate(placed, context={KNOWN: set(registry)})
+            config = EditionConfig.model_validate(with_terms, context=context)
     settled = config.settled()
     for line in settled.remarks(config):
         tell(line)
@@ -172,7 +173,7 @@ def _passed_over(config: EditionConfig, in_short: set[str]) -> Iterator[str]:
         )
 
 
-def _keys_beside(error: ValidationError, values: Mapping[str, Any], registry: set[str]) -> list[str]:
+def _keys_beside(error: ValidationError, values: Mapping[str, Any], context: dict[str, Any]) -> list[str]:
     """Return the keys of a configuration without its unknown ones; none where more is wrong with it."""
     known = copy.deepcopy(dict(values))
     try:
@@ -180,7 +181,7 @@ def _keys_beside(error: ValidationError, values: Mapping[str, Any], registry: se
             if mistake["type"] == "extra_forbidden":
                 *way, last = written_key(mistake["loc"], "sources")
                 del reduce(getitem, way, cast("Any", known))[last]
-        return list(_keys_in(EditionConfig.model_validate(known, context={KNOWN: registry}).model_dump(mode="json")))
+        return list(_keys_in(EditionConfig.model_validate(known, context=context).model_dump(mode="json")))
     except (ValidationError, LookupError):
         return []
 
@@ -190,13 +191,6 @@ def _keys_in(values: Mapping[str, Any], above: str = "") -> Iterator[str]:
         yield f"{above}{name}"
         if isinstance(value, dict):
             yield from _keys_in(value, f"{above}{name}.")
-
-
-def _found(path: str, folders: Sequence[Path]) -> str:
-    """Return a path as it is, or the first that is there from one of some folders."""
-    if Path(path).is_absolute() or Path(path).exists():
-        return path
-    return next((str(folder / path) for folder in folders if (folder / path).exists()), path)
 
 
 def _look_up(model: Any, registry: Mapping[str, Any], path: Path, where: str) -> Any:
@@ -210,7 +204,9 @@ def _look_up(model: Any, registry: Mapping[str, Any], path: Path, where: str) ->
     return {"name": model, **registry[model]}
 
 
-def _named_in_short(text: str, registry: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
+def _named_in_short(
+    text: str, registry: Mapping[str, Any], where: str, folders: Sequence[Path]
+) -> list[dict[str, Any]]:
     """Return the entries of models named in short, with spaces between; of folders named alike, with what holds them.
 
     Where two runs have a step alike, all their checkpoints are named so. Checkpoints of one run stand together in the
@@ -219,14 +215,14 @@ def _named_in_short(text: str, registry: Mapping[str, Any], where: str) -> list[
     """
 
     def is_model(word: str) -> bool:
-        there = os.path.exists(os.path.expanduser(word))  # noqa: PTH110, PTH111 (an unknown user is no error to these)
+        there = os.path.exists(found(word, folders))  # noqa: PTH110 (a text that is too long is no error to it)
         return there or word in registry or IN_SHORT.match(word) is not None
 
     def run_and_step(entry: Mapping[str, Any]) -> tuple[str, int]:
         return checkpoint(entry["name"]) or (entry["name"], 0)
 
     words = [text] if is_model(text) or not any(map(is_model, text.split())) else text.split()
-    entries = [_one_more(word, registry, where) for word in words]
+    entries = [_one_more(word, registry, where, folders) for word in words]
     times = Counter(entry["name"] for entry in entries)
     alike = {run_and_step(entry)[0] for entry in entries if times[entry["name"]] > 1}
     for entry in entries:
@@ -236,12 +232,12 @@ def _named_in_short(text: str, registry: Mapping[str, Any], where: str) -> list[
     return sorted(entries, key=lambda entry: (runs.index(run_and_step(entry)[0]), run_and_step(entry)[1]))
 
 
-def _one_more(text: str, registry: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _one_more(text: str, registry: Mapping[str, Any], where: str, folders: Sequence[Path]) -> dict[str, Any]:
     """Return the entry of one model that is named in short."""
     if isinstance(registry.get(text), dict):
         return {"name": text, **registry[text]}
     try:
-        return in_short(text, registry)
+        return in_short(found(text, folders), registry)
     except AlmanacError as error:
         raise AlmanacError(f"{where}: {error}") from error
 
@@ -256,8 +252,7 @@ def load(path: Path, overrides: Mapping[str, Any] | None = None) -> EditionConfi
         from snakemake.utils import update_config  # the steps' own environments have no Snakemake
 
         update_config(values, overrides)
-    root = Path() if Path(str(values.get("registry", REGISTRY))).exists() else PROJECT
-    return check(values, str(path), root, folders=(path.resolve().parent, PROJECT))
+    return check(values, str(path), PROJECT, folders=[path.resolve().parent])
 
 
 def handed(config: EditionConfig) -> str:
