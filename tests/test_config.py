@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 import shutil
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,11 @@ def test_an_unknown_key_is_refused_by_name_wherever_it_stands(place):
         ("datasets.real.fewer_choices", 1, "fewer_choices: must be true or false; found 1"),
         ("models.1.trust_remote_code", 0, "models.mine.trust_remote_code: must be true or false; found 0"),
         ("validation.auc", True, "validation.auc: must be a number; found True"),
+        (
+            "title",
+            date(2026, 10, 1),
+            "must be a text; found 2026-10-01; put it in quotes, so that YAML",
+        ),
         ("suites.ic_lke.real.shots", float("inf"), "shots: must be a whole number; found inf"),
     ],
 )

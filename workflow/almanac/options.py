@@ -9,6 +9,7 @@ import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -179,9 +180,10 @@ def explain(
         else:
             own = WORDS.get(kind)  # what a validator says may hold braces of the user's
             message = own.format(**context) if own else mistake["msg"].removeprefix("Value error, ")
-            message += f"; found {mistake['input']!r}"[:120] if mistake["loc"] else ""
+            found_there = mistake["input"] if isinstance(mistake["input"], date) else repr(mistake["input"])
+            message += f"; found {found_there}"[:120] if mistake["loc"] else ""
             message += unclosed(mistake["input"])
-            if kind == "string_type" and isinstance(mistake["input"], bool | int | float):
+            if kind == "string_type" and isinstance(mistake["input"], bool | int | float | date):
                 message += "; put it in quotes, so that YAML reads a text"
             allowed = re.findall(r"'([^']*)'", str(context.get("expected", "")))  # as pydantic lists them
             if kind == "literal_error" and (meant := get_close_matches(str(mistake["input"]), allowed, 1)):
