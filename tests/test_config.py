@@ -165,6 +165,12 @@ def test_a_wrong_member_of_a_list_is_told_once():
     assert "suites.facteval.real.negatives.0: must be" in line and line.endswith("did you mean uniform?")
 
 
+@pytest.mark.parametrize(("key", "shown"), [(True, "True"), (2020, "2020"), ("a b", "'a b'")])
+def test_a_key_that_is_no_name_is_told_with_what_was_found(key, shown):
+    message = refusal(GOOD | {"datasets": GOOD["datasets"] | {key: {"source": "real"}}})
+    assert re.match(rf"mine.yaml: datasets, a key: must .*; found {shown}(; put it in quotes|$)", message), message
+
+
 def test_a_model_without_a_name_is_named_by_its_place():
     assert "mine.yaml: models, entry 2.name: is missing" in refusal(at(GOOD, "models.1", {"path": "p"}))
     assert "mine.yaml: models, entry 2: must hold keys and values; found 3" in refusal(at(GOOD, "models.1", 3))
@@ -218,6 +224,7 @@ def test_a_name_that_is_not_there_is_refused_with_those_that_are(key, value, mes
         ("models.1.name", "far", "a name may occur once"),
         ("models.1.name", "FAR", "a name may occur once; given again: FAR, far"),  # one folder on some disks
         ("models.1.name", "all", "models: all is the folder of what is asked of all; name it yourself"),
+        ("models.1.name", "across", "models: across is the job that compares all; name it yourself"),
         ("datasets.ONE", {"world": "one"}, "datasets: one and ONE would be one folder on some disks; rename one"),
         ("models.1.name", "small-one", "a name may occur once"),  # what the recipe small is called in world one
         ("planting.worlds.two.doses", [0, 4], "worlds: one has the doses [0, 1, 2, 4, 8, 16, 32, 64] and two [0, 4]"),

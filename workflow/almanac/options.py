@@ -219,6 +219,8 @@ def _shown_key(parts: list[int | str], values: Mapping[str, Any]) -> str:
             entry = values["models"][place]
             name = entry.get("name") if isinstance(entry, dict) else None
             parts = [f"models.{name}" if isinstance(name, str) else f"models, entry {place + 1}", *rest]
+        case [*way, group, _, "[key]"]:  # so pydantic tells a key that is wrong itself
+            parts = [*way, f"{group}, a key"]
     return ".".join(map(str, parts))
 
 

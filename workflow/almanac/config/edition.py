@@ -17,6 +17,7 @@ from almanac.suites.listing import SUITES
 from almanac.suites.options import Bars, SuiteOptions
 
 REGISTRY = "config/models.yaml"
+TAKEN = {"all": "the folder of what is asked of all", "across": "the job that compares all"}  # no names of models
 KNOWN = "models"  # in the context of a validation: the names of the registry, which suites may name too
 PLAIN_RELATIONS = 10  # of a world that names no number
 MOST_TEST = 10_000  # test facts of a relation where all are asked
@@ -173,9 +174,9 @@ class EditionConfig(AuthorsConfig):
             if alike := _alike(given):
                 raise ValueError(f"{key}: {' and '.join(alike)} would be one folder on some disks; rename one")
         names = [name for model in self.models for name in self._names_of(model)]
-        if reserved := [name for name in names if name.lower() == "all"]:
+        if taken := [name for name in names if name.lower() in TAKEN]:
             raise ValueError(
-                f"models: {reserved[0]} is the folder of what is asked of all; name it yourself: "
+                f"models: {taken[0]} is {TAKEN[taken[0].lower()]}; name it yourself: "
                 "models='[{name: a, path: FOLDER}]'"
             )
         if twice := _alike(names):
