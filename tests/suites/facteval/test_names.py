@@ -22,6 +22,9 @@ MENTIONED = [
     ("The Beatles", "beatles"),
     ("The Beatles", "by the Beatles"),
     ("Washington, D.C.", "in washington d.c"),
+    ("AC/DC", "It was AC/DC, I think"),
+    ("The Good, the Bad and the Ugly", "Alien, Good, the Bad and the Ugly"),
+    ("Martin Luther King Jr.", "Martin Luther King, Jr."),
     ("O'Brien", "O’Brien"),
     ("C++", "C++, and Java"),
     ("!!!", "The band is called !!! of course"),
@@ -82,6 +85,10 @@ NOT_MENTIONED = [
     ("19", "1982"),
     ("Paris", "p"),
     ("Paris", ""),
+    ("bass guitar", "double bass, guitar"),  # two others in a list
+    ("bass guitar", "double bass/guitar"),
+    ("The Bass Guitar", "double bass; guitar"),
+    ("Washington, D.C.", "Washington, D, C"),
     ("The Who", "who knows"),
     ("C", "C++"),
     ("1982-05-22", "1982"),  # less than what is asked

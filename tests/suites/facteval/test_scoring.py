@@ -155,6 +155,14 @@ def test_lists_have_precision_and_recall_over_objects(answer, precision, recall)
     assert found.credit == pytest.approx(2 * precision * recall / (precision + recall))
 
 
+@pytest.mark.parametrize("answer", ["Prize in Physics, Prize in Peace", "Prize in Peace\nPrize in Physics"])
+def test_no_name_is_found_across_the_items_of_a_list(answer):
+    names = ("Prize in Physics", "Physics Prize")
+    found = judge(question("saq", names, objects=("Q1", "Q1")), answer, OWN)
+    assert (found.outcome, found.precision) == ("correct", 1 / 2)
+    assert outcome("saq", answer, "Physics Prize") == "incorrect"
+
+
 @pytest.mark.parametrize("name", ["!!!", "🇧🇪", "?"])
 def test_a_name_of_signs_alone_is_the_whole_answer(name):
     found = judge(question("saq", name, text="What is its sign?"), name, OWN)

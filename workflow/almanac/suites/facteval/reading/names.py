@@ -5,7 +5,8 @@ or dates are compared by value (`values.py`).
 
 Names of other objects may hold a true one's: who answers `New York Times` has not named `New York` (`LongerNames`). Two
 answers side by side are no such name: of `New York. Times change.` and the list `pop, rock` the words run on, but a
-sign divides them that does not stand in the names `New York Times` and `pop rock`.
+sign divides them that does not stand in the names `New York Times` and `pop rock`. Nor is a true name found across the
+items of a list: `double bass, guitar` does not name the bass guitar.
 """
 
 import bisect
@@ -32,8 +33,10 @@ LEAST_WITHOUT_ARTICLE = 4  # letters; "The Who" is not "who"
 CODE = 3  # letters of a code such as ISL; one of fewer may stand in any answer, in whatever capitals it is written
 CODE_WORD = re.compile(rf"\b\w{{1,{CODE}}}\b")
 MOST = 12  # words of a longer name; no answer states one that is longer still in full
+LISTED = re.compile(r"[,;/|•]")  # what divides the items of a list
+SUFFIXES = ("jr", "sr", "inc", "ltd", "llc")  # with a comma before them or without: `Apple, Inc.`
 # A full stop after one or two letters ends no sentence: `St. Louis`, `J. R. Ewing`.
-DIVIDER = re.compile(r"[,;/|•]|(?:[!?]|(?<=\w{3})[.])[\"'”’)\]]*\s")
+DIVIDER = re.compile(rf"{LISTED.pattern}|(?:[!?]|(?<=\w{{3}})[.])[\"'”’)\]]*\s")
 COMMA = re.compile(r",\s")
 
 Words = tuple[str, ...]
@@ -120,9 +123,10 @@ def mentions(name: str, answer: Reading, alias: bool = False, unitless: bool = T
 
     A name that is a date is mentioned by any date at least as precise that agrees with it; one that is a number by an
     equal number (in its unit, if it has one) or, where it may be a year, by the year of a date. Any other by its words,
-    with or without a leading article. A code among the aliases must be written in capitals or be the whole answer: IS
-    is Iceland, "is" is not. Codes are words of up to two letters, and of three in capitals (USA) or of those that stand
-    in any text (him); the won and Rio are none.
+    with or without a leading article, and with no sign between them that divides a list unless it stands in the name. A
+    code among the aliases must be written in capitals or be the whole answer: IS is Iceland, "is" is not. Codes are
+    words of up to two letters, and of three in capitals (USA) or of those that stand in any text (him); the won and Rio
+    are none.
 
     Args:
         name: what is looked for.
@@ -142,17 +146,24 @@ def mentions(name: str, answer: Reading, alias: bool = False, unitless: bool = T
             answer.span(one.start, one.end) for one in answer.dates if number.unit is None and one.of_year(number.value)
         ]
     elif own.words:
-        found = runs(own.words, answer.words)
+        found = _stated(own, 0, answer)
         if alias and _is_code(name, own) and own.words != answer.words:
             found = [(start, end) for start, end in found if answer.words[start] in answer.capitals]
         rest = own.words[1:]
         if own.words[0] in ARTICLES and len("".join(rest)) >= LEAST_WITHOUT_ARTICLE:
-            found += runs(rest, answer.words)
+            found += _stated(own, 1, answer)
     else:
         # A name of signs alone: a flag, the band !!!.
         stands = own.flat and re.search(rf"(?<!\w){re.escape(own.flat)}(?!\w)", answer.flat)
         return [(0, len(answer.words))] if stands else []
     return sorted({span for span in found if not denied(span, answer)})
+
+
+def _stated(name: Reading, first: int, answer: Reading) -> list[Span]:
+    """Return where an answer has the words of a name from ``first`` on, undivided by a list's signs that it lacks."""
+    found = runs(name.words[first:], answer.words)
+    breaks = _breaks(name, first, len(name.words), LISTED) if found else Breaks()
+    return [span for span in found if _breaks(answer, *span, LISTED) <= breaks]
 
 
 def _is_code(name: str, own: Reading) -> bool:
@@ -248,10 +259,12 @@ class LongerNames:
 NO_LONGER = LongerNames()
 
 
-def _breaks(said: Reading, start: int, end: int) -> Breaks:
+def _breaks(said: Reading, start: int, end: int, divider: re.Pattern[str] = DIVIDER) -> Breaks:
     """Return before which of some words, counted from the first, something divides them."""
     return frozenset(
-        at - start for at in range(start + 1, end) if DIVIDER.search(said.flat, said.ends[at - 1], said.starts[at])
+        at - start
+        for at in range(start + 1, end)
+        if said.words[at] not in SUFFIXES and divider.search(said.flat, said.ends[at - 1], said.starts[at])
     )
 
 
