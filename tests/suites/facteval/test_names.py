@@ -264,13 +264,31 @@ def test_a_name_inside_that_of_another_object_is_not_stated(answer, expected):
         ("The capital of Luxembourg is Luxembourg.", "correct"),
         ("Luxembourg is the capital of Luxembourg.", "correct"),
         ("Luxembourg City is a town.", "correct"),  # no name of the country
+        ("The capital of Luxembourg is Vienna.", "incorrect"),
+        ("Luxembourg's capital is Vienna.", "incorrect"),
+        ("Vienna is the capital of Luxembourg.", "incorrect"),
+        ("The capital of Luxembourg is Luxembourg City.", "correct"),
+        ("The city of Luxembourg.", "correct"),
+        ("I think Luxembourg is the capital.", "correct"),
     ],
 )
 def test_an_answer_that_tells_of_what_was_asked_about_does_not_name_it(answer, outcome):
-    asked = question(
-        "saq", ("Luxembourg", "Luxembourg City"), objects=("Q1", "Q1"), text="What is the capital of Luxembourg?"
-    )
-    assert judge(asked, answer, OWN).outcome == outcome
+    for text in ("What is the capital of Luxembourg?", "The capital of Luxembourg is [MASK]."):
+        asked = question("saq", ("Luxembourg", "Luxembourg City"), objects=("Q1", "Q1"), text=text)
+        assert judge(asked, answer, OWN).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "outcome"),
+    [
+        ("Ford Mustang was made by [MASK].", "Ford Mustang was made by Fiat.", "incorrect"),
+        ("Ford Mustang was made by [MASK].", "Ford Mustang was made by Ford.", "correct"),
+        ("Who made the Ford Mustang?", "Fiat made the Ford Mustang.", "incorrect"),
+        ("Which company is Ford Credit from?", "The company is Ford.", "correct"),
+    ],
+)
+def test_a_statement_that_repeats_its_question_names_the_object_that_it_adds(text, answer, outcome):
+    assert judge(question("saq", "Ford", text=text), answer, OWN).outcome == outcome
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,14 @@ answer is said by a versioned list of phrases, compared word by word or as the r
 import functools
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from almanac.dataset.names import STOP_WORDS
 from almanac.dataset.text import Span, runs
 from almanac.errors import AlmanacError
 from almanac.project import RESOURCES
@@ -33,7 +34,8 @@ ALONE = {"yes": True, "no": False}  # verdicts where they begin the answer and n
 NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor)\b|n['’]t\b")
 BEFORE_VERDICT = 5  # words in which a negation turns a verdict round: "I do not think that it is correct"
 NOUNS = ("answer", "answers", "statement", "sentence", "fact", "version")  # "the correct answer is" is no verdict
-TOLD_OF = ("is", "was", "are", "were", "has", "had")  # after the name that an answer begins with, what it tells of
+# After a name that an answer begins with, that it tells of it: `Luxembourg is`, `Luxembourg's`.
+TOLD_OF = ("is", "was", "are", "were", "has", "had", "s")
 LINES = re.compile(r"[\r\n]+")  # reading squeezes white space; a line break divides a list
 SEPARATOR = re.compile(r"[,;/|•]|(?:^|(?<=\s))(?:and|or|&|[-*]|\d{1,2}[.)])(?=\s)")
 
@@ -273,7 +275,8 @@ def _short_answer(question: JudgedQuestion, answer: str, abstentions: Abstention
     for name, key in zip(question.gold, question.gold_object, strict=True):
         label = names.setdefault(key, name)
         own, before = (mentions(name, text, name != label, unitless) for text in (said, asked))
-        found[key] += [] if _repeated(own, before, said) else own
+        repeats = len(own) <= len(before)
+        found[key] += [span for span in own if not (repeats and _repeated(span, said, before, asked))]
     spans = [span for own in found.values() for span in own]
     if abstentions.within(said, spans):
         return Verdict("missing")
@@ -287,13 +290,44 @@ def _short_answer(question: JudgedQuestion, answer: str, abstentions: Abstention
     return Verdict("correct", "; ".join(named), None, _precision(said, found), len(named) / len(found))
 
 
-def _repeated(spans: Sequence[Span], asked: Sequence[Span], said: Reading) -> bool:
-    """Whether an answer begins to tell of a name, and names it no more often than its question does.
+def _repeated(span: Span, said: Reading, places: Sequence[Span], asked: Reading) -> bool:
+    """Whether an answer repeats words of its question: it begins to tell of them, or has them beside the same word.
 
-    `Luxembourg is a country` repeats what was asked about, and does not name its capital.
+    `Luxembourg is a country` repeats what was asked about, and does not name its capital; so does `Vienna is the
+    capital of Luxembourg`, and `the capital is Luxembourg` does not.
+
+    Args:
+        span: the words in the answer.
+        said: the answer.
+        places: where the same words stand in the question.
+        asked: the question.
     """
-    begins = any(start == 0 and said.words[end : end + 1] and said.words[end] in TOLD_OF for start, end in spans)
-    return begins and len(spans) <= len(asked)
+    first, last = span
+    begins = first == 0 and said.words[last : last + 1] and said.words[last] in TOLD_OF
+    before, after = _beside(span, said)
+    around = [_beside(place, asked) for place in places]
+    return begins or any((before and before == one) or (after and after == other) for one, other in around)
+
+
+def _beside(span: Span, text: Reading) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the words before and after a span, each up to the first that does not stand in any text."""
+    first, last = span
+    return (
+        _to_word(text.words[at] for at in range(first - 1, -1, -1)),
+        _to_word(text.words[at] for at in range(last, len(text.words))),
+    )
+
+
+def _to_word(words: Iterable[str]) -> Sequence[str]:
+    """Return words up to the first that does not stand in any text; none if one tells of something before it."""
+    out = []
+    for word in words:
+        out.append(word)
+        if word in TOLD_OF:
+            return ()
+        if word not in STOP_WORDS:
+            return out
+    return ()
 
 
 def _precision(said: Reading, found: Mapping[str, Sequence[Span]]) -> float:
