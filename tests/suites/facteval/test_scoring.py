@@ -29,6 +29,14 @@ def outcome(kind, answer, *arguments, **named):
         ("not correct", False),
         ("It isn't correct.", False),
         ("I do not think that it is correct", False),
+        ("This is a true statement.", True),
+        ("That's a true fact", True),
+        ("This is clearly a **false** statement: Lyon is.", False),
+        ("This is not a correct fact.", False),
+        ("I don't think the statement is correct.", False),
+        ("I don't believe that the given statement is correct.", False),
+        ("It is not the case that this is true.", False),
+        ("This is incorrect, and a correct statement would be another.", False),
         ("not incorrect", True),
         ("Correct, not incorrect.", True),
         ("Not in this list, but correct.", True),
@@ -49,7 +57,8 @@ def test_the_first_sentence_with_a_verdict_decides(answer, says):
 
 
 @pytest.mark.parametrize(
-    "answer", ["", " \n", "Paris", "correctly", "correct or incorrect", "neither correct nor incorrect"]
+    "answer",
+    ["", " \n", "Paris", "correctly", "correct or incorrect", "neither correct nor incorrect", "The correct answer is"],
 )
 def test_without_a_verdict_an_answer_is_invalid(answer):
     assert outcome("tfq", answer, truth=True) == "invalid"

@@ -32,8 +32,10 @@ NEXT_TURN = re.compile(
 TRUTHS = {"correct": True, "true": True, "incorrect": False, "false": False, "untrue": False}
 ALONE = {"yes": True, "no": False}  # verdicts where they begin the answer and no other stands with them
 NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor)\b|n['’]t\b")
-BEFORE_VERDICT = 5  # words in which a negation turns a verdict round: "I do not think that it is correct"
+# Words in which a negation turns a verdict round: "I don't think that the given statement is correct".
+BEFORE_VERDICT = 8
 NOUNS = ("answer", "answers", "statement", "sentence", "fact", "version")  # "the correct answer is" is no verdict
+PREDICATE = re.compile(r"(?:\b(?:is|not)|['’]s|n['’]t)(?: \w+)? an? \W*$")  # "this is a correct statement" is one
 # After a name that an answer begins with, that it tells of it: `Luxembourg is`, `Luxembourg's`.
 TOLD_OF = ("is", "was", "are", "were", "has", "had", "s")
 LINES = re.compile(r"[\r\n]+")  # reading squeezes white space; a line break divides a list
@@ -220,8 +222,10 @@ def _truths(sentence: Reading, begins: bool) -> set[bool]:
     """Return the verdicts of a sentence, a denied one turned round."""
     out = set()
     for at, word in enumerate(sentence.words):
+        if word not in TRUTHS:
+            continue
         attributive = at + 1 < len(sentence.words) and sentence.words[at + 1] in NOUNS
-        if word in TRUTHS and not attributive:
+        if not attributive or PREDICATE.search(sentence.flat[: sentence.starts[at]]):
             out.add(TRUTHS[word] != _turned(sentence, at))
     if not out and begins and sentence.words and sentence.words[0] in ALONE:
         return {ALONE[sentence.words[0]]}
