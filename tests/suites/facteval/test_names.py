@@ -150,6 +150,13 @@ def test_a_short_alias_is_not_a_word_of_the_sentence():
     assert found("USSR", "in the ussr")
 
 
+def test_a_label_in_capitals_is_not_the_word_that_stands_in_any_text():
+    for answer in ("The answer is BT.", "It is BT"):
+        assert not mentions("IS", read(answer)) and not mentions("IT", read(answer))
+    assert mentions("IS", read("The answer is IS")) and mentions("IS", read("is"))
+    assert mentions("BT", read("It is bt")) and mentions("He", read("It is he"))
+
+
 def test_a_date_in_figures_has_both_readings_where_both_are_dates():
     [one] = dates("5/6/1982")
     assert set(one.readings) == {Date(1982, 5, 6), Date(1982, 6, 5)}

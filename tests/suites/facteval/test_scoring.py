@@ -114,6 +114,13 @@ def test_codes_of_countries_are_not_words():
         assert judge(asked, "The answer is IS", OWN).outcome == "correct"
 
 
+def test_a_code_that_is_a_choice_is_not_the_verb_of_the_sentence():
+    choices = ("BT", "YE", "BA", "IS")
+    assert outcome("mcq", "The answer is BT.", "BT", choices=choices) == "correct"
+    assert outcome("mcq", "The answer is IS.", "IS", choices=choices) == "correct"
+    assert outcome("saq", "The answer is BT.", "IS") == "incorrect"
+
+
 def test_a_choice_that_is_a_date_or_number_is_known_by_its_value():
     assert outcome("mcq", "on 22 May 1982", "1982-05-22", choices=("1982-05-22", "1982-05-23")) == "correct"
     assert outcome("mcq", "1,500", "1500", choices=("1500", "500", "5")) == "correct"

@@ -126,7 +126,7 @@ def mentions(name: str, answer: Reading, alias: bool = False, unitless: bool = T
     with or without a leading article, and with no sign between them that divides a list unless it stands in the name. A
     code among the aliases must be written in capitals or be the whole answer: IS is Iceland, "is" is not. Codes are
     words of up to two letters, and of three in capitals (USA) or of those that stand in any text (him); the won and Rio
-    are none.
+    are none. Of labels, only those in capitals that stand in any text are (IS, not He).
 
     Args:
         name: what is looked for.
@@ -147,7 +147,7 @@ def mentions(name: str, answer: Reading, alias: bool = False, unitless: bool = T
         ]
     elif own.words:
         found = _stated(own, 0, answer)
-        if alias and _is_code(name, own) and own.words != answer.words:
+        if _is_code(name, own, alias) and own.words != answer.words:
             found = [(start, end) for start, end in found if answer.words[start] in answer.capitals]
         rest = own.words[1:]
         if own.words[0] in ARTICLES and len("".join(rest)) >= LEAST_WITHOUT_ARTICLE:
@@ -166,11 +166,12 @@ def _stated(name: Reading, first: int, answer: Reading) -> list[Span]:
     return [span for span in found if _breaks(answer, *span, LISTED) <= breaks]
 
 
-def _is_code(name: str, own: Reading) -> bool:
+def _is_code(name: str, own: Reading, alias: bool) -> bool:
     word = own.words[0]
     if len(own.words) > 1 or len(word) > CODE or not word.isalpha():
         return False
-    return len(word) < CODE or name.strip().isupper() or word in STOP_WORDS
+    capitals, common = name.strip().isupper(), word in STOP_WORDS
+    return len(word) < CODE or capitals or common if alias else capitals and common
 
 
 def denied(span: Span, answer: Reading) -> bool:
