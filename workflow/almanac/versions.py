@@ -17,10 +17,10 @@ VERSIONS = {
     "pull": 9,
     "build": 10,
     "plant": 7,
-    "ask": 19,
+    "ask": 20,
     "answer": 10,
-    "measure": 59,
-    "report": 86,
+    "measure": 60,
+    "report": 87,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page
