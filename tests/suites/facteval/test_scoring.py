@@ -265,13 +265,25 @@ def test_more_of_the_true_objects_never_lowers_recall(names):
 
 @pytest.mark.parametrize(
     "answer",
-    ["UNKNOWN.", "I'm sorry, I can’t help", "I don't know", "it is NOT   sure", "As an AI, I have no opinion", "n/a"],
+    [
+        "UNKNOWN.",
+        "I'm sorry, I can’t help",
+        "I don't know",
+        "it is NOT   sure",
+        "As an AI, I have no opinion",
+        "n/a",
+        "It is N/A.",
+        "N.A.",
+    ],
 )
 def test_the_own_list_knows_the_usual_ways(answer):
     assert OWN.within(read(answer))
 
 
-@pytest.mark.parametrize("answer", ["", "Paris", "The unknowns", "sorrynotsorry", "surely", "CORRECT", "INCORRECT"])
+@pytest.mark.parametrize(
+    "answer",
+    ["", "Paris", "The unknowns", "sorrynotsorry", "surely", "N. A. Bach", "N.A. Bach", "CORRECT", "INCORRECT"],
+)
 def test_and_takes_no_answer_for_one(answer):
     assert not OWN.within(read(answer))
 

@@ -66,13 +66,20 @@ class Abstentions:
             named: where it mentions a choice or an accepted name; the song `Sorry` is an answer.
         """
         names = Stretches(named)
-        found = (span for phrase in self.readings for span in runs(phrase.words, answer.words))
-        return any(not names.hold(*span) for span in found)
+        return any(not names.hold(*span) for phrase in self.readings for span in _said(phrase, answer))
 
     def within_text(self, answer: str) -> bool:
         """Whether the lower-cased answer holds one of the phrases as a string: the released scorer's test."""
         lowered = answer.lower()
         return any(phrase.lower() in lowered for phrase in self.phrases)
+
+
+def _said(phrase: Reading, answer: Reading) -> list[Span]:
+    """Return where an answer holds a phrase; one with a slash (`n/a`) with it, or as the whole answer (`N.A.`)."""
+    found = runs(phrase.words, answer.words)
+    if "/" not in phrase.flat or phrase.words == answer.words:
+        return found
+    return [(start, end) for start, end in found if "/" in answer.flat[answer.starts[start] : answer.ends[end - 1]]]
 
 
 @functools.cache
