@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almanac.errors import AlmanacError
+from almanac.suites.facteval.judging import as_paper
 from almanac.suites.facteval.reading.names import mentions, read
 from almanac.suites.facteval.reading.scoring import OWN_PHRASES, judge, load_phrases
 from almanac.suites.facteval.reading.values import Stretches
@@ -78,6 +79,25 @@ def test_a_phrase_inside_a_name_is_none():
     assert outcome("saq", "Unknown Pleasures", "Unknown Pleasures") == "correct"
     assert outcome("mcq", "Unknown Pleasures", "Closer", choices=("Closer", "Unknown Pleasures")) == "incorrect"
     assert outcome("saq", "Sorry, I don't know", "Sorry") == "missing"
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "expected"),
+    [
+        ("Who made Unknown Pleasures?", "Joy Division made Unknown Pleasures.", "correct"),
+        ("Who made Unknown Pleasures?", "Unknown", "missing"),
+        ("Who made Unknown Pleasures?", "It is unknown who made Unknown Pleasures by Joy Division.", "missing"),
+        ("(I Can't Get No) Satisfaction is by [MASK].", "(I Can't Get No) Satisfaction is by Joy Division.", "correct"),
+        ("(I Can't Get No) Satisfaction is by [MASK].", "I can't tell. Joy Division?", "missing"),
+        ("Sorry is by [MASK].", "Sorry is by Joy Division.", "correct"),
+    ],
+)
+def test_a_phrase_that_is_repeated_from_the_question_is_none(text, answer, expected):
+    assert outcome("mcq", answer, "Joy Division", choices=("Joy Division", "Muse"), text=text) == expected
+    assert outcome("saq", answer, "Joy Division", text=text) == expected
+    assert as_paper(question("saq", "Joy Division", text=text), answer, OWN).outcome == expected
+    verdict = "missing" if expected == "missing" else "correct"
+    assert outcome("tfq", f"{answer} Correct.", text=text, truth=True) == verdict
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def as_paper(question: JudgedQuestion, answer: str, abstentions: Abstentions) ->
     if question.type != SAQ:
         return scoring.judge(question, answer, abstentions)
     said = read(scoring.own_turn(question, answer))
-    if abstentions.within(said, [span for name in question.gold for span in mentions(name, said)]):
+    if abstentions.within(said, [span for name in question.gold for span in mentions(name, said)], question.text):
         return Verdict("missing")
     words = _bare(said.words)
     names = {name: _bare(read_name(name).words) for name in question.gold}

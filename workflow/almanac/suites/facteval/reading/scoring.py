@@ -58,15 +58,18 @@ class Abstentions:
         """The phrases as they are compared."""
         return tuple(map(read, self.phrases))
 
-    def within(self, answer: Reading, named: Sequence[Span] = ()) -> bool:
-        """Whether an answer holds one of the phrases, other than inside a name that is mentioned in it.
+    def within(self, answer: Reading, named: Sequence[Span] = (), question: str = "") -> bool:
+        """Whether an answer holds one of the phrases, other than inside a name or repeated from its question.
 
         Args:
             answer: what the model said.
             named: where it mentions a choice or an accepted name; the song `Sorry` is an answer.
+            question: what was asked; who made `Unknown Pleasures` may say so with its name.
         """
         names = Stretches(named)
-        return any(not names.hold(*span) for phrase in self.readings for span in _said(phrase, answer))
+        found = [(phrase, span) for phrase in self.readings for span in _said(phrase, answer) if not names.hold(*span)]
+        asked = read(question if found else "")
+        return any(not _repeated(span, answer, _said(phrase, asked), asked) for phrase, span in found)
 
     def within_text(self, answer: str) -> bool:
         """Whether the lower-cased answer holds one of the phrases as a string: the released scorer's test."""
@@ -177,8 +180,8 @@ def judge(question: JudgedQuestion, answer: str, abstentions: Abstentions, longe
     """Judge an answer.
 
     It is read as far as the next question that the model writes itself (`own_turn`). With a phrase of abstention it is
-    missing, whatever else it says, as the paper counts; a phrase inside a name that the question offers or accepts is
-    none.
+    missing, whatever else it says, as the paper counts; a phrase inside a name that the question offers or accepts, or
+    repeated from the question, is none.
 
     Args:
         question: what was asked.
@@ -212,7 +215,7 @@ def of_lines(answer: str) -> Reading:
 
 def _true_false(question: JudgedQuestion, answer: str, abstentions: Abstentions) -> Verdict:
     """Take the first sentence that holds a verdict; both verdicts in one sentence are none."""
-    if abstentions.within(read(answer)):
+    if abstentions.within(read(answer), question=question.text):
         return Verdict("missing")
     for at, sentence in enumerate(filter(str.strip, SENTENCE.split(answer))):
         said = _truths(read(sentence), begins=at == 0)
@@ -255,7 +258,7 @@ def _multiple_choice(question: JudgedQuestion, answer: str, abstentions: Abstent
     found = {choice: mentions(choice, said, unitless=unitless) for choice in choices}
     found[gold] = sorted({span for name in question.gold for span in mentions(name, said, name != gold, unitless)})
     spans = [span for own in found.values() for span in own]
-    if abstentions.within(said, spans):
+    if abstentions.within(said, spans, question.text):
         return Verdict("missing")
     chosen = [choice for choice, own in found.items() if any(not within_longer(span, spans) for span in own)]
     named = "; ".join(chosen) or None
@@ -289,7 +292,7 @@ def _short_answer(question: JudgedQuestion, answer: str, abstentions: Abstention
         repeats = len(own) <= len(before)
         found[key] += [span for span in own if not (repeats and _repeated(span, said, before, asked))]
     spans = [span for own in found.values() for span in own]
-    if abstentions.within(said, spans):
+    if abstentions.within(said, spans, question.text):
         return Verdict("missing")
     for key, own in found.items():
         accepted = [name for name, of in zip(question.gold, question.gold_object, strict=True) if of == key]
@@ -314,6 +317,8 @@ def _repeated(span: Span, said: Reading, places: Sequence[Span], asked: Reading)
         asked: the question.
     """
     first, last = span
+    if not places:
+        return False
     begins = first == 0 and said.words[last : last + 1] and said.words[last] in TOLD_OF
     before, after = _beside(span, said)
     around = [_beside(place, asked) for place in places]
