@@ -2,7 +2,9 @@
 
 import re
 import shutil
+import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -230,6 +232,14 @@ def test_whatever_suite_is_asked_has_the_settings_of_make_own(checkpoint, capsys
     found = almanac.measure(checkpoint, None, "eic_lke", sample=1)
     assert (set(found["model"]), set(found["dataset"])) == ({checkpoint.name}, {"facts"})
     assert capsys.readouterr().out == "", "a cell of a notebook has the frame alone"
+
+
+def test_calls_of_several_threads_wait_for_each_other(checkpoint):
+    before = sys.stdout
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda _: almanac.measure(checkpoint, None, "ic_lke", sample=1), range(2))
+    pandas.testing.assert_frame_equal(first, second)
+    assert sys.stdout is before
 
 
 def test_what_cannot_be_measured_so_is_refused_in_words(checkpoint, tmp_path, capsys):

@@ -202,6 +202,12 @@ def test_all_mistakes_are_named_by_the_lines_of_the_file(tmp_path):
     assert "with `build dataset`, --merge true;" in refusal(path)
 
 
+def test_a_relation_is_named_and_no_sentence(tmp_path):
+    path = written(tmp_path, "a.csv", "subject,relation,object\nPeru,The capital of [X] is [Y].,Lima\n")
+    says = "is a sentence; name the relation here (capital), and write sentences into the `templates` of a folder"
+    assert mistakes(path) == [f"line 2: relation 'The capital of [X] is [Y].' {says}"]
+
+
 def test_an_object_of_json_lines_is_one_name(tmp_path):
     path = written(tmp_path, "a.jsonl", '\n{"subject":"Peru","relation":"border","object":["Chile","Brazil"]}\n')
     says = "object is ['Chile', 'Brazil']; a text is expected; give each object a row of its own"

@@ -5,6 +5,7 @@ import contextlib
 import io
 import shlex
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 FACTS = RESOURCES / "facts"
 OWN = PROJECT / "config" / "own.yaml"  # the settings that are not given: those of `make own`
+_AT_WORK = threading.Lock()  # output is caught, and models are loaded, for the whole process
 
 
 def measure(
@@ -36,6 +38,9 @@ def measure(
     **settings: Any,
 ) -> "pandas.DataFrame":
     """Ask a model one suite and return its numbers, a row a number, with the columns of `almanac.rows.Measure`.
+
+    Calls of several threads wait for each other: transformers cannot load models side by side, and what a call prints
+    is caught, other threads' lines too.
 
     Args:
         model: a model of transformers, or the folder of a checkpoint.
@@ -62,7 +67,7 @@ def measure(
     building = validated(DatasetOptions, built, "dataset")
     if len(SUITES[suite].rounds_of(checked)) > 1:
         raise AlmanacError(f"{suite}: asks in several rounds with these settings; run it with `almanac run`")
-    with unfinished.folder() as work:
+    with _AT_WORK, unfinished.folder() as work:
         given = isinstance(model, str | Path)
         checkpoint = Path(model).expanduser() if given else _saved(model, tokenizer, work / "model")
         name = checkpoint.resolve().name if given else Path(str(getattr(model, "name_or_path", ""))).name

@@ -16,6 +16,7 @@ from almanac.sources.records import LIST_SEPARATOR, NO_FACTS, TABLES, TRIPLES
 from almanac.sources.user_table import ROW, Check, UserTable, completed
 
 PROPERTY = r"^[Pp][1-9][0-9]*$"  # a number of Wikidata's
+SLOT = r"\[(?:X|Y|MASK)\]"  # of a sentence
 WRITTEN = {  # what a file says of a folder's tables
     "facts": ("relation_id", "subject_id", "object_id"),
     "entities": ("entity_id", "label"),
@@ -29,7 +30,7 @@ def tables_of(found: UserTable) -> dict[str, UserTable]:
     found.drop(pl.all_horizontal(*(cell.is_null() for cell in cells)), lambda _: "is an empty row; it is left out")
     if found.rows.is_empty() and not found.count:
         found.refuse(0, NO_FACTS)
-    found.check(_complete(), *(_without_bar(name) for name in ("subject", "relation")))
+    found.check(_complete(), *(_without_bar(name) for name in ("subject", "relation")), _no_sentence())
     number = pl.when(pl.col("relation").str.contains(PROPERTY)).then(pl.col("relation").str.to_uppercase())
     words = pl.col("relation").str.to_lowercase().str.replace_all(r"\s+", "_")
     rows = found.rows.with_columns(relation_id=pl.coalesce(number, words), relation=pl.coalesce(number, "relation"))
@@ -59,6 +60,11 @@ def _complete() -> Check:
 def _without_bar(name: str) -> Check:
     says = f"holds {LIST_SEPARATOR!r}, which separates the parts of a fact's id; write it in another way"
     return pl.col(name).str.contains(LIST_SEPARATOR, literal=True), lambda row: f"{name} {row[name]!r} {says}"
+
+
+def _no_sentence() -> Check:
+    says = "is a sentence; name the relation here (capital), and write sentences into the `templates` of a folder"
+    return pl.col("relation").str.contains(SLOT), lambda row: f"relation {row['relation']!r} {says}"
 
 
 def write(folder: Path, entities: pl.DataFrame, facts: pl.DataFrame, relations: list[Relation]) -> None:
