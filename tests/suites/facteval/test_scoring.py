@@ -58,6 +58,17 @@ def test_the_first_sentence_with_a_verdict_decides(answer, says):
 
 
 @pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("The statement that That's What I'm Not is by Muse is correct.", True),
+        ("It is not correct that That's What I'm Not is by Muse.", False),
+    ],
+)
+def test_a_negation_that_is_a_part_of_the_statement_turns_no_verdict(answer, says):
+    assert outcome("tfq", answer, text="That's What I'm Not is by Muse.", truth=says) == "correct"
+
+
+@pytest.mark.parametrize(
     "answer",
     ["", " \n", "Paris", "correctly", "correct or incorrect", "neither correct nor incorrect", "The correct answer is"],
 )

@@ -217,8 +217,9 @@ def _true_false(question: JudgedQuestion, answer: str, abstentions: Abstentions)
     """Take the first sentence that holds a verdict; both verdicts in one sentence are none."""
     if abstentions.within(read(answer), question=question.text):
         return Verdict("missing")
+    asked = read(question.text)
     for at, sentence in enumerate(filter(str.strip, SENTENCE.split(answer))):
-        said = _truths(read(sentence), begins=at == 0)
+        said = _truths(read(sentence), asked, begins=at == 0)
         if len(said) > 1:
             return Verdict("invalid", reason="both verdicts")
         if said:
@@ -228,7 +229,7 @@ def _true_false(question: JudgedQuestion, answer: str, abstentions: Abstentions)
     return Verdict("invalid", reason="no verdict")
 
 
-def _truths(sentence: Reading, begins: bool) -> set[bool]:
+def _truths(sentence: Reading, asked: Reading, begins: bool) -> set[bool]:
     """Return the verdicts of a sentence, a denied one turned round."""
     out = set()
     for at, word in enumerate(sentence.words):
@@ -236,17 +237,21 @@ def _truths(sentence: Reading, begins: bool) -> set[bool]:
             continue
         attributive = at + 1 < len(sentence.words) and sentence.words[at + 1] in NOUNS
         if not attributive or PREDICATE.search(sentence.flat[: sentence.starts[at]]):
-            out.add(TRUTHS[word] != _turned(sentence, at))
+            out.add(TRUTHS[word] != _turned(sentence, at, asked))
     if not out and begins and sentence.words and sentence.words[0] in ALONE:
         return {ALONE[sentence.words[0]]}
     return out
 
 
-def _turned(sentence: Reading, at: int) -> bool:
-    """Whether a negation stands before a word, in its clause and within reach."""
-    start = sentence.starts[max(0, at - BEFORE_VERDICT)]
-    clause = re.split(r"[,:(]", sentence.flat[start : sentence.starts[at]])[-1]
-    return NEGATION.search(clause) is not None
+def _turned(sentence: Reading, at: int, asked: Reading) -> bool:
+    """Whether a negation stands before a word, in its clause and within reach, that is no part of the statement."""
+    start, end = sentence.starts[max(0, at - BEFORE_VERDICT)], sentence.starts[at]
+    clause = max(start, *(sentence.flat.rfind(sign, start, end) + 1 for sign in ",:("))
+    found = [sentence.span(*match.span()) for match in NEGATION.finditer(sentence.flat, clause, end)]
+    return any(
+        not _repeated((first, last), sentence, runs(sentence.words[first:last], asked.words), asked)
+        for first, last in found
+    )
 
 
 def _multiple_choice(question: JudgedQuestion, answer: str, abstentions: Abstentions) -> Verdict:
