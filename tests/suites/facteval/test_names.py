@@ -153,7 +153,8 @@ def test_a_short_alias_is_not_a_word_of_the_sentence():
 def test_a_label_in_capitals_is_not_the_word_that_stands_in_any_text():
     for answer in ("The answer is BT.", "It is BT"):
         assert not mentions("IS", read(answer)) and not mentions("IT", read(answer))
-    assert mentions("IS", read("The answer is IS")) and mentions("IS", read("is"))
+    assert mentions("IS", read("The answer is IS")) and mentions("IS", read("is")) and mentions("IS", read("IS; 1944"))
+    assert not mentions("IS", read("THE ANSWER IS BT"))
     assert mentions("BT", read("It is bt")) and mentions("He", read("It is he"))
 
 

@@ -32,6 +32,7 @@ ARTICLES = ("the", "a", "an")
 LEAST_WITHOUT_ARTICLE = 4  # letters; "The Who" is not "who"
 CODE = 3  # letters of a code such as ISL; one of fewer may stand in any answer, in whatever capitals it is written
 CODE_WORD = re.compile(rf"\b\w{{1,{CODE}}}\b")
+LONG_WORD = re.compile(rf"[^\W\d_]{{{CODE + 1}}}")
 MOST = 12  # words of a longer name; no answer states one that is longer still in full
 LISTED = re.compile(r"[,;/|•]")  # what divides the items of a list
 SUFFIXES = ("jr", "sr", "inc", "ltd", "llc")  # with a comma before them or without: `Apple, Inc.`
@@ -65,7 +66,7 @@ class Reading:
         starts: where each word begins in ``flat``; ``ends`` where it ends.
         dates: the dates in it.
         numbers: the numbers in it that are no part of a date.
-        capitals: its short words that are written in capitals, unless all of it is.
+        capitals: its short words that are written in capitals, unless all of it is and it has others.
     """
 
     flat: str
@@ -86,6 +87,7 @@ def read(text: str) -> Reading:
     flat = fold(text)
     places = list(_places(flat))
     found = dates(flat)
+    shouted = text.isupper() and LONG_WORD.search(text)
     return Reading(
         flat,
         tuple(word for word, _, _ in places),
@@ -93,7 +95,7 @@ def read(text: str) -> Reading:
         tuple(end for _, _, end in places),
         found,
         numbers(flat, found),
-        frozenset() if text.isupper() else frozenset(map(fold, filter(str.isupper, CODE_WORD.findall(text)))),
+        frozenset() if shouted else frozenset(map(fold, filter(str.isupper, CODE_WORD.findall(text)))),
     )
 
 
