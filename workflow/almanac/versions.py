@@ -19,7 +19,7 @@ VERSIONS = {
     "plant": 7,
     "ask": 20,
     "answer": 10,
-    "measure": 61,
+    "measure": 62,
     "report": 87,
     "freeze": 9,
 }
