@@ -445,7 +445,7 @@ def test_a_mistake_is_named_by_file_and_row_and_nothing_is_read(tmp_path, mistak
 
 
 OPEN = "a quotation mark is opened there and not closed; close it"
-ENDED = "a cell goes on where its quotation mark is closed; put all of it in marks, and double those within"
+ENDED = "a quotation mark is closed before its cell ends; quote the whole cell, and double the ones within it"
 BROKEN = {
     "a line that is no JSON": (
         "facts_jsonl",

@@ -239,6 +239,7 @@ def measure_across(layout: Layout) -> dict[str, list[Any]]:
                 for into, variant in zip((told, elsewhere), dict.fromkeys(variants), strict=False):
                     if variant is not None:
                         into.extend(asked(calls, own, str(world), model.name, choices, *variant, decoder=decoder))
+    others = of_other_passes(layout.config)
     rows += [row for name, of in several.items() for row in SUITES[name].over(together(of))]
     rows += [row for key, own in known.items() for row in on_same_facts(*key, own)]
     return {
@@ -246,7 +247,7 @@ def measure_across(layout: Layout) -> dict[str, list[Any]]:
         "validation": validate([*told, *elsewhere], layout.config.validation),
         "agreements": [row for key, own in known.items() for row in agreements(*key, own)],
         "knowledge": [row for key, own in known.items() for row in of_facts(*key, own)],
-        "standings": standings([one for one in told if one.model not in of_other_passes(layout.config)]),
+        "standings": standings([one for one in told if one.model not in others]),
     }
 
 

@@ -286,7 +286,9 @@ def _csv(path: Path, text: TextIO) -> Iterator[tuple[int, list[str]]]:
             opened = "a quotation mark is opened there and not closed; close it"
             raise AlmanacError(f"{path}: line {number}: {opened}") from error
         if "expected after" in str(error):
-            ended = "a cell goes on where its quotation mark is closed; put all of it in marks, and double those within"
+            ended = (
+                "a quotation mark is closed before its cell ends; quote the whole cell, and double the ones within it"
+            )
             raise AlmanacError(f"{path}: line {number}: {ended}") from error
         raise csv.Error(f"line {number}: {error}") from error
 
