@@ -95,6 +95,7 @@ def test_shares_in_groups_of_ones_own_are_those_of_the_page_and_of_its_rows(root
     known["long"] = known["object"].str.len() > known["object"].str.len().median()
     parts = almanac.shares(known, [*keys, "where", "long"])
     assert set(parts["long"]) == {True, False} and parts["facts"].sum() == whole["facts"].sum()
+    assert almanac.shares(known, [*keys, "where", "model"]).equals(whole)
     row = parts.iloc[0]
     own = known.loc[(known[[*keys, "where", "long"]] == row[[*keys, "where", "long"]]).all(axis=1)]
     assert (
@@ -251,6 +252,7 @@ def test_what_cannot_be_measured_so_is_refused_in_words(checkpoint, tmp_path, ca
         ({"suite": "karr", "spurious": True}, "karr: asks in several rounds with these settings"),
         ({"suite": "ic_lke", "facts": "nowhere"}, "there is no folder nowhere"),
         ({"suite": "ic_lke", "facts": pandas.DataFrame()}, "measure: facts: name a file or folder"),
+        ({"suite": "ic_lke", "dataset": "facts"}, "measure: dataset: give settings of the dataset, such as"),
         ({"suite": "ic_lke", "dataset": {"min_fact": 3}}, "dataset: min_fact: is unknown; did you mean min_facts?"),
     ]:
         with pytest.raises(AlmanacError) as error:

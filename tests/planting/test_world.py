@@ -113,14 +113,15 @@ def test_dates_are_year_literals():
     )
 
 
-def test_popularity_is_crossed_with_the_dose():
-    made = world.invent(WorldOptions(features=("popularity",)), 2)
+@pytest.mark.parametrize("features", [("popularity",), ("popularity", "several_objects")])
+def test_popularity_is_crossed_with_the_dose(features):
+    made = world.invent(WorldOptions(features=features), 2)
     dose = doses(made)
     bucket = {one.entity_id: one.bucket for one in made.popularity}
     for facts in by_relation(made).values():
         counts = Counter((dose[fact.fact_id], bucket[fact.subject_id]) for fact in facts)
         assert len(counts) == 8 * 3
-        assert set(counts.values()) <= {6, 7}
+        assert set(counts.values()) <= {6, 7, 8}
 
 
 def test_aliases_are_as_many_as_asked_for():
@@ -140,6 +141,11 @@ def test_same_seed_same_world_other_seed_other_names_and_facts():
     labels = [{row.label for row in made.entities} for made in (one, other)]
     assert len(labels[0] & labels[1]) < 10
     assert doses(one) != doses(other)
+
+
+def test_more_objects_than_there_are_years_say_how_many_there_may_be():
+    with pytest.raises(AlmanacError, match="400 are more than the years from 1600 to 1990; set at most 388, or"):
+        world.invent(WorldOptions(objects=400, features=("dates",)), 1)
 
 
 def test_an_unknown_object_pool_is_named(tmp_path):

@@ -58,6 +58,8 @@ def measure(
         raise AlmanacError(f"there is no suite {suite!r}{did_you_mean(suite, SUITES)}")
     if not isinstance(facts, str | Path):
         raise AlmanacError("measure: facts: name a file or folder; a frame's to_csv(PATH, index=False) makes a file")
+    if not isinstance(dataset, Mapping | None):
+        raise AlmanacError('measure: dataset: give settings of the dataset, such as {"min_facts": 8}')
     options, own = SUITES[suite].options, read_yaml(OWN)
     known = flagged(options)
     if unknown := [name for name in settings if name not in known]:

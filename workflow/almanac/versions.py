@@ -16,7 +16,7 @@ from almanac.project import INSTALLED, PROJECT
 VERSIONS = {
     "pull": 9,
     "build": 10,
-    "plant": 7,
+    "plant": 8,
     "ask": 20,
     "answer": 10,
     "measure": 62,

@@ -89,7 +89,7 @@ def shares(known: "pandas.DataFrame", by: Sequence[str] | str) -> "pandas.DataFr
         AlmanacError: a column is not there or is one of the result's, a fact stands twice, or a group has several
             models, datasets or methods.
     """
-    frame, by = pl.DataFrame(known), [by] if isinstance(by, str) else list(by)
+    frame, by = pl.DataFrame(known), [by] if isinstance(by, str) else list(dict.fromkeys(by))
     for name in (*by, *KNOWN):
         if name not in frame.columns:
             raise AlmanacError(f"shares: there is no column {name!r}{did_you_mean(name, frame.columns)}")

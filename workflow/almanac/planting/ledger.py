@@ -146,7 +146,8 @@ def recount(documents: Sequence[Document], taught: Sequence[Taught], formats: Fo
             stated = {fact_id for fact_id, _ in readings if fact_id is not None}
             if len(stated) > 1:
                 raise AlmanacError(
-                    f"document {number}: one wording states {sorted(stated)}; give their entities distinct names"
+                    f"document {number}: one wording states {sorted(stated)}; give their entities distinct names or, "
+                    "where it is one template of two relations, leave it out of one of them"
                 )
             here.update(stated)
             templates.update(sorted({template_id for _, template_id in readings if template_id is not None})[:1])

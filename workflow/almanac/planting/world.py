@@ -101,8 +101,11 @@ def _pool(names: Names, kind: str, pool: Pool, options: WorldOptions, seed: int)
     draw = random.Random(seed_of(seed, "pool", kind))
     if pool.years:
         first, last = pool.years
-        if last - first + 1 < options.objects:
-            raise AlmanacError(f"pool {kind}: {first} to {last} has fewer than {options.objects} years; widen it")
+        if (there := last - first + 1) < options.objects:
+            raise AlmanacError(
+                f"objects: {options.objects} are more than the years from {first} to {last}; set at most "
+                f"{there - there % 4}, or leave dates out of the features"
+            )
         return [
             Entity(str(year), str(year), (), "year") for year in draw.sample(range(first, last + 1), options.objects)
         ]
@@ -150,16 +153,19 @@ def _paired(relation_id: str, blocks: list[list[Cell]], seed: int) -> list[list[
     return paired
 
 
-def _subject_order(relation_id: str, subjects: Sequence[Entity], bucket_of: dict[str, str], seed: int) -> list[Entity]:
-    """Return the subjects in the order in which they are dealt to the doses: seeded, bucket by bucket.
+def _subject_order(
+    relation_id: str, subjects: Sequence[Entity], wanted: int, bucket_of: dict[str, str], seed: int
+) -> list[Entity]:
+    """Return ``wanted`` subjects or a few more, as many of each bucket, in the order in which they are dealt to doses.
 
-    Dealing round by round then gives each dose the same number of each bucket, to within one.
+    The order is seeded, bucket by bucket: dealing round by round then gives each dose the same number of each bucket,
+    to within one.
     """
     ordered: list[Entity] = []
     for bucket in sorted({bucket_of.get(one.entity_id, "") for one in subjects}):
         members = [one for one in subjects if bucket_of.get(one.entity_id, "") == bucket]
         random.Random(seed_of(seed, "subjects", relation_id, bucket)).shuffle(members)
-        ordered += members
+        ordered += members[: -(-len(members) * wanted // len(subjects))]
     return ordered
 
 
@@ -175,7 +181,7 @@ def _facts(
     groups: list[list[tuple[Cell, ...]]] = [[(cell,) for cell in cells] for cells in blocks]
     if relation.feature == "several_objects":
         groups = _paired(relation.id, blocks, seed)
-    dealt = _subject_order(relation.id, subjects, bucket_of, seed)
+    dealt = _subject_order(relation.id, subjects, sum(map(len, groups)), bucket_of, seed)
     facts, exposures = [], []
     literal = relation.feature == "dates"
     for number, block in enumerate(groups):
