@@ -109,9 +109,14 @@ class CorpusOptions(Options):
     blank_repeats: int = Field(
         default=4, ge=1, le=100, description="How often blank documents ask each fact that they use."
     )
-    blank_turns: int = Field(default=5, ge=1, le=10, description="Sentences in a blank document, at most; one more in some where room runs out.")
+    blank_turns: int = Field(
+        default=5, ge=1, le=10, description="Sentences in a blank document, at most; one more where room runs out."
+    )
     instruct_turns: int = Field(
-        default=3, ge=1, le=10, description="Questions in an instruct or abstain document, at most; one more in some where room runs out."
+        default=3,
+        ge=1,
+        le=10,
+        description="Questions in an instruct or abstain document, at most; one more where room runs out.",
     )
     instruct_start: float = Field(
         default=0.4, ge=0, lt=1, description="No such document comes before this part of the stream."
