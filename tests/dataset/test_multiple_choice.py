@@ -545,11 +545,21 @@ def test_what_a_namesake_leaves_out_is_listed():
     assert [one.fact_id for one in by_split(made, "P3", "train")] == ["P3|s1|o0"]
 
 
+def test_a_fact_that_is_neither_asked_nor_shown_leaves_out_no_fact_of_a_prescribed_split():
+    facts = [fact("P1", "s0", "o0"), fact("P1", "s1", "o0", "test"), fact("P1", "s2", "o1", "train")]
+    labels = {"s0": "Ann", "s1": "ann"}
+    entities = [entity(one, labels.get(one, one)) for one in ("s0", "s1", "s2", "o0", "o1")]
+    made = build([relation("P1")], facts, entities, options(choices=2))
+    assert [one.fact_id for one in by_split(made, "P1", "test")] == ["P1|s1|o0"]
+    assert [(row.fact_id, row.reason) for row in made.refused] == [
+        ("P1|s0|o0", "reads like P1|s1|o0, whose subject has the same label")
+    ]
+
+
 def test_where_all_facts_of_a_prescribed_split_are_left_out_the_others_are_split_by_a_draw():
     facts = [fact("P1", "s0", "o0"), fact("P1", "s1", "o0", "test"), fact("P1", "s2", "o1"), fact("P1", "s3", "o2")]
-    labels = {"s0": "Ann", "s1": "ann"}
-    entities = [entity(one, labels.get(one, one)) for one in ("s0", "s1", "s2", "s3", "o0", "o1", "o2")]
-    made = build([relation("P1")], facts, entities, options(choices=2, train=1, test=2))
+    entities = [entity("s1", "Ann of o0"), *map(entity, ("s0", "s2", "s3", "o0", "o1", "o2"))]
+    made = build([relation("P1")], facts, entities, options(choices=2, train=1, test=2, guessable=False))
     assert [row.fact_id for row in made.refused] == ["P1|s1|o0"]
     assert [len(by_split(made, "P1", side)) for side in ("train", "test")] == [1, 2]
 

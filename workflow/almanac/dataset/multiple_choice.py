@@ -224,7 +224,7 @@ def namesakes(facts: pl.DataFrame, subjects: Integers, objects: Integers) -> dic
 
     To a model, subjects that read alike are one. Where the source prescribes the split, no test fact has a subject
     whose namesake is among the train facts (a split that is drawn keeps them together). Of the others, a fact that
-    reads like one before it would be the same question or example again.
+    reads like one before it would be the same question or example again; those with a prescribed split come first.
 
     Args:
         facts: rows of `Fact`, sorted.
@@ -244,7 +244,8 @@ def namesakes(facts: pl.DataFrame, subjects: Integers, objects: Integers) -> dic
         for at, train in apart.select("at", "train").iter_rows()
     }
     first = pl.struct("subject_id", "fact_id").first().over("reading", "object").alias("first")
-    again = named.join(apart, on="at", how="anti", maintain_order="left").with_columns(first)
+    others = named.join(apart, on="at", how="anti", maintain_order="left")
+    again = others.sort(pl.col("split").is_null(), maintain_order=True).with_columns(first)
     again = again.filter(pl.col("first").struct["fact_id"] != pl.col("fact_id"))
     for at, subject, before in again.select("at", "subject_id", "first").iter_rows():
         what = "object" if before["subject_id"] == subject else "subject"
