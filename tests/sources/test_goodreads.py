@@ -53,17 +53,12 @@ def test_the_tables_of_a_small_collection(tmp_path):
     asked = {"book:1": "2000", "book:2": "2010", "book:3": "2000", "book:9": "2000"}
     years = {("goodreads.publication_year", subject, year, ()) for subject, year in asked.items()}
     publishers = {("goodreads.publisher", subject, "House", ()) for subject in asked if subject != "book:2"}
-    authors = {
-        ("goodreads.author", subject, author, role)
-        for subject in ("book:1", "book:2", "book:3")
-        for author, role in (("author:7", ()), ("author:8", ("role=Illustrator",)))
-    }
+    authors = {("goodreads.author", subject, "author:7", ()) for subject in ("book:1", "book:2", "book:3")}
     isbn13 = {("goodreads.isbn13", f"book:{n}", f"97805903534{n:02}", ()) for n in (1, 2, 9)}
     isbn10 = {("goodreads.isbn10", f"book:{n}", "059035342X", ()) for n in (1, 2, 9)}
     assert objects == years | publishers | authors | isbn13 | isbn10
     assert {row.entity_id: row.label for row in found["entities"]} == {
         "author:7": "Ann",
-        "author:8": "Ben",
         "book:1": "NA",
         "book:2": "na",
         "book:3": '"Quoted',
@@ -78,6 +73,7 @@ def test_the_tables_of_a_small_collection(tmp_path):
     ]
     assert sum(row.entities for row in found["buckets"]) == 7
     assert found["omissions"] == [
+        Omission("facts", "credit that is no author's", 8, "1 Illustrator"),
         Omission("facts", "edition after 2015", 1, "6"),
         Omission("facts", "edition whose title and year others have", 2, "4"),
         Omission("facts", "edition whose title is mostly not ASCII", 1, "7"),
@@ -87,6 +83,17 @@ def test_the_tables_of_a_small_collection(tmp_path):
     ]
 
 
+def test_who_had_another_part_in_a_book_is_none_of_its_authors(tmp_path):
+    roles = {"1": "", "2": "Author", "3": " writer", "4": "Translator", "5": "Narrator"}
+    credits = [{"author_id": number, "role": role} for number, role in roles.items()]
+    books = [book(1, "One", 3, authors=credits), book(2, "Two", 2, authors=credits[3:])]
+    names = [{"author_id": number, "name": f"Person {number}"} for number in roles]
+    found = tables(write(tmp_path / "raw", books, names), tmp_path)
+    authors = [row.object_id for row in found["facts"] if row.relation_id == "goodreads.author"]
+    assert authors == ["author:1", "author:2", "author:3"]
+    assert Omission("facts", "credit that is no author's", 4, "1 Translator") in found["omissions"]
+
+
 def test_a_line_that_stands_again_counts_once(tmp_path):
     once = tables(write(tmp_path / "raw"), tmp_path / "once")
     twice = tables(write(tmp_path / "raw", [*BOOKS, BOOKS[0], BOOKS[0], BOOKS[8]]), tmp_path / "twice")
@@ -94,7 +101,8 @@ def test_a_line_that_stands_again_counts_once(tmp_path):
     assert {name: rows for name, rows in twice.items() if name != "omissions"} == {
         name: rows for name, rows in once.items() if name != "omissions"
     }
-    assert [row for row in twice["omissions"] if row not in once["omissions"]] == [again]
+    credits = Omission("facts", "credit that is no author's", 10, "1 Illustrator")
+    assert [row for row in twice["omissions"] if row not in once["omissions"]] == [credits, again]
 
 
 def test_two_lines_of_one_number_are_refused(tmp_path):

@@ -39,12 +39,12 @@ SCHEMA = {
     "isbn13": pl.String(),
     "ratings": pl.Int64(),
     "authors": pl.List(pl.String()),
-    "roles": pl.List(pl.String()),
 }
+WROTE = ("", "author", "writer")
 
 
 class Credit(msgspec.Struct):
-    """Who made a book, and as what; the author's role is empty."""
+    """Who made a book, and as what; the author's role is empty, or one of `WROTE`."""
 
     author_id: str
     role: str = ""
@@ -160,6 +160,9 @@ def _books(path: Path, omissions: Omissions) -> Iterator[tuple[object, ...]]:
         if not book.title.strip() or not book.book_id.isdecimal():
             omissions.add("popularity", "book without a title or a number", book.book_id)
             continue
+        others = [credit for credit in book.authors if credit.role.strip().lower() not in WROTE]
+        if others:
+            omissions.add("facts", "credit that is no author's", f"{book.book_id} {others[0].role}", len(others))
         yield (
             int(book.book_id),
             book.title.strip(),
@@ -168,8 +171,7 @@ def _books(path: Path, omissions: Omissions) -> Iterator[tuple[object, ...]]:
             book.isbn.strip().upper(),
             book.isbn13.strip(),
             int(book.ratings_count) if book.ratings_count.isdecimal() else 0,  # as the paper's code has it
-            [credit.author_id for credit in book.authors],
-            [credit.role for credit in book.authors],
+            [credit.author_id for credit in book.authors if credit not in others],
         )
 
 
@@ -192,12 +194,9 @@ def _facts(rows: pl.DataFrame, drawn: dict[str, pl.DataFrame]) -> list[pl.DataFr
         )
         for name in ("publisher", "isbn13", "isbn10")
     ]
-    credits = (
-        rows.join(drawn["author"], on="id", how="semi").explode("authors", "roles").filter(pl.col("authors") != "")
-    )
-    role = pl.when(pl.col("roles") != "").then(pl.concat_list(pl.lit("role=") + pl.col("roles"))).otherwise(_none())
+    credits = rows.join(drawn["author"], on="id", how="semi").explode("authors").filter(pl.col("authors") != "")
     author = _identifier("author", pl.col("authors"))
-    out.append(facts(credits, f"{SOURCE}.author", SOURCE, object_id=author, qualifiers=role))
+    out.append(facts(credits, f"{SOURCE}.author", SOURCE, object_id=author))
     year = pl.col("year").cast(pl.String)
     context = facts(rows, f"{SOURCE}.publication_year", SOURCE, value=year, datatype="date", precision="year")
     return [*out, context]
