@@ -13,9 +13,9 @@ from almanac.sources.options import GoodreadsOptions
 from almanac.tables import read
 
 
-def book(number: int, title: str, ratings: object, year="2000", **more) -> dict:
+def book(number: object, title: str, ratings: object, year="2000", **more) -> dict:
     credits = [{"author_id": "7", "role": ""}, {"author_id": "8", "role": "Illustrator"}]
-    rest = {"isbn": "059035342X", "isbn13": f"97805903534{number:02}", "publisher": "House", "work_id": "1", "url": "u"}
+    rest = {"isbn": "059035342X", "isbn13": f"97805903534{number:>02}", "publisher": "House", "work_id": "1", "url": "u"}
     row = {"book_id": str(number), "title": title, "ratings_count": str(ratings), "publication_year": year}
     return row | rest | {"authors": credits} | more
 
@@ -109,6 +109,15 @@ def test_two_lines_of_one_number_are_refused(tmp_path):
     folder = write(tmp_path / "raw", [*BOOKS, book(3, '"Quoted', 31, isbn="", isbn13="x")])
     with pytest.raises(AlmanacError, match=r"goodreads_books\.json\.gz: the number 3 stands twice, with other values"):
         goodreads.read(GoodreadsOptions(), folder)
+
+
+def test_a_number_too_long_for_one_is_left_out_with_its_book_and_counted(tmp_path):
+    long = "9" * 23
+    books = [book(11, "Year", 3, year=long), book(long, "Number", 3), book(12, "Ratings", long), book(13, "Fits", 3)]
+    found = tables(write(tmp_path / "raw", books), tmp_path)
+    assert [row.entity_id for row in found["popularity"]] == ["book:13"]
+    said = Omission("popularity", "book with a number of more than 18 digits", 3, f'["11", "{long}", "3"]')
+    assert said in found["omissions"]
 
 
 def test_a_pool_is_drawn_from_each_bucket(tmp_path):

@@ -12,6 +12,7 @@ import polars as pl
 
 from almanac.errors import AlmanacError
 from almanac.rows import Relation
+from almanac.sources.checking import DIGITS
 from almanac.sources.frames import assembled, drawn_from, facts, histogram_from, popularity, readable, readable_text
 from almanac.sources.options import GoodreadsOptions
 from almanac.sources.reading import json_lines, laid_aside
@@ -159,6 +160,10 @@ def _books(path: Path, omissions: Omissions) -> Iterator[tuple[object, ...]]:
     for book in json_lines(path, Book):
         if not book.title.strip() or not book.book_id.isdecimal():
             omissions.add("popularity", "book without a title or a number", book.book_id)
+            continue
+        numbers = (book.book_id, book.publication_year, book.ratings_count)
+        if any(number.isdecimal() and len(number) > DIGITS for number in numbers):
+            omissions.add("popularity", f"book with a number of more than {DIGITS} digits", numbers)
             continue
         others = [credit for credit in book.authors if credit.role.strip().lower() not in WROTE]
         if others:
