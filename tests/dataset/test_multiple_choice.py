@@ -604,6 +604,23 @@ def test_a_date_that_holds_another_is_no_wrong_choice_of_it(things):
     }
 
 
+def test_numbers_and_dates_that_are_known_by_their_names_alone_are_compared_by_value():
+    """One file of facts makes a thing of each object, whose name is its id."""
+    names = ("1990-05-22", "1990", "1991", "1000.0", "1000", "1,000", "1990-Ave")
+    facts = [fact("born", f"s{at}", name) for at, name in enumerate(names)]
+    entities = [*map(entity, names), *(entity(f"s{at}") for at in range(len(names)))]
+    made = build([relation("born")], facts, entities, options(train=0, test=9, choices=3))
+    assert made.counts[0].objects == 5
+    seen = {name: set() for name in names}
+    for seed in range(40):
+        made = build([relation("born")], facts, entities, options(train=0, test=9, choices=3, seed=seed))
+        for name in names:
+            seen[name] |= offered_to(made, name)
+    assert seen["1990-05-22"] == {"1991", "1,000", "1990-Ave"}
+    assert seen["1990"] == {"1991", "1,000", "1990-Ave"}
+    assert seen["1000"] == seen["1000.0"] == seen["1,000"] == {"1990-05-22", "1990", "1991", "1990-Ave"}
+
+
 def test_facts_whose_objects_all_stand_in_the_subjects_name_are_counted_and_can_be_left_out():
     """LAMA-UHN's first rule: the Apple Watch names its maker; of two makers one in the name does not do."""
     names = [entity("o1", "Apple"), entity("o2", "Nokia"), entity("o3", "Sony")]

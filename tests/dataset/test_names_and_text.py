@@ -108,11 +108,19 @@ def test_what_is_true_of_a_subject_is_true_of_all_that_read_like_it():
 
 @pytest.mark.parametrize(
     ("one", "other", "same"),
-    [("1000", "1000.0", True), ("+7", "07", True), ("0.50", ".5", False), ("1" * 40, "1" * 39 + "2", False)],
+    [
+        ("1000", "1000.0", True),
+        ("1,000.50", "1000.5", True),
+        ("1,00", "100", False),
+        ("+7", "07", True),
+        ("0.50", ".5", False),
+        ("1" * 40, "1" * 39 + "2", False),
+    ],
 )
 def test_numbers_are_compared_by_their_value(one, other, same):
-    names = ObjectNames.of([])
-    assert (names.folded(one) == names.folded(other)) == same
+    things = [Entity(name, name, (), None) for name in (one, other)]
+    for names in (ObjectNames.of([]), ObjectNames.of(things)):  # literals, and things that are known by their names
+        assert (names.folded(one) == names.folded(other)) == same
 
 
 @pytest.mark.parametrize("unseen", ["\u200b", "\u200e", "\u202e\u202c", "\ufeff", "\u00ad", "\u200d"])

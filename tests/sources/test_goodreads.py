@@ -15,7 +15,13 @@ from almanac.tables import read
 
 def book(number: object, title: str, ratings: object, year="2000", **more) -> dict:
     credits = [{"author_id": "7", "role": ""}, {"author_id": "8", "role": "Illustrator"}]
-    rest = {"isbn": "059035342X", "isbn13": f"97805903534{number:>02}", "publisher": "House", "work_id": "1", "url": "u"}
+    rest = {
+        "isbn": "059035342X",
+        "isbn13": f"97805903534{number:>02}",
+        "publisher": "House",
+        "work_id": "1",
+        "url": "u",
+    }
     row = {"book_id": str(number), "title": title, "ratings_count": str(ratings), "publication_year": year}
     return row | rest | {"authors": credits} | more
 

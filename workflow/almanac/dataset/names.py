@@ -44,7 +44,8 @@ class ObjectNames:
 
     def folded(self, key: str) -> frozenset[str]:
         """Return all names of an object as they are compared."""
-        return frozenset(map(normalise, self.names(key)) if key in self.entities else (same_value(key),))
+        fold = same_value if self.label(key) == key else normalise  # a literal, or a thing that is known by its name
+        return frozenset(map(fold, self.names(key)))
 
 
 def in_name(subject: str, found: str) -> bool:

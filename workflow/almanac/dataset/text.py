@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from decimal import Context, Decimal
 
 UNSEEN = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
-NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?")
 Span = tuple[int, int]  # the first word of a mention and the one after its last
 
 
@@ -22,10 +22,10 @@ def normalise(name: str) -> str:
 
 
 def same_value(literal: str) -> str:
-    """Return a literal as it is compared: numbers by their value, so that 1000 and 1000.0 are one; else as a name."""
+    """Return a literal as it is compared: numbers by value, so that 1000, 1000.0 and 1,000 are one; else as a name."""
     if not NUMBER.fullmatch(literal):
         return normalise(literal)
-    return format(Decimal(literal).normalize(Context(prec=len(literal))), "f")
+    return format(Decimal(literal.replace(",", "")).normalize(Context(prec=len(literal))), "f")
 
 
 def runs(wanted: Sequence[str], words: Sequence[str]) -> list[Span]:

@@ -18,6 +18,7 @@ from almanac.tables import seed_of
 
 Integers = npt.NDArray[np.int64]
 
+DATE = r"^-?\d{4,}(-\d\d){0,2}$"  # a name that reads as a year, a month or a day
 HASHED = 2000  # objects of a relation up to which each place is a hash of its own
 
 
@@ -56,7 +57,7 @@ class Objects:
         numbers = facts.select(object_key).join(every, on="entity_id", how="left", maintain_order="left")["number"]
         named = keys.join(entities, on="entity_id", how="left", maintain_order="left")
         labels = named.select(pl.coalesce("label", "entity_id")).to_series()
-        literal = named["label"].is_null()
+        valued = labels == named["entity_id"]  # literals, and things that are known by their names
         own = named["aliases"].fill_null([])
         dates = within_dates(facts, entities)
         if dates.height:
@@ -64,9 +65,7 @@ class Objects:
             own = pl.DataFrame({"own": own, "dates": joined}).select(pl.concat_list("own", "dates")).to_series()
         counts = own.list.len().to_numpy().astype(np.int64)
         aliases = own.explode(empty_as_null=False, keep_nulls=False)
-        shown = (
-            same_value(text) if is_text else normalise(text) for text, is_text in zip(labels, literal, strict=True)
-        )
+        shown = (same_value(text) if is_text else normalise(text) for text, is_text in zip(labels, valued, strict=True))
         folded = pl.Series([*shown, *map(normalise, aliases)], dtype=pl.String)
         codes = folded.rank("dense").to_numpy().astype(np.int64)
         starts = np.concatenate([[0], np.cumsum(counts)])
@@ -85,11 +84,13 @@ def within_dates(facts: pl.DataFrame, entities: pl.DataFrame) -> pl.DataFrame:
     """Return names that dates share where one holds the other: ``entity_id`` (or the literal) and ``names``.
 
     1990 may be true of who was born on 1990-05-22, and 1990-06-01 is not: so a day shares a name with its month and its
-    year, each pair its own, and days of one year share none. Dates are literals, or entities of the type ``date`` whose
-    ids are the dates.
+    year, each pair its own, and days of one year share none. Dates are literals, entities of the type ``date`` whose
+    ids are the dates, or entities whose ids are their labels and read as dates.
     """
     literals = facts.lazy().filter(datatype="date").select(day=pl.col("value"))
-    things = entities.lazy().filter(type="date").select(day=pl.col("entity_id"))
+    identity = pl.col("entity_id")
+    by_name = (identity == pl.col("label")) & identity.str.contains(DATE)
+    things = entities.lazy().filter((pl.col("type") == "date") | by_name).select(day=identity)
     days = pl.concat([literals, things]).drop_nulls().unique()
     coarse = pl.concat(
         days.select("day", coarse=pl.col("day").str.extract(pattern)).drop_nulls()
