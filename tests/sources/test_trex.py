@@ -126,6 +126,21 @@ def test_dates_can_be_written_as_the_texts_write_them(tmp_path):
     assert {row.fact_id for row in tables(raw, tmp_path / "iso")["facts"]} == {row.fact_id for row in found["facts"]}
 
 
+@pytest.mark.parametrize("dates", ["iso", "text"])
+def test_dates_before_christ_are_years_counted_as_people_count_them(tmp_path, dates):
+    """0 is 1 BC in RDF, and a day before Christ has no form here."""
+    days = {"Q1": "-0044-03-15", "Q2": "-0043-01-01", "Q3": "0000-05-01"}
+    uris = {subject: f"{day}T00:00:00Z^^{XSD}dateTime" for subject, day in days.items()}
+    triples = [triple(one, "P570", "", object=mention(uri, "long ago")) for one, uri in uris.items()]
+    raw = zipped(tmp_path / "raw", {"a.json": [DOCUMENT | {"triples": triples}]})
+    found = tables(raw, tmp_path, dates=dates)
+    assert {row.fact_id: row.precision for row in found["facts"]} == dict.fromkeys(
+        ("P570|Q1|45 BC", "P570|Q2|44 BC", "P570|Q3|1 BC"), "year" if dates == "iso" else None
+    )
+    things = {row.entity_id: (row.label, row.aliases) for row in found["entities"] if row.type == "date"}
+    assert things == ({} if dates == "iso" else {f"{at} BC": ("long ago", (f"{at} BC",)) for at in (1, 44, 45)})
+
+
 def test_a_number_that_is_written_like_a_date_which_is_a_thing_is_left_out_and_counted(tmp_path):
     """Of one id there is one thing: a dataset could not be built of both."""
     born = triple("Q2", "P569", "", object=mention(f"1968-01-01T00:00:00Z^^{XSD}dateTime", "1968"))
@@ -222,6 +237,23 @@ def test_lamas_lines_become_facts_with_its_templates(tmp_path):
     assert found["templates"] == [Template("P19/source/0", "P19", text, "statement", "written", None, ())]
     assert found["evidence"][0] == Evidence("P19|Q7|Q90", "NA came from Paree.")
     assert found["omissions"] == [Omission("facts", "subject has no label", 1, "Q9")]
+
+
+def test_relations_of_bare_tables_bear_their_properties_names_unless_the_tables_name_them(tmp_path):
+    relations = ("P19", "P27", "P9999")
+    files = {
+        "facts.csv": "relation_id,subject_id,object_id\n" + "".join(f"{name},Q1,Q2\n" for name in relations),
+        "entities.csv": "entity_id,label\nQ1,Adams\nQ2,Cambridge\n",
+        "relations.csv": "relation_id,label\nP27,citizen of\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    found = tables(tmp_path, tmp_path, form="tables")
+    assert [(row.relation_id, row.label, row.property) for row in found["relations"]] == [
+        ("P19", "place of birth", "P19"),
+        ("P27", "citizen of", None),
+        ("P9999", "P9999", None),
+    ]
 
 
 def test_bare_tables_of_t_rex(tmp_path):

@@ -7,6 +7,7 @@ by entity, and each part is put in order alone, so that memory grows with a part
 import re
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,7 +36,7 @@ LITERAL = re.compile(r"^\"?(.+?)\"?\^\^<?http://www\.w3\.org/2001/XMLSchema#(\w+
 DATE = re.compile(r"^(-?\d{4,})-(\d\d)-(\d\d)T")
 PRONOUNS = "Simple_Coreference"  # the annotator whose surface forms are pronouns and parts of names
 LAMA_FILE = re.compile(r"(?:^|/)TREx/(P\d+)\.jsonl$")
-DATES = pl.col("entity_id").str.contains(r"^-?\d{4,}(-\d\d-\d\d)?$")  # things that are dates, by their ids
+DATES = pl.col("entity_id").str.contains(r"^\d{4,}(-\d\d-\d\d)?$|^\d+ BC$")  # things that are dates, by their ids
 MENTIONS = {
     "part": pl.Int64(),
     "relation": pl.String(),
@@ -117,10 +118,10 @@ def read(options: TrexOptions, folder: Path) -> SourceTables:
             is asked for has no facts.
     """
     if options.form == "tables":
-        found = read_folder(folder, SOURCE)
+        found, known = read_folder(folder, SOURCE), properties()
         return SourceTables(
             found.entities,
-            found.relations,
+            [_named(row, known) for row in found.relations],
             found.facts,
             found.templates,
             found.popularity,
@@ -128,6 +129,14 @@ def read(options: TrexOptions, folder: Path) -> SourceTables:
         )
     archive = folder / options.downloads()[0].name
     return _read_lama(archive, options) if options.form == "lama" else _read_documents(archive, options)
+
+
+def _named(relation: Relation, known: dict[str, str]) -> Relation:
+    """Return a relation of which the number alone is given with its property's name, if that is known."""
+    name = relation.relation_id
+    if relation.label != name or name not in known:
+        return relation
+    return replace(relation, label=known[name], property=relation.property or name)
 
 
 def _read_lama(path: Path, options: TrexOptions) -> SourceTables:
@@ -243,12 +252,18 @@ def _sentence(document: Abstract, triple: Triple) -> str | None:
 
 
 def _literal(text: str) -> Literal | None:
-    """Return a date or a number. T-REx drops how precise a date is: the first of January stands for its year."""
+    """Return a date or a number.
+
+    T-REx drops how precise a date is: the first of January stands for its year. Of dates before Christ the year alone
+    is kept, since their days have no form here; 0 is 1 BC in RDF.
+    """
     found = LITERAL.match(text)
     if found is None:
         return None
     if date := DATE.match(found[1]):
         year, month, day = date.groups()
+        if int(year) <= 0:
+            return Literal(f"{1 - int(year)} BC", "date", "year")
         return Literal(year, "date", "year") if (month, day) == ("01", "01") else Literal(date[0][:-1], "date", "day")
     return Literal(found[1], "quantity", None) if found[2] in ("decimal", "integer", "double") else None
 
