@@ -14,7 +14,7 @@ from almanac.cli import main
 from almanac.errors import AlmanacError
 from almanac.sources import files
 from almanac.sources.archives import unpack
-from almanac.sources.files import read_folder
+from almanac.sources.files import read_columns, read_folder
 
 BIG = 10**10
 ENTITIES = b"entity_id,label\na,A\nb,B\n"
@@ -152,6 +152,15 @@ def test_a_source_of_files_may_be_an_archive(tmp_path, form, top):
     ]
     assert [fact.fact_id for fact in read_folder(tmp_path / "out" / "mine", "mine").facts] == ["P|a|b"]
     assert read_folder(path, "mine") == read_folder(tmp_path / "out" / "mine", "mine")
+
+
+@pytest.mark.parametrize("top", ["", "my_facts/"])
+def test_what_is_said_of_an_archives_tables_names_the_archive(tmp_path, top):
+    rows = b"relation_id,subject_id,value,datatype\nP,a,01990,date\n"
+    path = zipped(tmp_path / "mine.zip", {f"{top}facts.csv": rows, f"{top}entities.csv": ENTITIES, f"{top}x.csv": b""})
+    notes = read_columns(path, "mine").notes
+    assert len(notes) == 3 and all(note.startswith(f"{path}{'/my_facts' if top else ''}") for note in notes)
+    assert f"{path}/{top}facts.csv: line 2: the date '01990' is read as '1990'" in notes
 
 
 @pytest.mark.parametrize("case", BAD)

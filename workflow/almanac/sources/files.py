@@ -10,7 +10,7 @@ import tarfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -156,4 +156,6 @@ def read_columns(folder: Path, source: str, merge: bool = False) -> "FactColumns
 
     with as_folder(folder) as inside:
         table_files(inside)
-        return checked(inside, source, merge)
+        found = checked(inside, source, merge)
+        unpacked = inside if inside.name == folder.name else inside.parent  # of an archive; else where it is
+        return replace(found, notes=tuple(note.replace(str(unpacked), str(folder)) for note in found.notes))
