@@ -802,6 +802,18 @@ def test_names_that_are_alike_to_the_eye_are_one_however_their_accents_are_writt
     assert all(note.endswith("is read with its accents composed") for note in found.notes[:-1])
 
 
+def test_sentences_have_their_accents_as_the_names_that_stand_in_them(tmp_path):
+    names = {"Q1": "Peru\u0301", "Q2": "Bogota\u0301"}
+    entities = [{"entity_id": key, "label": name} for key, name in names.items()]
+    facts = [{"relation_id": "P", "subject_id": "Q1", "object_id": "Q2"}]
+    texts = [{"fact_id": "P|Q1|Q2", "text": "{Q1} is near {Q2}.\u200b".format(**names)}]
+    sentences = [{"relation_id": "P", "style": "statement", "text": "[X] esta\u0301 cerca de [Y]"}]
+    path = folder(tmp_path / "f", entities=entities, facts=facts, evidence=texts, templates=sentences)
+    found = read_columns(path, "s")
+    assert found.evidence["text"].to_list() == ["Per\u00fa is near Bogot\u00e1.\u200b"]
+    assert [row.text for row in found.templates] == ["[X] est\u00e1 cerca de [Y]"]
+
+
 def test_letters_that_are_joined_stay_so(tmp_path):
     rows = [{"entity_id": "Q1", "label": "می\u200cخواهم"}, {"entity_id": "Q2", "label": "👩\u200d🔬"}]
     facts = [{"relation_id": "P", "subject_id": "Q1", "object_id": "Q2"}]

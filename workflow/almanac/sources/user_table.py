@@ -47,7 +47,7 @@ UNSEEN = (
     r"\u2060-\u2064\u2066-\u206f\ufeff]"
 )
 APART = r"[^\x00-\u02ff]"  # without such characters a text is composed (NFC) already
-SEEN_AS_IT_IS = "text"  # the column of sentences, which are kept as they are
+SEEN_AS_IT_IS = "text"  # the column of sentences, which keep what nobody sees
 
 Check = tuple[pl.Expr, Callable[[dict[str, Any]], str]]  # what is wrong where it holds, and what to say of such a row
 
@@ -196,19 +196,18 @@ def _seen(out: UserTable, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _composed(out: UserTable, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows whose names have their accents as Unicode composes them (NFC): alike to the eye, they are equal."""
+    """Return rows with their accents as Unicode composes them (NFC): alike to the eye, texts are equal."""
     for name in rows.columns[1:]:
         column = rows[name]
         texts = column.list.join("\n") if name in LISTS else column
-        if name == SEEN_AS_IT_IS or not texts.str.contains(APART).any():
+        if not texts.str.contains(APART).any():
             continue
         form = pl.element().str.normalize("NFC")
         composed = column.list.eval(form) if name in LISTS else column.str.normalize("NFC")
         if (changed := (composed != column).fill_null(False)).any():
             rows = rows.with_columns(composed)
-            out.note(
-                rows[ROW].filter(changed), f"{name} {texts.filter(changed)[0]!r} is read with its accents composed"
-            )
+            first = texts.filter(changed)[0][:60]
+            out.note(rows[ROW].filter(changed), f"{name} {first!r} is read with its accents composed")
     return rows
 
 
