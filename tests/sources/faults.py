@@ -44,10 +44,10 @@ def queries_of(shape: WikidataShape) -> dict[str, Query]:
         return lambda client: paging.batched(client, pattern, of, 50)
 
     return {
-        "items": relation(queries.statements("P36", None, False)),
-        "quantities": relation(queries.statements("P1086", None, False)),
-        "dates": relation(queries.statements("P569", None, True)),
-        "qualifiers": relation(queries.statements("P166", "P585", True)),
+        "items": relation(queries.statements("P36", None, "WikibaseItem")),
+        "quantities": relation(queries.statements("P1086", None, "Quantity")),
+        "dates": relation(queries.statements("P569", None, "Time")),
+        "qualifiers": relation(queries.statements("P166", "P585", "Time")),
         "laureates": relation(queries.LAUREATES, 1000),
         "properties": batches(queries.PROPERTIES, ["wd:P36", "wd:P569"]),
         "labels": batches(queries.LABELS, ids),

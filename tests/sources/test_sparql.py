@@ -19,7 +19,7 @@ from almanac.sources.retries import TransientError, agent, persistently, retry_a
 from almanac.sources.sparql import Client, rows_of
 
 NEVER = {"403", "400", "200, asks for an agent"}  # asked again these would be no better
-QUERY = queries.statements("P36", None, False).count()
+QUERY = queries.statements("P36", None, "WikibaseItem").count()
 
 
 @pytest.fixture(scope="module")

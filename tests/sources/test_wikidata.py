@@ -67,8 +67,8 @@ def test_a_propertys_other_names_become_templates_of_their_own_style_where_they_
 
 def test_rows_in_are_rows_out_and_rows_left_out(pulled, wikidata, quick):
     client = Client(wikidata, "test@example.org", quick)
-    asked = [("P36", None, False), ("P569", None, True), ("P1086", None, False), ("P225", None, False)]
-    asked += [("P166", None, False), ("P166", "P585", True)]
+    asked = [("P36", None, "WikibaseItem"), ("P569", None, "Time"), ("P1086", None, "Quantity")]
+    asked += [("P225", None, "String"), ("P166", None, "WikibaseItem"), ("P166", "P585", "Time")]
     rows = sum(paging.number(client, statements(*one).count()) for one in asked)
     left_out = {row.reason: row.count for row in pulled.omissions.rows()}
     assert set(left_out) == {
@@ -208,8 +208,33 @@ def test_years_before_christ_are_those_of_the_calendar(tmp_path, year, value):
     assert [(row.value, row.precision) for row in tables.facts] == [(value, "year")]
 
 
+def test_a_relations_quantities_are_in_one_unit_and_those_in_others_are_counted(tmp_path):
+    metre, centimetre, foot = "Q11573", "Q174728", "Q3710"
+    heights = [("Q1", "1.85", metre), ("Q2", "185", metre), ("Q3", "6.07", foot), ("Q4", "185", centimetre)]
+    heights += [("Q1", "1.850", metre)]
+    rows = [(f"<{WD}P2048>", f"<{WIKIBASE}propertyType>", f"<{WIKIBASE}Quantity>")]
+    for item, height, unit in heights:
+        node, own, number = f"<{WD}statement/{item}/{height}>", f"<{WD}value/{item}/{height}>", f'"+{height}"'
+        rows += [
+            (f"<{WD}{item}>", "<http://www.w3.org/2000/01/rdf-schema#label>", f'"{item}"@en'),
+            (f"<{WD}{item}>", f"<{PROP}P2048>", node), (node, f"<{WIKIBASE}rank>", f"<{WIKIBASE}NormalRank>"),
+            (node, f"<{PROP}statement/P2048>", number), (node, f"<{PROP}statement/value/P2048>", own),
+            (own, f"<{WIKIBASE}quantityAmount>", number), (own, f"<{WIKIBASE}quantityUnit>", f"<{WD}{unit}>"),
+        ]  # fmt: skip
+    with oxigraph("".join(f"{' '.join(row)} .\n" for row in rows).encode()) as url:
+        tables = bring(url, tmp_path, relations=["P2048"])
+    found = {(row.subject_id, row.value, row.qualifiers) for row in tables.facts}
+    assert found == {("Q1", "1.85", (f"unit={metre}",)), ("Q2", "185", (f"unit={metre}",))}
+    left_out = [(row.reason, row.count) for row in tables.omissions.rows()]
+    assert left_out == [
+        (f"P2048 in another unit than {metre}, its most frequent", 2),
+        ("another statement says the same", 1),
+    ]
+
+
 def test_the_queries_are_of_no_one_engine():
-    own = [statements("P1", qualifier, is_time) for qualifier in (None, "P2") for is_time in (True, False)]
+    kinds = ("Time", "Quantity", "String")
+    own = [statements("P1", qualifier, kind) for qualifier in (None, "P2") for kind in kinds]
     for pattern in (LAUREATES, LABELS, ALIASES, SITELINKS, PROPERTIES, *own):
         text = pattern.select(pattern.bucket("a")) + pattern.count()
         assert not any(word in text for word in ("SERVICE", "bd:", "hint:", "OFFSET", "LIMIT", "ORDER"))

@@ -15,7 +15,7 @@ from almanac.sources.paging import Row
 from almanac.sources.source_tables import Omissions, SourceTables
 from almanac.sources.sparql import Client, count_rows
 from almanac.sources.wikidata_api import Api, Spoken, count_entities, spoken_by_api
-from almanac.sources.wikidata_claims import Claim, Property, best, facts_of, of_laureates, of_relation
+from almanac.sources.wikidata_claims import Claim, Property, best, facts_of, in_one_unit, of_laureates, of_relation
 
 
 def fetch(
@@ -64,6 +64,7 @@ def pull(
         done(note="Nobel laureates")
     if options.ranks == "best":
         claims = list(best(claims, omitted))
+    claims = list(in_one_unit(claims, omitted))
     ids = sorted({key for claim in claims for key in (claim.subject_id, claim.object_id) if key})
     entities, popularity = _entities(facts, api, ids, options, omitted)
     done(note="names")

@@ -1,12 +1,12 @@
 """What Wikidata's statements claim: values with their ranks and qualifiers, and of what is left out the reason."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from almanac.rows import Fact
-from almanac.sources import paging
+from almanac.sources import paging, values
 from almanac.sources import wikidata_queries as queries
 from almanac.sources.answers import QueryServer
 from almanac.sources.options import WikidataOptions
@@ -30,7 +30,10 @@ class Property:
 
 @dataclass(frozen=True)
 class Claim:
-    """One value of a statement, or of its qualifier. ``object_id`` or ``value`` (with ``datatype``) is given."""
+    """One value of a statement, or of its qualifier. ``object_id`` or ``value`` (with ``datatype``) is given.
+
+    ``unit`` is the item of a quantity's unit; of numbers without one Wikidata says Q199.
+    """
 
     relation_id: str
     subject_id: str
@@ -39,6 +42,7 @@ class Claim:
     datatype: str | None
     preferred: bool
     qualifiers: tuple[str, ...]
+    unit: str | None = None
 
 
 def of_relation(
@@ -47,7 +51,7 @@ def of_relation(
     """Yield the claims of a property's statements, or of a qualifier of them."""
     of, _, qualifier = path.partition("/")
     kind = properties[qualifier or of].type
-    pattern = queries.statements(of, qualifier or None, kind == "Time")
+    pattern = queries.statements(of, qualifier or None, kind)
     for row in paging.gather(server, pattern, options.page, options.facts, lowest_items):
         subject = _subject(row, omitted)
         if subject is None:
@@ -58,7 +62,8 @@ def of_relation(
         value = _value(row, kind, omitted)
         if value is not None:
             preferred = row["rank"] == PREFERRED
-            yield Claim(path.replace("/", "."), subject, *value, preferred, said)
+            unit = row["unit"].removeprefix(queries.ENTITY) if "unit" in row else None
+            yield Claim(path.replace("/", "."), subject, *value, preferred, said, unit)
 
 
 def _subject(row: Row, omitted: Omissions) -> str | None:
@@ -85,7 +90,10 @@ def _value(row: Row, kind: str, omitted: Omissions) -> tuple[str | None, str | N
         if year := _year(row, "time", omitted):
             return None, year, "date"
     elif kind == "Quantity":
-        return None, row["o"].removeprefix("+"), "quantity"
+        number, _ = values.read("quantity", row["o"], None)
+        if number is not None:
+            return None, number, "quantity"
+        omitted.add("facts", "the quantity is no number", row["statement"])
     else:
         return None, row["o"], "string"
     return None
@@ -154,6 +162,20 @@ def best(claims: Sequence[Claim], omitted: Omissions) -> Iterator[Claim]:
             omitted.add("facts", "a preferred statement stands beside it", f"{claim.relation_id} {claim.subject_id}")
 
 
+def in_one_unit(claims: Sequence[Claim], omitted: Omissions) -> Iterator[Claim]:
+    """Yield the claims that have their relation's most frequent unit: numbers in different units cannot be compared."""
+    counts: dict[str, Counter[str | None]] = defaultdict(Counter)
+    for claim in claims:
+        counts[claim.relation_id][claim.unit] += 1
+    units = {relation: min(own, key=lambda unit: (-own[unit], unit or "")) for relation, own in counts.items()}
+    for claim in claims:
+        if claim.unit == (unit := units[claim.relation_id]):
+            yield claim
+        else:
+            reason = f"{claim.relation_id} in another unit than {unit}, its most frequent"
+            omitted.add("facts", reason, f"{claim.subject_id} {claim.value} {claim.unit}")
+
+
 def facts_of(claims: Iterable[Claim], known: set[str], omitted: Omissions) -> list[Fact]:
     """Return one fact for each relation, subject and object: statements that say the same are one."""
     said: dict[str, set[str]] = defaultdict(set)
@@ -167,6 +189,7 @@ def facts_of(claims: Iterable[Claim], known: set[str], omitted: Omissions) -> li
         if identity in facts:
             omitted.add("facts", "another statement says the same", identity)
         said[identity] |= {*claim.qualifiers, *(("rank=preferred",) if claim.preferred else ())}
+        said[identity] |= {f"unit={claim.unit}"} if claim.unit else set()
         facts[identity] = Fact(
             fact_id=identity,
             relation_id=claim.relation_id,

@@ -51,13 +51,13 @@ ALIASES = Pattern(
 SITELINKS = Pattern(PREFIXES, "?e ?sitelinks", "  VALUES ?e { {values} }\n  ?e wikibase:sitelinks ?sitelinks .")
 
 
-def statements(property_id: str, qualifier: str | None, is_time: bool) -> Pattern:
+def statements(property_id: str, qualifier: str | None, kind: str) -> Pattern:
     """Return the pattern of a property's statements, or of the values that a qualifier gives them.
 
     Args:
         property_id: P166.
         qualifier: P585, where the facts are the qualifier's values; then ``?main`` is the statement's own value.
-        is_time: whether the values are dates, which stand with their precision in a node of their own.
+        kind: Wikibase's type of the values. Dates have their precision, quantities their unit, in a node of their own.
     """
     lines = [f"  ?s p:{property_id} ?statement .", "  ?statement wikibase:rank ?rank ."]
     if qualifier is None:
@@ -67,9 +67,12 @@ def statements(property_id: str, qualifier: str | None, is_time: bool) -> Patter
         lines += [f"  ?statement ps:{property_id} ?main ; pq:{qualifier} ?o ."]
         path = f"pqv:{qualifier}"
     variables = "?s ?statement ?rank ?o" + (" ?main" if qualifier else "")
-    if is_time:  # an unknown date has no such node
+    if kind == "Time":  # an unknown date has no such node
         lines.append(f"  OPTIONAL {{ ?statement {path} ?node . {_TIME.format(node='node', name='time')} }}")
         variables += " ?time ?time_precision"
+    elif kind == "Quantity":
+        lines.append(f"  OPTIONAL {{ ?statement {path} ?node . ?node wikibase:quantityUnit ?unit . }}")
+        variables += " ?unit"
     return Pattern(PREFIXES, variables, "\n".join(lines))
 
 
