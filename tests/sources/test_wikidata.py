@@ -172,6 +172,24 @@ def test_a_pull_that_breaks_off_goes_on_where_it_stopped(between, tmp_path):
     assert len(between.seen) == requests - requests // 2 + 1
 
 
+@pytest.mark.parametrize(
+    ("failing", "fault"),
+    [("P569", "500 with a timeout"), ("P569", "rows cut, unsaid"), ("labels", "all rows lost, unsaid")],
+)
+def test_a_pull_that_answers_have_ended_asks_for_them_again_and_for_no_others(between, tmp_path, failing, fault):
+    """A server may be overloaded for a while; what it answered then is no reason to fail for ever."""
+    settings = {"relations": ["P36", "P569"], "page": 5000}
+    whole = bring(between.url, tmp_path / "whole", **settings)
+    requests = [data for _, _, data in between.seen]
+    first = next(at for at, data in enumerate(requests) if (b"p%3AP569" if failing == "P569" else b"wd%3AQ") in data)
+    between.script(lambda number: fault if number >= first else None)
+    with pytest.raises(AlmanacError, match=r"timed out on the query|the server counts"):
+        bring(between.url, tmp_path / "broken", **settings)
+    between.script(lambda number: None)
+    assert bring(between.url, tmp_path / "broken", **settings).facts == whole.facts
+    assert [data for _, _, data in between.seen] == requests[first:]
+
+
 def test_every_answer_is_recorded_with_query_time_headers_rows_and_hash(wikidata, tmp_path):
     bring(wikidata, tmp_path, relations=["P36"])
     index = next(tmp_path.rglob("requests.jsonl"))

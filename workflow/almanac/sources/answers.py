@@ -10,7 +10,8 @@ import gzip
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -48,6 +49,15 @@ def now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
+def _line(entry: Mapping[str, Any]) -> bytes:
+    return canonical(entry).encode() + b"\n"
+
+
+def together(server: QueryServer) -> AbstractContextManager[None]:
+    """Return the context of questions whose answers are used together; see `Recorder.together`."""
+    return server.together() if isinstance(server, Recorder) else nullcontext()
+
+
 def digest(content: bytes) -> str:
     """Return the sha256 of bytes as hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
@@ -72,6 +82,7 @@ class Recorder:
         self._count = count
         self._kept: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self._used: dict[str, int] = defaultdict(int)
+        self._answered: list[dict[str, Any]] = []  # the entries that answered so far, in the order of the asking
         for entry in self._load():
             self._kept[entry["query_sha256"]].append(entry)
 
@@ -114,11 +125,15 @@ class Recorder:
         except TooMuchError as error:
             self._keep(key, query, {"outcome": "too much", "reason": str(error), "time": now()})
             raise
+        except AlmanacError:  # no answer's fault: the next run goes on here
+            self._answered.clear()
+            raise
         self._keep_answer(key, answer)
         return answer
 
-    def _replay(self, query: str, entry: Mapping[str, Any]) -> Answer:
+    def _replay(self, query: str, entry: dict[str, Any]) -> Answer:
         if entry["outcome"] == "too much":
+            self._answered.append(entry)
             raise TooMuchError(entry["reason"])
         path = self._body_path(entry["sha256"])
         try:
@@ -127,6 +142,7 @@ class Recorder:
             raise AlmanacError(f"{path}: cannot be read ({error}); pull again, or mend the snapshot") from error
         if digest(body) != entry["sha256"]:
             raise AlmanacError(f"{path}: has sha256 {digest(body)}, recorded is {entry['sha256']}; it was changed")
+        self._answered.append(entry)
         return Answer(entry["endpoint"], query, body, entry["time"], entry["headers"])
 
     def _keep_answer(self, key: str, answer: Answer) -> None:
@@ -149,8 +165,24 @@ class Recorder:
         text = self._folder / "queries" / f"{key[:16]}.txt"
         if not text.is_file():
             write_text(text, query)
+        entry = {"query_sha256": key, **entry}
+        self._answered.append(entry)
         with (self._folder / INDEX).open("ab") as index:
-            index.write(canonical({"query_sha256": key, **entry}).encode() + b"\n")
+            index.write(_line(entry))
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Keep the answers to what is asked within, unless they lead to an error: then the next run asks all anew."""
+        start = len(self._answered)
+        try:
+            yield
+        except AlmanacError:
+            failed = [_line(entry) for entry in self._answered[start:]]
+            if failed and self._server is not None:
+                lines = (self._folder / INDEX).read_bytes().splitlines(keepends=True)
+                with atomic(self._folder / INDEX) as temporary:
+                    temporary.write_bytes(b"".join(line for line in lines if line not in failed))
+            raise
 
     def _body_path(self, sha: str) -> Path:
         return self._folder / "answers" / f"{sha[:16]}.json.gz"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from almanac.errors import AlmanacError
-from almanac.sources.answers import QueryServer, TooMuchError
+from almanac.sources.answers import QueryServer, TooMuchError, together
 from almanac.sources.sparql import rows_of
 
 Row = dict[str, str]
@@ -94,19 +94,20 @@ def gather(
     Raises:
         AlmanacError: the rows do not agree with the server's own count, or the server cannot answer even small parts.
     """
-    total = _total(server, pattern)
-    digits = 1 if total is None else 0
-    while total is not None and total > page * 16**digits and digits < DEEPEST:
-        digits += 1
-    if total is not None and (limit is None or limit >= total):
-        rows = _whole(server, pattern, digits, total)
-    elif limit is None or lowest is None or (total is not None and total < SCANNED):
-        rows = _first(server, pattern, digits, DEEPEST, limit)
-    else:
-        try:
-            rows = _first(server, pattern, digits, min(digits + 2, DEEPEST), limit)
-        except TooMuchError:  # smaller parts are no easier: for each of them the server looks through everything
-            rows = _by_name(server, pattern, lowest(), limit)
+    with together(server):
+        total = _total(server, pattern)
+        digits = 1 if total is None else 0
+        while total is not None and total > page * 16**digits and digits < DEEPEST:
+            digits += 1
+        if total is not None and (limit is None or limit >= total):
+            rows = _whole(server, pattern, digits, total)
+        elif limit is None or lowest is None or (total is not None and total < SCANNED):
+            rows = _first(server, pattern, digits, DEEPEST, limit)
+        else:
+            try:
+                rows = _first(server, pattern, digits, min(digits + 2, DEEPEST), limit)
+            except TooMuchError:  # smaller parts are no easier: for each of them the server looks through everything
+                rows = _by_name(server, pattern, lowest(), limit)
     return rows if limit is None else _lowest(rows, pattern.key, limit)
 
 
@@ -227,18 +228,21 @@ def batched(server: QueryServer, pattern: Pattern, ids: Sequence[str], size: int
     Raises:
         AlmanacError: the server cannot answer for a single id, or its rows and its count differ for one.
     """
-    waiting = [list(ids[start : start + size]) for start in range(0, len(ids), size)][::-1]
     rows: list[Row] = []
-    while waiting:
-        batch = waiting.pop()
-        try:
-            rows.extend(_counted(server, pattern, batch))
-        except TooMuchError as error:
-            if len(batch) == 1:
-                raise AlmanacError(f"{error}, of {batch[0]} alone\n{_with_count(pattern, batch)}") from error
-            middle = len(batch) // 2
-            waiting += [batch[middle:], batch[:middle]]
+    for start in range(0, len(ids), size):
+        with together(server):
+            rows.extend(_halved(server, pattern, ids[start : start + size]))
     return rows
+
+
+def _halved(server: QueryServer, pattern: Pattern, batch: Sequence[str]) -> list[Row]:
+    try:
+        return _counted(server, pattern, batch)
+    except TooMuchError as error:
+        if len(batch) == 1:
+            raise AlmanacError(f"{error}, of {batch[0]} alone\n{_with_count(pattern, batch)}") from error
+    middle = len(batch) // 2
+    return [row for half in (batch[:middle], batch[middle:]) for row in _halved(server, pattern, half)]
 
 
 def _with_count(pattern: Pattern, batch: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import requests
 
 from almanac.errors import AlmanacError
-from almanac.sources.answers import Answer, QueryServer, now
+from almanac.sources.answers import Answer, QueryServer, now, together
 from almanac.sources.options import Manners
 from almanac.sources.retries import TransientError, agent, persistently, retry_after
 
@@ -125,11 +125,14 @@ def spoken_by_api(server: QueryServer, ids: Sequence[str], languages: Sequence[s
             f"action=wbgetentities&format=json&maxlag=5&props=labels%7Caliases%7Csitelinks"
             f"&languages={'%7C'.join(languages)}&ids={'%7C'.join(batch)}"
         )
-        entities = entities_of(server.ask(query).body)
-        for identity in batch:
-            if identity not in entities:
-                raise AlmanacError(f"wbgetentities does not answer for {identity}, which it was asked for; pull again")
-            _add(spoken, identity, entities[identity])
+        with together(server):
+            entities = entities_of(server.ask(query).body)
+            for identity in batch:
+                if identity not in entities:
+                    raise AlmanacError(
+                        f"wbgetentities does not answer for {identity}, which it was asked for; pull again"
+                    )
+                _add(spoken, identity, entities[identity])
     return spoken
 
 
