@@ -240,6 +240,20 @@ def test_over_sparql_a_relation_comes_with_labels_and_redirects_as_aliases(tmp_p
     }  # fmt: skip
 
 
+def test_over_sparql_a_text_is_no_object_where_it_is_empty_or_the_id_of_a_thing(tmp_path):
+    said = {"NATO": "NATO", "UNESCO": " ", "WHO": "World\u200b Health", "OPEC": "\u00ad"}
+    lines = [f'<{DBR}{thing}> <{LABEL}> "{thing}"@en .' for thing in said]
+    lines += [f'<{DBR}{thing}> <{DBO}motto> "{text}"@en .' for thing, text in said.items()]
+    with oxigraph("\n".join(lines).encode()) as url:
+        options = DbpediaOptions(by="sparql", endpoint=url, relations=["motto"], pause=0)
+        dbpedia.fetch(options, tmp_path, "test@example.org", print, lambda **note: None)
+    tables = dbpedia.read(options, tmp_path)
+    assert [row.fact_id for row in tables.facts] == ["motto|WHO|World Health"]
+    assert {row.reason: row.count for row in tables.omissions.rows()} == {
+        "the object is an empty text": 2, "the object is a text that is the id of a thing too": 1,
+    }  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def limited(tmp_path_factory):
     """Virtuoso, which DBpedia runs, set to give 100 rows an answer as DBpedia's own is to give 10,000."""

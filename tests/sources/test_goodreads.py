@@ -100,6 +100,13 @@ def test_who_had_another_part_in_a_book_is_none_of_its_authors(tmp_path):
     assert Omission("facts", "credit that is no author's", 4, "1 Translator") in found["omissions"]
 
 
+@pytest.mark.parametrize("name", [" ", "\u200b"])
+def test_an_author_whose_name_nobody_sees_is_none(tmp_path, name):
+    found = tables(write(tmp_path / "raw", authors=[{"author_id": "7", "name": name}, AUTHORS[1]]), tmp_path)
+    assert {row.entity_id for row in found["entities"] if row.type == "person"} == {"author:8"}
+    assert "names an entity that the files do not name" in {row.reason for row in found["omissions"]}
+
+
 def test_a_line_that_stands_again_counts_once(tmp_path):
     once = tables(write(tmp_path / "raw"), tmp_path / "once")
     twice = tables(write(tmp_path / "raw", [*BOOKS, BOOKS[0], BOOKS[0], BOOKS[8]]), tmp_path / "twice")

@@ -350,6 +350,12 @@ def test_the_few_titles_that_have_directors_are_found_among_many_that_have_none(
     assert objects(tables(folder, tmp_path, pool=2), "director") == {(row[0], "nm0000001") for row in crew}
 
 
+@pytest.mark.parametrize("profession", ["", " "])
+def test_who_has_an_empty_profession_has_none(tmp_path, profession):
+    folder = damaged(tmp_path, "name.basics", swapped("\tactor\t", f"\t{profession}\t"))
+    assert objects(tables(folder, tmp_path), "profession") == set()
+
+
 def test_a_missing_file_is_named(tmp_path):
     (write(tmp_path / "raw") / "title.crew.tsv.gz").unlink()
     with pytest.raises(AlmanacError, match=r"title\.crew\.tsv\.gz: there is no such file"):

@@ -154,6 +154,18 @@ def test_a_number_that_is_written_like_a_date_which_is_a_thing_is_left_out_and_c
     assert len(tables(raw, tmp_path / "iso")["facts"]) == 3
 
 
+@pytest.mark.parametrize(
+    ("literal", "kind"),
+    [("-13798000000-01-01T00:00:00Z", "date"), ("1990-02-30T00:00:00Z", "date"), ("INF", "quantity")],
+)
+def test_a_literal_that_no_dataset_can_compare_is_left_out_and_counted(tmp_path, literal, kind):
+    form = "dateTime" if kind == "date" else "double"
+    own = [triple("Q1", "P569", f"{literal}^^{XSD}{form}"), triple("Q1", "P19", "Q2")]
+    found = tables(zipped(tmp_path / "raw", {"a.json": [DOCUMENT | {"triples": own}]}), tmp_path)
+    assert [row.fact_id for row in found["facts"]] == ["P19|Q1|Q2"]
+    assert [row.reason for row in found["omissions"]] == [f"object is no {kind} that can be compared"]
+
+
 def test_relations_bear_their_properties_names(tmp_path):
     raw = zipped(tmp_path / "raw", {"a.json": [DOCUMENT]})
     labels = {row.relation_id: row.label for row in tables(raw, tmp_path)["relations"]}

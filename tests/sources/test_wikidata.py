@@ -250,6 +250,20 @@ def test_a_relations_quantities_are_in_one_unit_and_those_in_others_are_counted(
     ]
 
 
+def test_a_text_that_is_the_id_of_an_item_is_left_out_and_counted(tmp_path):
+    node = f"<{WD}statement/1>"
+    rows = [
+        (f"<{WD}P1545>", f"<{WIKIBASE}propertyType>", f"<{WIKIBASE}String>"),
+        (f"<{WD}Q1>", "<http://www.w3.org/2000/01/rdf-schema#label>", '"Quarter"@en'),
+        (f"<{WD}Q1>", f"<{PROP}P1545>", node), (node, f"<{WIKIBASE}rank>", f"<{WIKIBASE}NormalRank>"),
+        (node, f"<{PROP}statement/P1545>", '"Q1"'), (node, f"<{PROP}statement/P1545>", '"1st"'),
+    ]  # fmt: skip
+    with oxigraph("".join(f"{' '.join(row)} .\n" for row in rows).encode()) as url:
+        tables = bring(url, tmp_path, relations=["P1545"])
+    assert [row.value for row in tables.facts] == ["1st"]
+    assert [row.reason for row in tables.omissions.rows()] == ["the value is a text that is the id of an item too"]
+
+
 def test_the_queries_are_of_no_one_engine():
     kinds = ("Time", "Quantity", "String")
     own = [statements("P1", qualifier, kind) for qualifier in (None, "P2") for kind in kinds]

@@ -7,7 +7,7 @@ from almanac.rows import Entity, Fact
 from almanac.sources import paging
 from almanac.sources.answers import QueryServer, Recorder
 from almanac.sources.dbpedia_dump import ONTOLOGY, RESOURCE, address, identity, read_dump, relation_row
-from almanac.sources.names import named
+from almanac.sources.names import clean, named
 from almanac.sources.options import DbpediaOptions
 from almanac.sources.paging import Pattern, Row
 from almanac.sources.source_tables import Omissions, SourceTables
@@ -61,8 +61,14 @@ def pull(
     entities = _entities(server, ids, options.batch, omitted)
     done(note="names")
     known = {entity.entity_id for entity in entities}
-    kept = [fact for fact in facts.values() if {fact.subject_id, fact.object_id} - {None} <= known]
-    omitted.add("facts", "subject or object has no name", "", len(facts) - len(kept))
+    kept = []
+    for fact in facts.values():
+        if not {fact.subject_id, fact.object_id} - {None} <= known:
+            omitted.add("facts", "subject or object has no name", fact.fact_id)
+        elif fact.value in known:  # objects are told apart by id or value
+            omitted.add("facts", "the object is a text that is the id of a thing too", fact.fact_id)
+        else:
+            kept.append(fact)
     return SourceTables(entities, [relation_row(relation) for relation in options.relations], kept, omissions=omitted)
 
 
@@ -79,7 +85,10 @@ def _fact(relation: str, row: Row, omitted: Omissions) -> Fact | None:
     subject, value = identity(row["s"]), row["o"]
     if row["o.type"] == "uri":
         return _row(relation, subject, identity(value), None)
-    return _row(relation, subject, None, value)
+    if not (text := clean(value)):
+        omitted.add("facts", "the object is an empty text", row["s"])
+        return None
+    return _row(relation, subject, None, text)
 
 
 def _row(relation: str, subject: str, object_id: str | None, value: str | None) -> Fact:

@@ -15,6 +15,7 @@ from almanac.rows import BucketSize, Entity, Fact, Relation
 from almanac.sources.drawing import RunningLowest, lowest
 from almanac.sources.source_tables import Omissions, SourceTables
 from almanac.sources.thirds import BUCKETS, Cuts, cuts, sizes
+from almanac.sources.user_table import UNSEEN
 from almanac.tables import seed_of
 
 NOTHING = "\\N"
@@ -230,7 +231,8 @@ def assembled(
         omissions: gets what is left out.
     """
     rows = pl.concat(found).unique("fact_id", keep="first", maintain_order=True)
-    names = pl.concat([frame.select(columns(Entity)) for frame in entities]).filter(pl.col("label").str.len_chars() > 0)
+    shown = pl.col("label").str.replace_all(UNSEEN, "").str.strip_chars() != ""
+    names = pl.concat([frame.select(columns(Entity)) for frame in entities]).filter(shown)
     names = names.unique("entity_id", keep="first", maintain_order=True)
     known = names.select("entity_id")
     lost = pl.concat(

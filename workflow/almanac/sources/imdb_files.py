@@ -63,7 +63,7 @@ def identifier(prefix: str, column: str) -> pl.Expr:
 
 def only(column: str) -> pl.Expr:
     """Return a comma-separated list's text where it has one element, else nothing."""
-    return pl.when(~pl.col(column).str.contains(",", literal=True)).then(pl.col(column))
+    return pl.when(~pl.col(column).str.contains(r"^\s*$|,")).then(pl.col(column))
 
 
 def alike(text: pl.Expr) -> pl.Expr:

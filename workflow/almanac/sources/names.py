@@ -1,12 +1,15 @@
 """Names of entities, whatever service they come from: one label, its aliases, one way to clean them."""
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from almanac.sources.user_table import UNSEEN
+
 
 def clean(name: str) -> str:
-    """Return a name as it is stored: Unicode composed (NFC), white space squeezed; case and accents stay."""
-    return " ".join(unicodedata.normalize("NFC", name).split())
+    """Return a name as it is stored: composed (NFC), white space squeezed, nothing unseen; case and accents stay."""
+    return " ".join(unicodedata.normalize("NFC", re.sub(UNSEEN, "", name)).split())
 
 
 def named(

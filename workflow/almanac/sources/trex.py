@@ -20,6 +20,7 @@ from almanac.columns import columns
 from almanac.errors import AlmanacError
 from almanac.project import RESOURCES
 from almanac.rows import Fact, Relation
+from almanac.sources import values
 from almanac.sources.files import read_folder
 from almanac.sources.frames import popularity
 from almanac.sources.lama import Collected, probed
@@ -235,6 +236,9 @@ def _lay_aside(
         # A thing whose names are the ways in which texts write it, and that no popularity is counted of.
         names.add((_part(literal.value), literal.value, triple.object.surfaceform, 0))
         found, literal = literal.value, None
+    elif literal is not None and values.read(literal.datatype, literal.value, literal.precision)[0] is None:
+        omissions.add("facts", f"object is no {literal.datatype} that can be compared", literal.value)
+        return
     key = (predicate[1], subject[1], found, *(literal or (None, None, None)))
     mentions.add((_part(subject[1]), *key, sentence, zlib.crc32((sentence or "").encode())))
     for mention, entity in ((triple.subject, subject), (triple.object, item)):

@@ -9,6 +9,7 @@ from almanac.rows import Fact
 from almanac.sources import paging, values
 from almanac.sources import wikidata_queries as queries
 from almanac.sources.answers import QueryServer
+from almanac.sources.names import clean
 from almanac.sources.options import WikidataOptions
 from almanac.sources.paging import Row
 from almanac.sources.source_tables import Omissions
@@ -94,8 +95,10 @@ def _value(row: Row, kind: str, omitted: Omissions) -> tuple[str | None, str | N
         if number is not None:
             return None, number, "quantity"
         omitted.add("facts", "the quantity is no number", row["statement"])
+    elif text := clean(row["o"]):
+        return None, text, "string"
     else:
-        return None, row["o"], "string"
+        omitted.add("facts", "the value is an empty text", row["statement"])
     return None
 
 
@@ -185,6 +188,9 @@ def facts_of(claims: Iterable[Claim], known: set[str], omitted: Omissions) -> li
         identity = f"{claim.relation_id}|{claim.subject_id}|{key}"
         if claim.subject_id not in known or (claim.object_id and claim.object_id not in known):
             omitted.add("facts", "subject or object has no name", identity)
+            continue
+        if claim.value in known:  # objects are told apart by id or value
+            omitted.add("facts", "the value is a text that is the id of an item too", identity)
             continue
         if identity in facts:
             omitted.add("facts", "another statement says the same", identity)
