@@ -6,6 +6,7 @@ import importlib
 import inspect
 import json
 import threading
+from contextlib import contextmanager
 from functools import partial
 
 import pytest
@@ -15,7 +16,7 @@ from tests.sources.wikidata_rdf import WikidataShape, shipped
 from almanac.cli import main
 from almanac.rows import Entity, Fact
 from almanac.sealed import sha256
-from almanac.sources import snapshots
+from almanac.sources import frozen, snapshots
 from almanac.sources.files import FactTables, read_folder
 from almanac.sources.options import KINDS, DbpediaOptions, DumpOptions, WikidataOptions
 from almanac.tables import write
@@ -160,6 +161,24 @@ def test_a_pull_that_broke_off_goes_on_in_the_same_snapshot(servers, tmp_path, c
     assert pull(between.url, tmp_path) == 0
     manifest = json.loads(next((tmp_path / "snapshots").glob("*/*/manifest.json")).read_text())
     assert manifest["requests"] == len(between.seen) + 5
+
+
+def test_a_pull_that_waited_for_another_reads_its_snapshot(servers, tmp_path, monkeypatch):
+    between, _, _ = servers
+    between.script(lambda number: None)
+    asked = []
+
+    @contextmanager
+    def another_comes_first(*_):
+        monkeypatch.undo()
+        assert pull(between.url, tmp_path, output="first") == 0
+        asked.append(len(between.seen))
+        yield
+
+    monkeypatch.setattr(frozen, "one_at_a_time", another_comes_first)
+    assert pull(between.url, tmp_path) == 0
+    assert asked == [len(between.seen)]
+    assert len(list((tmp_path / "snapshots").glob("*/*"))) == 1
 
 
 def test_a_snapshot_that_was_changed_is_refused(servers, tmp_path, capsys):

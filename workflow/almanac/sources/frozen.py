@@ -68,19 +68,21 @@ def first_or_chosen(options: NetworkOptions, contact: str | None, root: Path, da
     home = snapshots.home(root, options)
     snapshot = snapshots.chosen(home, options.snapshot)
     if snapshot is None:
-        return _make(options, contact, snapshots.begin(home, date, resume=True), log, done)
+        with one_at_a_time(options, log):
+            snapshot = snapshots.chosen(home, options.snapshot)  # another pull may have made it in the meantime
+            if snapshot is None:
+                return _make(options, contact, snapshots.begin(home, date, resume=True), log, done)
     snapshots.verified(snapshot)
     return snapshot
 
 
 def _make(options: NetworkOptions, contact: str | None, partial: Path, log: Log, done: Done) -> Path:
-    """Bring everything into a snapshot that grows, and freeze it."""
+    """Bring everything into a snapshot that grows, and freeze it; call it within `one_at_a_time`."""
     raw = partial / RAW
     downloads = options.downloads() if isinstance(options, DumpOptions) else ()
-    with one_at_a_time(options, log):
-        records = {one.name: _download(one, raw, contact, options, log, done) for one in downloads}
-        if not downloads:
-            _module(options).fetch(options, raw, contact, log, done)
+    records = {one.name: _download(one, raw, contact, options, log, done) for one in downloads}
+    if not downloads:
+        _module(options).fetch(options, raw, contact, log, done)
     return snapshots.finish(partial, options, records)
 
 
@@ -138,7 +140,8 @@ def again(options: NetworkOptions, contact: str | None, root: Path, date: str, l
         raise AlmanacError(
             f"--again: {date} comes before {before[-1]}, the newest snapshot; give a later day or minute"
         )
-    new = _make(options, contact, snapshots.begin(home, date, resume=False), log, done)
+    with one_at_a_time(options, log):
+        new = _make(options, contact, snapshots.begin(home, date, resume=False), log, done)
     with unfinished.folder() as work:
         folders = []
         for label, snapshot in (("old", home / before[-1]), ("new", new)):
