@@ -100,6 +100,17 @@ def test_facts_of_people_are_of_those_who_share_their_name_with_nobody_and_are_k
     assert objects(small, "first_known_for") == {("nm0000001", "tt0000001"), ("nm0000002", "tt0000003")}
 
 
+def test_nobody_is_asked_about_by_a_title_that_does_not_count(tmp_path):
+    """tt0000004 is after the last year, tt0000005 has none."""
+    people = {"7": "tt0000004", "8": "tt0000005", "9": "tt0000004,tt0000002,tt0000001"}
+    rows = [(f"nm000000{number}", f"P{number}", "1950", "1990", "actor", known) for number, known in people.items()]
+    found = tables(write(tmp_path / "raw", SMALL | {"name.basics": SMALL["name.basics"] + rows}), tmp_path)
+    assert objects(found, "known_for") == {("nm0000002", "tt0000003")}
+    assert {row.subject_id for row in found["facts"]}.isdisjoint({"nm0000007", "nm0000008"})
+    assert ("nm0000009", "tt0000002") in objects(found, "first_known_for")
+    assert "tt0000004" not in {row.entity_id for row in found["entities"]}
+
+
 def test_names_as_they_stand_and_what_tells_titles_apart(small):
     labels = {row.entity_id: row for row in small["entities"]}
     assert labels["tt0000001"] == Entity("tt0000001", '"Quoted" Film', ("Film",), "movie")
@@ -199,7 +210,9 @@ def test_a_thousandth_of_imdb_agrees_with_a_count_by_hand(thousandth, tmp_path):
         "birth_year": {
             key
             for key, row in names.items()
-            if row["birthYear"] and row["knownForTitles"] and people[row["primaryName"]] == 1
+            if row["birthYear"]
+            and people[row["primaryName"]] == 1
+            and not titles.keys().isdisjoint((row["knownForTitles"] or "").split(","))
         },
     }
     for relation, eligible in has.items():

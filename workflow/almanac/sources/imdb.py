@@ -215,7 +215,7 @@ def _full(found: pl.DataFrame, there: Mapping[str, int], count: int, options: Im
 def person_facts(
     files: ImdbFiles, people: pl.DataFrame, everybody: pl.DataFrame, others: pl.Series, options: ImdbOptions
 ) -> tuple[list[pl.DataFrame], pl.DataFrame]:
-    """Return facts of drawn people, who are known for something and share their name with nobody.
+    """Return facts of drawn people, who are known for a title that counts and share their name with nobody.
 
     Args:
         files: the files, for the names.
@@ -228,11 +228,12 @@ def person_facts(
         Facts, and all these people with their names (`ImdbFiles.named_people`).
     """
     last, count = options.last_year, options.pool * WIDER
+    known = pl.col("first").is_not_null()
     eligible = {
-        "birth_year": pl.col("famous") & (pl.col("born") <= last),
-        "death_year": pl.col("famous") & (pl.col("died") <= last),
-        "profession": pl.col("famous") & pl.col("profession").is_not_null(),
-        "known_for": pl.col("known").is_not_null(),
+        "birth_year": known & (pl.col("born") <= last),
+        "death_year": known & (pl.col("died") <= last),
+        "profession": known & pl.col("profession").is_not_null(),
+        "known_for": known & pl.col("single"),
     }
     there = {name: _held(_ids(people, has)) for name, has in eligible.items()}
     while True:
@@ -264,10 +265,10 @@ def person_facts(
     ]
     profession = pl.col("profession").cast(pl.String)
     out.append(facts(rows["profession"], f"{SOURCE}.profession", SOURCE, value=profession, datatype="string"))
-    out.append(facts(rows["known_for"], f"{SOURCE}.known_for", SOURCE, object_id=identifier("tt", "known")))
-    subjects = pl.concat(frame.select("id", "subject_id") for frame in rows.values()).unique("id")
-    first = subjects.join(labels, on="id")
-    return [*out, facts(first, f"{SOURCE}.first_known_for", SOURCE, object_id=pl.col("first"))], labels
+    first = identifier("tt", "first")
+    out.append(facts(rows["known_for"], f"{SOURCE}.known_for", SOURCE, object_id=first))
+    subjects = pl.concat(frame.select("id", "subject_id", "first") for frame in rows.values()).unique("id")
+    return [*out, facts(subjects, f"{SOURCE}.first_known_for", SOURCE, object_id=first)], labels
 
 
 def title_context(bearers: pl.DataFrame, titles: pl.DataFrame) -> list[pl.DataFrame]:

@@ -41,8 +41,8 @@ PERSON = {
     "born": pl.Int16(),
     "died": pl.Int16(),
     "profession": pl.String(),
-    "known": pl.UInt32(),
-    "famous": pl.Boolean(),
+    "first": pl.UInt32(),
+    "single": pl.Boolean(),
 }
 
 
@@ -200,10 +200,10 @@ class ImdbFiles:
             raise AlmanacError(f"{self._folder / file}: the number {twice} stands twice; bring the file again")
 
     def people(self, titles: pl.DataFrame) -> pl.DataFrame:
-        """Return all people, with ``id, alike, score, born, died, profession, known, famous``.
+        """Return all people, with ``id, alike, score, born, died, profession, first, single``.
 
-        The score is the sum of those of their known-for titles that count. ``profession`` and ``known`` are given where
-        there is just one; ``famous`` are those who are known for anything.
+        The score is the sum of those of their known-for titles that count. ``profession`` is given where there is just
+        one; ``first`` is the first of these titles, if any; ``single`` are those who are known for one title in all.
 
         Args:
             titles: all titles that count.
@@ -219,8 +219,9 @@ class ImdbFiles:
             known = found.to_numpy()
             running = np.concatenate([[0], np.cumsum(votes[np.minimum(known, len(votes) - 1)], dtype=np.int64)])
             ends = np.cumsum(lengths, dtype=np.int64)
-            only_one = np.zeros(len(batch), np.uint32)
-            only_one[lengths == 1] = known[ends[lengths == 1] - 1]
+            counted = np.flatnonzero(votes[np.minimum(known, len(votes) - 1)])  # a title that counts has votes
+            nearest = np.append(counted, len(known))[np.searchsorted(counted, ends - lengths)]
+            first = np.append(known, 0)[nearest]
             return batch.select(
                 id=number("nconst"),
                 alike=alike(pl.col("primaryName")),
@@ -228,8 +229,8 @@ class ImdbFiles:
                 born=whole("birthYear"),
                 died=whole("deathYear"),
                 profession=only("primaryProfession"),
-                known=pl.when(pl.Series(lengths == 1)).then(pl.Series(only_one)),
-                famous=pl.Series(lengths > 0),
+                first=pl.when(pl.Series(nearest < ends)).then(pl.Series(first, dtype=pl.UInt32)),
+                single=pl.Series(lengths == 1),
             )
 
         people = self.collect(
@@ -259,16 +260,16 @@ class ImdbFiles:
             people: all people, to tell how many share a name.
 
         Returns:
-            ``id, label, first`` (known-for title, as an identifier), ``bearers`` (how many people have the name).
+            ``id, label, bearers`` (how many people have the name).
         """
         wanted = ids.unique().implode()  # `is_in` holds less than a join, which buffers what it reads
         found = self.collect(
             NAMES,
-            ("nconst", "primaryName", "knownForTitles"),
+            ("nconst", "primaryName"),
             lambda rows: (
                 rows.with_columns(id=number("nconst"))
                 .filter(pl.col("id").is_in(wanted))
-                .select("id", label="primaryName", first=pl.col("knownForTitles").str.split(",").list.first())
+                .select("id", label="primaryName")
             ),
         )
         return found.join(bearers(ids, people), on="id")
