@@ -103,7 +103,7 @@ def test_who_had_another_part_in_a_book_is_none_of_its_authors(tmp_path):
 @pytest.mark.parametrize("name", [" ", "\u200b"])
 def test_an_author_whose_name_nobody_sees_is_none(tmp_path, name):
     found = tables(write(tmp_path / "raw", authors=[{"author_id": "7", "name": name}, AUTHORS[1]]), tmp_path)
-    assert {row.entity_id for row in found["entities"] if row.type == "person"} == {"author:8"}
+    assert not [row for row in found["entities"] if row.type == "person"]
     assert "names an entity that the files do not name" in {row.reason for row in found["omissions"]}
 
 

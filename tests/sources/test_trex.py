@@ -156,7 +156,7 @@ def test_a_number_that_is_written_like_a_date_which_is_a_thing_is_left_out_and_c
 
 @pytest.mark.parametrize(
     ("literal", "kind"),
-    [("-13798000000-01-01T00:00:00Z", "date"), ("1990-02-30T00:00:00Z", "date"), ("INF", "quantity")],
+    [("13798000000-01-01T00:00:00Z", "date"), ("1990-02-30T00:00:00Z", "date"), ("INF", "quantity")],
 )
 def test_a_literal_that_no_dataset_can_compare_is_left_out_and_counted(tmp_path, literal, kind):
     form = "dateTime" if kind == "date" else "double"

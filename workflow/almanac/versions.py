@@ -14,8 +14,8 @@ from almanac import __version__
 from almanac.project import INSTALLED, PROJECT
 
 VERSIONS = {
-    "pull": 9,
-    "build": 10,
+    "pull": 10,
+    "build": 11,
     "plant": 8,
     "ask": 20,
     "answer": 10,
