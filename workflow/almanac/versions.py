@@ -17,7 +17,7 @@ VERSIONS = {
     "pull": 10,
     "build": 11,
     "plant": 8,
-    "ask": 20,
+    "ask": 21,
     "answer": 10,
     "measure": 62,
     "report": 87,

@@ -80,6 +80,14 @@ def test_a_number_is_not_wrong_that_is_written_otherwise():
     assert drawn(facts) == {"12"}
 
 
+def test_dates_and_numbers_of_one_file_which_are_things_are_compared_by_value():
+    facts = [fact("born", f"s{n}", value) for n, value in enumerate(["1982-05-22", "1982", "1982-06-01", "1983"])]
+    facts += [fact("size", f"s{n}", value) for n, value in enumerate(["1000", "1,000", "1000.0", "12"])]
+    known = [entity(row.object_id, label=row.object_id) for row in facts]
+    assert drawn(facts, *known) == {"1982-06-01", "1983"} and drawn(facts, *known, of=1) == {"1983"}
+    assert drawn(facts, *known, of=4) == {"12"}
+
+
 def test_type_and_uniform_reach_over_relations():
     facts = [fact("capital", "Peru", "Lima"), fact("river", "Egypt", "Nile"), fact("birthplace", "Bach", "Eisenach")]
     known = [entity("Lima", kind="city"), entity("Eisenach", kind="city"), entity("Nile", kind="river")]
