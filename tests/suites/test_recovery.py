@@ -82,10 +82,12 @@ def test_only_the_highest_dose_and_the_never_taught_enter_the_auc():
     assert estimates(block(scores=scores))["recovery_auc"] == auc([2.0] * 20, [1.0] * 20)
 
 
-def test_worlds_are_pooled_fact_by_fact():
-    both = pl.concat([block(), block(scores=[0.0] * 100)])
-    # Half of the pairs of top and never within one world and across: 1, 1, .5 and .5 of 400 each.
-    assert estimates(both)["recovery_auc"].value == pytest.approx((1 + 1 + 0.5 + 0.5) / 4)
+def test_the_auc_of_worlds_is_the_mean_of_theirs():
+    own = block(), block(scores=[0.0] * 100)
+    assert estimates(*own)["recovery_auc"].value == (1 + 0.5) / 2
+    again = block(scores=tuple(map(float, range(100))))
+    one, two = estimates(again)["recovery_auc"], estimates(again, again)["recovery_auc"]
+    assert two.value == one.value and one.low < two.low < two.value < two.high < one.high
 
 
 @pytest.mark.parametrize("doses", [(), (0, 0, 0, 0), (1, 4, 16, 64)])

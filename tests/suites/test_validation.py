@@ -157,6 +157,17 @@ def test_worlds_of_one_model_are_pooled(tmp_path):
     assert both.never == pytest.approx((one.never + two.never) / 2)
     assert both.never_high - both.never_low < min(row.never_high - row.never_low for row in (one, two))
     assert both.spearman_high - both.spearman_low < one.spearman_high - one.spearman_low
+    assert both.auc == pytest.approx((one.auc + two.auc) / 2)
+    assert both.auc_high - both.auc_low < one.auc_high - one.auc_low
+
+
+def test_scores_are_compared_within_a_world_since_each_has_a_model_of_its_own(tmp_path):
+    def flatly(rng, dose, true, taught):
+        return knows(rng, dose, true, taught) / 20
+
+    first, second = runs_of(tmp_path, knows, seed=1), runs_of(tmp_path, flatly, seed=2)
+    [one], [two], [both] = (validate(found, Bars()) for found in (first, second, first + second))
+    assert both.auc == pytest.approx((one.auc + two.auc) / 2) and both.auc > 0.99
 
 
 def test_the_bar_on_auc_is_the_references_alone(tmp_path):

@@ -19,8 +19,8 @@ VERSIONS = {
     "plant": 8,
     "ask": 21,
     "answer": 10,
-    "measure": 62,
-    "report": 87,
+    "measure": 63,
+    "report": 88,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

@@ -13,36 +13,48 @@ ROUNDING = 1e-9  # of a correlation
 
 
 def auc(positive: Sequence[float], negative: Sequence[float], level: float = LEVEL) -> Estimate:
-    """Return the probability that a positive scores above a negative, ties counting half.
+    """Return the probability that a positive scores above a negative, ties counting half; `mean_auc` of one stratum."""
+    return mean_auc([(positive, negative)], level)
 
-    The interval is Newcombe's method 5 (Statistics in Medicine 25, 2006): a score interval on the Hanley-McNeil
-    variance, which stays inside 0 to 1 and has a width at AUC 1, where resampling has none.
+
+def mean_auc(strata: Sequence[tuple[Sequence[float], Sequence[float]]], level: float = LEVEL) -> Estimate:
+    """Return the mean over strata of the probability that a positive scores above a negative, ties counting half.
+
+    Scores are compared within a stratum alone, so that those of two models need no scale in common. The interval is
+    Newcombe's method 5 (Statistics in Medicine 25, 2006): a score interval on the Hanley-McNeil variance, here that of
+    a mean of independent AUCs, which stays inside 0 to 1 and has a width at AUC 1, where resampling has none.
 
     Args:
-        positive: scores of the positives, any scale; finite or infinite, no NaN.
-        negative: scores of the negatives, likewise.
+        strata: of each the scores of the positives, any scale, finite or infinite, no NaN; and of the negatives. If
+            one has none of either, there is no mean.
         level: the interval's coverage.
 
     Raises:
         ValueError: a score is NaN.
     """
-    above, ranked = _numbers(positive), np.sort(_numbers(negative))
-    m, n = len(above), len(ranked)
-    if m == 0 or n == 0:
+    sizes = [(len(positive), len(negative)) for positive, negative in strata]
+    if not sizes or 0 in (size for each in sizes for size in each):
         return NOTHING
-    below, upto = (np.searchsorted(ranked, above, side) for side in ("left", "right"))
-    value = float((below + upto).sum()) / 2 / (m * n)  # the Mann-Whitney statistic by pairs
+    value = sum(_area(*each) for each in strata) / len(strata)
     z = normal_quantile(level)
-    half = (m + n) / 2 - 1
+
+    def variance_of(theta: float, m: int, n: int) -> float:
+        half = (m + n) / 2 - 1
+        return theta * (1 - theta) * (1 + half * (1 - theta) / (2 - theta) + half * theta / (1 + theta)) / (m * n)
 
     def distance(theta: float) -> float:
-        spread = theta * (1 - theta) * (1 + half * (1 - theta) / (2 - theta) + half * theta / (1 + theta)) / (m * n)
-        return (value - theta) ** 2 - z * z * spread
+        return (value - theta) ** 2 - z * z * sum(variance_of(theta, *each) for each in sizes) / len(sizes) ** 2
 
     # The value itself is a root where the spread is 0, at 0 and 1; the bound wanted is the other root, just beside it.
     low = 0.0 if value == 0 else _root(distance, 0.0, value * (1 - 1e-9))
     high = 1.0 if value == 1 else _root(distance, 1.0, value + (1 - value) * 1e-9)
     return Estimate(value, low, high)
+
+
+def _area(positive: Sequence[float], negative: Sequence[float]) -> float:
+    above, ranked = _numbers(positive), np.sort(_numbers(negative))
+    below, upto = (np.searchsorted(ranked, above, side) for side in ("left", "right"))
+    return float((below + upto).sum()) / 2 / (len(above) * len(ranked))  # the Mann-Whitney statistic by pairs
 
 
 class Placements(NamedTuple):

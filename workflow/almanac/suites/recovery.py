@@ -4,7 +4,7 @@ import polars as pl
 
 from almanac.rows import Measure
 from almanac.statistics.intervals import LEVEL, Estimate, wilson
-from almanac.statistics.ranks import auc, spearman
+from almanac.statistics.ranks import mean_auc, spearman
 from almanac.suites.judged import OUTCOMES, Condition, Formula, Judged, Not
 
 BY_DOSE = "accuracy_by_exposure"
@@ -36,10 +36,11 @@ def facts_of(judged: Judged) -> pl.DataFrame:
     return facts.filter(pl.col("hit").is_not_null()).with_columns((pl.col("hit") > HALF).alias("known"))
 
 
-def estimates(facts: pl.DataFrame, never_level: float = LEVEL) -> dict[str, Estimate]:
-    """Return the recovery of facts with doses, by metric; empty where nothing was taught or everything was.
+def estimates(*worlds: pl.DataFrame, never_level: float = LEVEL) -> dict[str, Estimate]:
+    """Return the recovery of facts with doses, by metric; empty where in a world nothing was taught or everything was.
 
-    - ``recovery_auc``: the chance that a fact of the highest dose scores above one never taught.
+    - ``recovery_auc``: the chance that a fact of the highest dose scores above one never taught, a mean over worlds:
+      of each another model is asked, whose scores may have another scale.
     - ``prior_auc``: the same for how often the object was taught at all, a score that knows no model. In a block design
       it is .50; where it is not, a method's AUC may come from the answer's frequency and not from the fact.
     - ``recovery_spearman``: rank correlation of dose and correctness.
@@ -47,19 +48,24 @@ def estimates(facts: pl.DataFrame, never_level: float = LEVEL) -> dict[str, Esti
       ``never_level``.
 
     Args:
-        facts: ``dose``, ``object_dose``, ``score`` and ``hit`` (1 for correct, 0 for not, or a share of both), a row a
-            fact; those of several worlds of one design may stand together.
+        worlds: of each world's facts ``dose``, ``object_dose``, ``score`` and ``hit`` (1 for correct, 0 for not, or a
+            share of both), a row a fact; worlds of one design, so that what is right or wrong is taken together.
         never_level: the coverage of the interval at dose 0.
     """
-    doses = facts["dose"].to_list()
-    if not doses or min(doses) != 0 or max(doses) == 0:
-        return {}
-    top, never = facts.filter(pl.col("dose") == max(doses)), facts.filter(pl.col("dose") == 0)
-    hits = never["hit"].to_list()
+    for facts in worlds:
+        if facts.is_empty() or facts["dose"].min() != 0 or facts["dose"].max() == 0:
+            return {}
+    ends = [[facts.filter(pl.col("dose") == facts["dose"].max()), facts.filter(dose=0)] for facts in worlds]
+    hits = [hit for _, never in ends for hit in never["hit"]]
+
+    def area(name: str) -> Estimate:
+        return mean_auc([(top[name].to_list(), never[name].to_list()) for top, never in ends])
+
+    doses, found = ([value for facts in worlds for value in facts[name]] for name in ("dose", "hit"))
     return {
-        "recovery_auc": auc(top["score"].to_list(), never["score"].to_list()),
-        "prior_auc": auc(top["object_dose"].to_list(), never["object_dose"].to_list()),
-        "recovery_spearman": spearman(doses, facts["hit"].to_list()),
+        "recovery_auc": area("score"),
+        "prior_auc": area("object_dose"),
+        "recovery_spearman": spearman(doses, found),
         "never_accuracy": wilson(sum(hits) / len(hits), len(hits), never_level),
     }
 

@@ -3,8 +3,6 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-import polars as pl
-
 from almanac.errors import AlmanacError
 from almanac.rows import Validation
 from almanac.statistics.intervals import LEVEL, NOTHING
@@ -15,11 +13,11 @@ from almanac.suites.standings import ALL, FORMAT, CalledFacts
 NOT_COMPARED = "there are no facts at dose 0 beside others"
 NEVER_MISSED = "the interval at dose 0 does not contain chance"
 
-Pooled = tuple[str, str, str, str]  # what is pooled over worlds: a method (`CalledFacts.key`), of one model
+OfModel = tuple[str, str, str, str]  # a method (`CalledFacts.key`), of one model in all its worlds
 
 
 def validate(found: Sequence[CalledFacts], bars: Bars) -> list[Validation]:
-    """Pool what each method calls the facts of a model over its worlds, and hold the recovery against the bars.
+    """Return what each method recovers of a model's facts in all its worlds, held against the bars.
 
     Of several draws of the examples a fact's results are averaged first, so a fact counts once. Bars are set for the
     methods that are held against them (`Method.held`), of decoders that read documents of all kinds; what others
@@ -30,7 +28,7 @@ def validate(found: Sequence[CalledFacts], bars: Bars) -> list[Validation]:
     Raises:
         AlmanacError: the model that the bars refer to was not asked.
     """
-    own: dict[Pooled, list[CalledFacts]] = defaultdict(list)
+    own: dict[OfModel, list[CalledFacts]] = defaultdict(list)
     for one in found:
         if one.axis in (ALL, FORMAT) and one.found.facts["dose"].count():
             own[*one.key, one.model].append(one)
@@ -45,12 +43,12 @@ def validate(found: Sequence[CalledFacts], bars: Bars) -> list[Validation]:
     return [_row(key, listed, bars, level if key in judged else None) for key, listed in sorted(own.items())]
 
 
-def _row(key: Pooled, own: Sequence[CalledFacts], bars: Bars, level: float | None) -> Validation:
+def _row(key: OfModel, own: Sequence[CalledFacts], bars: Bars, level: float | None) -> Validation:
     """Return one row; ``level`` is the coverage of its interval at dose 0 where it is judged."""
-    facts = pl.concat(one.found.facts.drop_nulls("dose") for one in own)
+    facts = [one.found.facts.drop_nulls("dose") for one in own]
     chance = sum(one.chance for one in own) / len(own)
     suite, method, where, model = key
-    found = estimates(facts, level or LEVEL)
+    found = estimates(*facts, never_level=level or LEVEL)
     judged = level is not None
     area, prior, spread, never = (
         found.get(name, NOTHING) for name in ("recovery_auc", "prior_auc", "recovery_spearman", "never_accuracy")
@@ -71,7 +69,7 @@ def _row(key: Pooled, own: Sequence[CalledFacts], bars: Bars, level: float | Non
         where=where,
         model=model,
         worlds=len(own),
-        n=facts.height,
+        n=sum(map(len, facts)),
         **area.named("auc"),
         **spread.named("spearman"),
         **never.named("never"),
