@@ -3,8 +3,11 @@ import math
 
 import pytest
 import torch
+from tests.models import tiny_encoders
+from transformers import CONFIG_MAPPING, AutoModelForSeq2SeqLM
 
 from almanac.models.scoring import encdec, reference
+from almanac.models.scoring.backends import backend
 from almanac.models.scoring.boundaries import TokenSequence
 from almanac.models.scoring.encdec import generate
 from almanac.models.scoring.samples import Prompt, sample_seed
@@ -115,6 +118,24 @@ def test_memory_that_runs_out_halves_the_batch(encoder, monkeypatch):
     monkeypatch.setattr(Seq2SeqModel, "decode", limited)
     assert flat(encdec.score(one, sequences)) == pytest.approx(expected, abs=1e-5)
     assert max(sizes) == 2
+
+
+@pytest.mark.parametrize("architecture", ["switch_transformers", "nllb-moe"])
+def test_experts_that_take_so_many_tokens_take_as_many_of_each_choice(encoder, architecture):
+    """Switch-Transformers counts the tokens of a row, NLLB-MoE those of a batch where its experts may not take all."""
+    tokens = encoder("t5").tokens
+    t5 = tiny_encoders.T5 | {"num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1, "expert_capacity": 2}
+    nllb = tiny_encoders.BART | {"encoder_sparse_step": 1, "decoder_sparse_step": 1}
+    nllb |= {"moe_eval_capacity_token_fraction": 0.3}
+    settings = {"switch_transformers": t5, "nllb-moe": nllb}[architecture]
+    torch.manual_seed(0)
+    config = CONFIG_MAPPING[architecture](vocab_size=len(tokens.tokenizer), num_experts=2, **settings)
+    one = Seq2SeqModel(AutoModelForSeq2SeqLM.from_config(config).eval(), tokens, "", None)
+    sequences = sequences_of(one)
+    found = backend("forest", one).score(sequences, (), lambda index, row: None)
+    assert flat(found) == pytest.approx(flat(reference.score(one, sequences)), abs=1e-4)
+    prompts = [prompt(one, text) for text in ASKED]
+    assert generate(one, prompts) == [generate(one, [each])[0] for each in prompts]
 
 
 def test_huge_logits_stay_finite(encoder):

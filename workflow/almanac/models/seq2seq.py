@@ -61,9 +61,19 @@ class Seq2SeqModel(LocalModel):
         return (self._start_id, *self.tokens.prefix)
 
     @functools.cached_property
-    def relative(self) -> bool:
-        """Whether the decoder knows positions by their distances alone, as T5 does."""
-        return hasattr(self.network.config, "relative_attention_num_buckets")
+    def side_by_side(self) -> bool:
+        """Whether answers may stand in one row of the decoder: it knows positions by their distances alone, as T5 does.
+
+        Not where experts take a limited number of a row's tokens: in Switch-Transformers the first leave none for the
+        last.
+        """
+        config = self.network.config
+        return hasattr(config, "relative_attention_num_buckets") and not hasattr(config, "expert_capacity")
+
+    @functools.cached_property
+    def batches_matter(self) -> bool:
+        """Whether the rows of a batch change each other: NLLB-MoE's experts may take a part of all its tokens."""
+        return getattr(self.network.config, "moe_eval_capacity_token_fraction", 1.0) < 1
 
     def wrap(self, ids: Sequence[int]) -> tuple[tuple[int, ...], int]:
         """Return the ids of a text as the encoder reads them, and how many stand before the text."""

@@ -150,7 +150,7 @@ def backend(engine: Engine, model: Model) -> Backend:
     if isinstance(model, MaskedModel):
         return Masked(model)
     if isinstance(model, Seq2SeqModel):
-        return EncoderDecoder(model)
+        return Plain(model) if model.batches_matter else EncoderDecoder(model)
     if engine == "prefix_cache":
         return Cached(model)
     return Trees(model, TreeMachine(model) if engine == "forest" else StockMaskMachine(model))

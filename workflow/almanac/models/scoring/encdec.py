@@ -1,8 +1,9 @@
 """Encoder-decoders fast: each text is encoded once, for all its choices and samples.
 
-Where a decoder knows positions by their distances alone (T5), the choices of a text stand side by side in one row, and
-a mask keeps them apart: a position has the same distances to those that it sees as in a row of its own, and the text's
-states are attended to once and not once a choice. What a choice begins with is not fed where a longer one feeds it.
+Where a decoder knows positions by their distances alone (T5, but not Switch-Transformers, whose experts take so many
+tokens of a row), the choices of a text stand side by side in one row, and a mask keeps them apart: a position has the
+same distances to those that it sees as in a row of its own, and the text's states are attended to once and not once a
+choice. What a choice begins with is not fed where a longer one feeds it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -117,7 +118,7 @@ def score(
     values = [0.0] * sum(stop - start for sequence in sequences for start, stop in sequence.parts)
 
     def work(texts: list[int], states: Tensor) -> None:
-        rows = [row for place, text in enumerate(texts) for row in _rows(place, paths[heads[text]], model.relative)]
+        rows = [row for place, text in enumerate(texts) for row in _rows(place, paths[heads[text]], model.side_by_side)]
 
         def read(batch: list[_DecoderRow]) -> list[None]:
             _read(model, batch, states, values)
@@ -204,7 +205,7 @@ def _read(model: Seq2SeqModel, rows: Sequence[_DecoderRow], states: Tensor, valu
             for position, token, place in path.wanted:
                 wanted.setdefault((number, column + position), []).append((token, place))
             column = end
-    mask = _apart(path_of, model.network.dtype).to(model.device) if model.relative else None
+    mask = _apart(path_of, model.network.dtype).to(model.device) if model.side_by_side else None
     texts = torch.tensor([row.text for row in rows], device=model.device)
     logits = model.decode(states[texts], ids.to(model.device), mask)  # (rows, width, vocabulary)
     places = torch.tensor(list(wanted), device=model.device)
@@ -252,7 +253,7 @@ def generate(model: Seq2SeqModel, prompts: Sequence[Prompt], budget: int | None 
     for index, prompt in enumerate(prompts):
         jobs.setdefault(prompt.ids, []).extend((index, number) for number in range(prompt.distinct))
     heads = list(jobs)
-    limit = budget or kept_budget(model.device, model.vocabulary)
+    limit = 1 if model.batches_matter else budget or kept_budget(model.device, model.vocabulary)
     found: dict[tuple[int, int], str | None] = {}
 
     def work(texts: list[int], states: Tensor) -> None:
