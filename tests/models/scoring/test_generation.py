@@ -115,6 +115,16 @@ def test_texts_under_a_trunk_on_a_trunk_go_on_as_by_themselves(model, name, monk
     assert generation.generate(one, prompts, TreeMachine(one)) == [[of_transformers(one, text)] for text in TEXTS]
 
 
+@pytest.mark.parametrize("name", CAUSAL)
+def test_a_text_that_has_ended_grows_no_longer_beside_others(model, name):
+    one = model(name)
+    others = [prompt(one, f"{number} Paris is", 60) for number in range(30)]
+    for length, words in ((94, "A"), (23, "AB")):  # the model reads 96 tokens; two in a tree of their own
+        ended = [one.wrap(one.tokens.ids(word + LONG * 6))[0][:length] for word in words]
+        prompts = [*(Prompt(ids, 2, (), 0.0, (0,)) for ids in ended), *others]
+        assert generation.generate(one, prompts, TreeMachine(one)) == generation.generate(one, prompts)
+
+
 def test_a_stem_is_seen_no_farther_than_a_sliding_window_reaches(model):
     tokens = model("llama").tokens
     torch.manual_seed(0)

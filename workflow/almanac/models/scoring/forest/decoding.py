@@ -213,11 +213,13 @@ class _Decoder:
             chosen += [places[self.prompts[index].ids[length:]] for index, _ in unit.jobs]
             first += len(places)
         own = [len(self.prompts[index].ids) - length - unit.tree.stem for unit in units for index, _ in unit.jobs]
+        new = [self.prompts[index].new for unit in units for index, _ in unit.jobs]
+        lasts = [max(0, before + more - 1) for before, more in zip(own, new, strict=True)]
         stems = None
         if any(tree.stem for tree in trees):
             of = torch.repeat_interleave(torch.tensor([len(unit.jobs) for unit in units]))
             stems = Stems(found.stems, self._tensor([tree.stem for tree in trees]), of.to(self.model.device))
-        rows = StemRows(found.rows, self._tensor(own), max(own), stems)
+        rows = StemRows(found.rows, self._tensor(own), self._tensor(lasts), max(own), stems)
         if chosen == list(range(first)):
             return rows, found.logits
         rows.kept = {

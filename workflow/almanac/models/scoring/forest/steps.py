@@ -100,22 +100,33 @@ class StepPass(Pass):
 
 @dataclass
 class StemRows:
-    """What the texts of a batch keep for themselves, and share."""
+    """What the texts of a batch keep for themselves, and share.
+
+    Attributes:
+        kept: by layer, keys and values ``(rows, key heads, room, size)``.
+        lengths: ``(rows,)``, how many tokens each row holds.
+        lasts: ``(rows,)``, the last place that each row may write: a text that has ended and stays writes there again.
+        used: how many the longest holds, or held before it was dropped.
+        stems: what stands between the trunk and the rows; none where that is nothing.
+    """
 
     kept: dict[int, KeysValues]
     lengths: Tensor
+    lasts: Tensor
     used: int
     stems: Stems | None
 
     def keep(self, chosen: Tensor) -> None:
         """Keep some rows, ascending."""
         self.kept = {layer: (keys[chosen], values[chosen]) for layer, (keys, values) in self.kept.items()}
-        self.lengths = self.lengths[chosen]
+        self.lengths, self.lasts = self.lengths[chosen], self.lasts[chosen]
         self.stems = self.stems and self.stems.keep(chosen)
 
     def step(self, above: Trunk, length: int, fed: Tensor) -> StepPass:
         """Return the pass that feeds one more token to every row."""
-        before, self.lengths, self.used = self.lengths, self.lengths + 1, self.used + 1
+        room = next(iter(self.kept.values()))[0].shape[2]
+        before = torch.minimum(self.lengths, self.lasts)
+        self.lengths, self.used = before + 1, min(self.used + 1, room)
         start = before if self.stems is None else before + self.stems.lengths[self.stems.of]
         farthest = length + (0 if self.stems is None else self.stems.longest) + self.used - 1
         return StepPass(above or {}, length, length + start, farthest, 1, self.kept, before, self.used, self.stems)
