@@ -62,15 +62,17 @@ def test_the_best_choice_is_exact_and_fewer_tokens_are_fed_than_there_are(model,
     assert not all(all(followed.exact) for followed in found)
 
 
-def test_memory_that_runs_out_begins_a_batch_anew(model, monkeypatch):
+@pytest.mark.parametrize("reads", [0, 1, 2, 3])
+def test_memory_that_runs_out_begins_a_batch_anew(model, monkeypatch, reads):
     one = sure(model("llama"))
     groups = questions(one.vocabulary, 40)
     expected = levels.follow(TreeMachine(one), groups)
     right = levels._Batch._read
-    refused = []
+    refused, done = [], []
 
     def small(self, batch):
-        if len(self.questions) > 3:
+        done.append(len(self.questions))
+        if len(self.questions) > 3 and len(done) > reads:
             refused.append(len(self.questions))
             raise torch.OutOfMemoryError("out of memory")
         return right(self, batch)

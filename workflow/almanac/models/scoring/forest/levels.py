@@ -82,7 +82,7 @@ class ChoiceForest:
     """
 
     def __init__(self, sequences: Sequence[TokenSequence]) -> None:
-        self.followed = Followed(sequences)
+        self.sequences = sequences
         self.forest = Growing()
         self.edges = [self.forest.add(_behind_head(one)) for one in sequences]
         if ROOT in self.forest.edge_nodes:
@@ -90,11 +90,16 @@ class ChoiceForest:
         self.depths: list[int] = []
         for parent in self.forest.parents:  # A node's parent stands before it.
             self.depths.append(self.depths[parent] + 1 if parent != ROOT else 0)
-        self.slots: dict[int, int] = {}
-        self.found: dict[int, float] = {}
+        self.begin()
         self.edges_of: dict[int, list[int]] = {}
         for edge, node in enumerate(self.forest.edge_nodes):
             self.edges_of.setdefault(node, []).append(edge)
+
+    def begin(self) -> None:
+        """Forget what was fed and what is known."""
+        self.followed = Followed(self.sequences)
+        self.slots: dict[int, int] = {}
+        self.found: dict[int, float] = {}
 
     def path(self, node: int) -> list[int]:
         """Return a node and its ancestors, the uppermost first."""
@@ -183,7 +188,7 @@ class _Batch:
     def run(self) -> None:
         """Read the texts, follow the likeliest choices to their ends, then all that are open a token at a time."""
         for question in self.questions:  # A batch that ran out of memory begins anew.
-            question.slots.clear()
+            question.begin()
         self._feed([range(len(question.edges)) for question in self.questions], to_the_end=False)
         self._feed([question.followed.open()[:LIKELIEST] for question in self.questions], to_the_end=True)
         while any(choices := [question.followed.open() for question in self.questions]):
