@@ -4,10 +4,17 @@ import math
 import pytest
 import torch
 from tests.models.tiny_networks import SHAPE, sharpen
-from transformers import MambaConfig, MambaForCausalLM, MistralConfig, MistralForCausalLM
+from transformers import (
+    MambaConfig,
+    MambaForCausalLM,
+    MiniMaxConfig,
+    MiniMaxForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+)
 
 from almanac.models.causal import CausalModel
-from almanac.models.scoring import generation, reference
+from almanac.models.scoring import generation, prefix_cache, reference
 from almanac.models.scoring.forest import decoding
 from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.forest.steps import Stems
@@ -148,7 +155,7 @@ def test_stems_are_kept_for_the_texts_that_go_on_alone():
 def test_a_model_without_a_plain_cache_gives_the_same_text(generate, model, monkeypatch):
     one = model("llama")
     expected = generate(one, [prompt(one, text) for text in TEXTS])
-    monkeypatch.setattr(generation, "PLAIN_LAYERS", ())
+    monkeypatch.setattr(prefix_cache, "PLAIN_LAYERS", ())
     assert generate(one, [prompt(one, text) for text in TEXTS]) == expected
 
 
@@ -160,6 +167,17 @@ def test_a_model_that_keeps_no_keys_and_values_is_continued_too(model):
     sharpen(one.network)
     prompts = [prompt(one, text) for text in TEXTS]
     assert generation.generate(one, prompts) == [[of_transformers(one, text)] for text in TEXTS]
+
+
+def test_a_model_that_keeps_more_than_its_layers_keys_and_values_is_continued_too(model):
+    torch.manual_seed(0)
+    tokens = model("llama").tokens
+    layers = {"layer_types": ["linear_attention", "full_attention"], "block_size": 16, "num_local_experts": 2}
+    config = MiniMaxConfig(vocab_size=len(tokens.tokenizer), num_key_value_heads=2, head_dim=8, **layers, **SHAPE)
+    one = CausalModel(MiniMaxForCausalLM(config).eval(), tokens, "", None)
+    assert generation.generate(one, [prompt(one, text, 3) for text in TEXTS]) == [
+        [of_transformers(one, text, 3)] for text in TEXTS
+    ]
 
 
 def test_the_text_ends_before_a_stop_string(generate, model):

@@ -13,7 +13,7 @@ from almanac.models.causal import CausalModel
 from almanac.models.scoring.batching import kept_budget, run_batches
 from almanac.models.scoring.forest import decoding
 from almanac.models.scoring.forest.machines import TreeMachine
-from almanac.models.scoring.prefix_cache import PLAIN_LAYERS
+from almanac.models.scoring.prefix_cache import NoCacheError, plain_cache
 from almanac.models.scoring.reference import turn
 from almanac.models.scoring.samples import GrowingText, Prompt, begin, extend
 
@@ -93,8 +93,9 @@ def _prefill(model: CausalModel, samples: Sequence[GrowingText]) -> tuple[Dynami
     bound, longest = turn(model), max(len(sample.prompt.ids) + sample.prompt.new for sample in samples)
     if bound is not None and len(samples[0].prompt.ids) <= bound < longest:
         return None, logits  # Beyond the turn the prompt itself is read otherwise.
-    cache = getattr(output, "past_key_values", None)
-    if not isinstance(cache, DynamicCache) or not all(type(layer) in PLAIN_LAYERS for layer in cache.layers):
+    try:
+        cache = plain_cache(model, getattr(output, "past_key_values", None))
+    except NoCacheError:
         return None, logits
     cache.batch_select_indices(chosen.to(model.device))
     return cache, logits

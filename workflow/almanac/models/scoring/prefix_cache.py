@@ -95,7 +95,8 @@ def plain_cache(model: CausalModel, cache: object) -> DynamicCache:
     Raises:
         NoCacheError: it holds something else than keys and values.
     """
-    if not isinstance(cache, DynamicCache) or not all(type(layer) in PLAIN_LAYERS for layer in cache.layers):
+    # Of a class made from this one (MiniMax's) more is kept than its layers hold.
+    if type(cache) is not DynamicCache or not all(type(layer) in PLAIN_LAYERS for layer in cache.layers):
         raise NoCacheError(f"{type(model.network).__name__} keeps no plain cache of keys and values")
     return cache
 
