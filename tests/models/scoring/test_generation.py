@@ -1,5 +1,6 @@
 import collections
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -199,8 +200,12 @@ def test_the_end_token_ends_the_text(generate, model, monkeypatch):
     assert len(ids) > 0
 
 
-def test_the_end_token_is_that_of_the_checkpoint(model):
-    assert model("llama").end_ids == {2}
+@pytest.mark.parametrize(("named", "ends"), [(2, {2}), (None, {2}), (7, {2, 7}), ([7, 8], {2, 7, 8})])
+def test_the_end_tokens_are_those_of_the_checkpoint_and_of_its_tokenizer(model, monkeypatch, named, ends):
+    """A tuned model's generation config may still name the base model's, and its tokenizer the end of a turn."""
+    llama = model("llama")
+    monkeypatch.setattr(llama.network.generation_config, "eos_token_id", named)
+    assert replace(llama).end_ids == ends
 
 
 def test_a_sample_does_not_depend_on_its_neighbours(generate, model):

@@ -48,10 +48,10 @@ class LocalModel:
 
     @functools.cached_property
     def end_ids(self) -> frozenset[int]:
-        """The ids that end a generated text."""
+        """The ids that end a generated text: the generation config's and the tokenizer's.
+
+        A tuned model ends its turn with the tokenizer's, and its generation config may still be the base model's.
+        """
         end = getattr(self.network.generation_config, "eos_token_id", None)
-        if end is None:
-            end = self.tokens.tokenizer.eos_token_id
-        if end is None:
-            return frozenset()
-        return frozenset(end) if isinstance(end, list | tuple) else frozenset({int(end)})
+        listed = end if isinstance(end, list | tuple) else [end]
+        return frozenset(int(one) for one in (*listed, self.tokens.tokenizer.eos_token_id) if one is not None)
