@@ -5,7 +5,13 @@ from pathlib import Path
 import pytest
 import torch
 from tests.models import tiny_networks, tiny_tokenizers
-from transformers import AutoTokenizer, BigBirdConfig, BigBirdForMaskedLM
+from transformers import (
+    AutoTokenizer,
+    BigBirdConfig,
+    BigBirdForMaskedLM,
+    Gemma3Config,
+    Gemma3ForConditionalGeneration,
+)
 
 from almanac.errors import AlmanacError
 from almanac.models.causal import CausalModel
@@ -24,6 +30,21 @@ def test_the_family_follows_the_architecture(model):
     assert isinstance(model("gpt2"), CausalModel)
     assert isinstance(model("bert"), MaskedModel)
     assert isinstance(model("modernbert"), MaskedModel)
+
+
+def saved(folder, network, tokenizer):
+    network.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return ModelSource(str(folder))
+
+
+def test_a_decoder_that_reads_pictures_too_is_a_causal_model(tmp_path):
+    tokenizer = tiny_tokenizers.metaspace(prepend=False)
+    text = tiny_networks.SHAPE | {"vocab_size": len(tokenizer), "num_key_value_heads": 2, "head_dim": 8}
+    sight = tiny_networks.SHAPE | {"image_size": 28, "patch_size": 14}
+    settings = {"mm_tokens_per_image": 1, "image_token_index": 3, "boi_token_index": 4, "eoi_token_index": 5}
+    network = Gemma3ForConditionalGeneration(Gemma3Config(text_config=text, vision_config=sight, **settings))
+    assert isinstance(load(saved(tmp_path, network, tokenizer)), CausalModel)
 
 
 def test_special_tokens_are_those_the_tokenizer_adds(model):

@@ -159,6 +159,8 @@ def _family(source: ModelSource, folder: Path, config: Any) -> str:
     """Return the family, by the config's architectures where the source leaves it open."""
     names = list(config.architectures or [])
     found = [family for family, endings in FAMILIES.items() if any(name.endswith(endings) for name in names)]
+    # A decoder that reads pictures too (Gemma 3, of 4B on) has a name that ends like an encoder-decoder's.
+    found = ["causal" if one == "seq2seq" and not config.is_encoder_decoder else one for one in found]
     family = source.family if source.family != "auto" else next(iter(found), None)
     if family is None:
         endings = ", ".join(ending for one in FAMILIES.values() for ending in one)
