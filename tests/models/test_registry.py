@@ -11,6 +11,8 @@ from transformers import (
     BigBirdForMaskedLM,
     Gemma3Config,
     Gemma3ForConditionalGeneration,
+    XmodConfig,
+    XmodForCausalLM,
 )
 
 from almanac.errors import AlmanacError
@@ -45,6 +47,13 @@ def test_a_decoder_that_reads_pictures_too_is_a_causal_model(tmp_path):
     settings = {"mm_tokens_per_image": 1, "image_token_index": 3, "boi_token_index": 4, "eoi_token_index": 5}
     network = Gemma3ForConditionalGeneration(Gemma3Config(text_config=text, vision_config=sight, **settings))
     assert isinstance(load(saved(tmp_path, network, tokenizer)), CausalModel)
+
+
+def test_a_network_that_reads_no_text_is_named(tmp_path):
+    tokenizer = tiny_tokenizers.byte_level()
+    network = XmodForCausalLM(XmodConfig(vocab_size=len(tokenizer), is_decoder=True, **tiny_networks.SHAPE))
+    with pytest.raises(AlmanacError, match=f"{tmp_path}: xmod reads no text as a causal model .*unknown"):
+        load(saved(tmp_path, network, tokenizer))
 
 
 def test_special_tokens_are_those_the_tokenizer_adds(model):

@@ -232,7 +232,7 @@ def _network(source: ModelSource, folder: Path, config: Any, family: str) -> Any
             "needs (they would be random numbers); give the family that the checkpoint was trained as"
         )
     network = network.to(devices.resolve(source.device)).eval()
-    if family == "causal" and (config.model_type == "xlnet" or _sees_what_follows(network)):
+    if family == "causal" and (config.model_type == "xlnet" or _sees_what_follows(folder, network)):
         raise AlmanacError(
             f"model {folder}: {config.model_type} attends to the tokens after a position too, so that it cannot be "
             "scored as a causal model; use the family masked"
@@ -241,12 +241,24 @@ def _network(source: ModelSource, folder: Path, config: Any, family: str) -> Any
 
 
 @torch.inference_mode()
-def _sees_what_follows(network: Any) -> bool:
-    """Return whether the last token changes logits before it, as in encoders that are loaded with a causal head."""
+def _sees_what_follows(folder: Path, network: Any) -> bool:
+    """Return whether the last token changes logits before it, as in encoders that are loaded with a causal head.
+
+    Raises:
+        AlmanacError: the network reads no text.
+    """
     ids = torch.arange(8).repeat(2, 1) % network.config.get_text_config().vocab_size
     ids[1, -1] = 0
     ids = ids.to(network.device)
-    one, other = network(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False).logits[:, :-1].float()
+    try:
+        output = network(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False)
+    except Exception as error:  # Architectures fail in their own ways.
+        raise AlmanacError(
+            f"model {folder}: {network.config.model_type} reads no text as a causal model "
+            f"({type(error).__name__}: {_first_line(error)}); it may need a setting in config.json, or is of a kind "
+            "that cannot be asked"
+        ) from error
+    one, other = output.logits[:, :-1].float()
     rounding = 1e-4 if network.dtype == torch.float32 else 0.05
     return bool((one - other).abs().max() > rounding * one.abs().max())
 
