@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from tests.models.tiny_networks import llama
 from tests.models.tiny_tokenizers import byte_level
 
@@ -166,10 +167,25 @@ def test_weights_that_no_index_names_are_none(home):
     folder = home / "mine"
     count, whole = stored_parameters(folder), checkpoint.weights(folder)
     (folder / "consolidated.safetensors").write_bytes(whole[0].read_bytes())
+    assert (stored_parameters(folder), checkpoint.weights(folder)) == (count, whole)
+    (folder / checkpoint.INDEX).write_text('{"weight_map": {"a": "consolidated.safetensors"}}')
+    assert (stored_parameters(folder), checkpoint.weights(folder)) == (count, whole), "the single file is loaded"
     (folder / checkpoint.INDEX).write_text('{"weight_map": {"a": "model.safetensors"}}')
     assert (stored_parameters(folder), checkpoint.weights(folder)) == (count, whole)
     whole[0].unlink()
     assert "the folder lacks model.safetensors" in refusal(home)
+
+
+def test_masks_and_frequencies_that_old_checkpoints_hold_are_no_parameters(home):
+    folder = home / "mine"
+    count, weights = stored_parameters(folder), load_file(folder / "model.safetensors")
+    masks = ("h.0.attn.bias", "gpt_neox.layers.0.attention.bias", "h.0.attn.causal_mask")
+    others = ("h.0.attn.masked_bias", "embeddings.position_ids", "layers.0.rotary_emb.inv_freq")
+    held = {name: torch.ones(1, 1, 8, 8) for name in masks} | {name: torch.ones(8) for name in others}
+    save_file(weights | held, folder / "model.safetensors")
+    assert stored_parameters(folder) == count == llama(len(byte_level())).num_parameters()
+    save_file(weights | {"h.0.attn.c_attn.bias": torch.ones(8)}, folder / "model.safetensors")
+    assert stored_parameters(folder) == count + 8
 
 
 def test_a_file_in_the_editions_own_folder_is_not_taken_for_a_proofread_one(home):

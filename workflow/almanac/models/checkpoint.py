@@ -15,7 +15,7 @@ from almanac.errors import AlmanacError, no_such
 from almanac.models.digest import CODE, SETTINGS, TOKENIZER, WEIGHTS
 from almanac.models.wrappers import TEMPLATES
 
-INDEX = "model.safetensors.index.json"
+SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 CONFIG = "config.json"
 METADATA = "__metadata__"  # what a header says besides its tensors
 LENGTH = 8  # bytes of a header's length, before it
@@ -87,7 +87,7 @@ def complete(folder: Path) -> Path:
 
 
 def weights(folder: Path) -> list[Path]:
-    """Return the safetensors files of a folder that are loaded: those that an index names, where there is one.
+    """Return the safetensors files of a folder that are loaded: model.safetensors, or those that an index names.
 
     An adapter's and an optimizer's are none of them, nor is a second copy of the weights (consolidated.safetensors).
     """
@@ -118,11 +118,16 @@ def _look_inside(folder: Path) -> None:
 
 
 def _listed(folder: Path) -> set[str]:
-    """Return the files that weights are spread over, where an index says so."""
+    """Return the names of the files that weights are loaded from, where they are known.
+
+    Transformers takes the single file where it is there, whatever an index says.
+    """
+    single = {SINGLE} if (folder / SINGLE).is_file() else set()
     try:
-        return set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values())
+        named = set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values())
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return set()  # none, or damaged; loading it will say so
+        return single  # no index, or a damaged one; loading it will say so
+    return named if single <= named else single
 
 
 def header(path: Path) -> bytes:
