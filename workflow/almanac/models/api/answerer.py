@@ -247,7 +247,8 @@ class ApiAnswerer:
         for body, answer in zip(bodies, answers, strict=True):
             wanted, came = body.get("n", 1), len(answer.choices)
             if came != wanted:
-                raise CallError(f"{wanted} samples were asked for in a call and {came} came; set api_samples: 1")
+                remedy = "set api_samples: 1" if wanted > 1 else "see the server's log"
+                raise CallError(f"a call asked for samples: {wanted}, and so many came: {came}; {remedy}")
             texts += [self._answered(choice, text, request) for choice in answer.choices]
         most = max(LONG, LONGEST_TOKEN * (request.max_new_tokens or 0) * len(texts))
         if (length := sum(map(len, texts))) > most:
