@@ -18,7 +18,7 @@ VERSIONS = {
     "build": 11,
     "plant": 8,
     "ask": 21,
-    "answer": 10,
+    "answer": 11,
     "measure": 63,
     "report": 88,
     "freeze": 9,
