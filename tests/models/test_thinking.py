@@ -219,12 +219,12 @@ def test_of_special_tokens_only_those_that_mark_thinking_stand_in_a_text(special
 # Servers.
 
 
-def served(folder, field, **more):
+def served(folder, field, request=None, **more):
     """Return the response of a server, and what it was sent."""
     wire = thinkers.wire(folder, field)
     with wire.running() as url:
         server = ApiAnswerer(AnswerOptions(api=url, kinds=("generate",), **more))
-        [response] = server.answer([asked(stop=("\n", "Peru"))], {})
+        [response] = server.answer([request or asked(stop=("\n", "Peru"))], {})
     return response, wire.bodies[-1]
 
 
@@ -240,6 +240,17 @@ def test_a_servers_thinking_needs_room_and_is_no_answer(thinker, template, field
     whole, sent = served(folder, field, thinking_tokens=ROOM)
     assert (whole.status, whole.texts) == ("ok", (ANSWER,))
     assert (sent["max_tokens"], "stop" in sent) == (4 + ROOM, False)
+
+
+@pytest.mark.parametrize("field", ["reasoning", None])
+@pytest.mark.parametrize("template", ["bare", "r1"])
+def test_a_servers_answer_is_as_long_as_a_local_models_where_its_tokens_can_be_counted(thinker, template, field):
+    folder, request = thinker(template), asked(max_new_tokens=1)
+    [local] = answered(folder, request, thinking_tokens=ROOM)
+    counted, _ = served(folder, field, request, thinking_tokens=ROOM, api_tokenizer=str(folder))
+    every, _ = served(folder, field, request, thinking_tokens=ROOM)
+    assert (counted.status, counted.texts) == ("ok", local.texts) != ("ok", (ANSWER,))
+    assert every.texts == (ANSWER,)
 
 
 @pytest.mark.parametrize(

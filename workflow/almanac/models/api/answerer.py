@@ -263,14 +263,23 @@ class ApiAnswerer:
         # What a server's own template opens is not seen, but where thinking and answer come together.
         answer = after_thinking(text, begun or closed(text))
         thought = answer != text or bool(message and (message.reasoning or message.reasoning_content))
-        ended, met = said((answer or "").lstrip() if thought else answer or "", request.stop or ())
+        whole = (answer or "").lstrip() if thought else answer or ""
+        kept = self._limited(whole, request.max_new_tokens or 0) if thinking else whole
+        ended, met = said(kept, request.stop or ())
         cut_off = choice.finish_reason == "length"
         lacking = answer is None or (not ended.strip() and (thought or (cut_off and message is not None)))
         # Where a model that may think shows no thinking, a text that the limit ended may be nothing but thinking.
-        unfinished = cut_off and (not met if thought else thinking > 0)
+        unfinished = cut_off and (not met and kept == whole if thought else thinking > 0)
         if lacking or unfinished:
             raise ThinkingError(NO_ROOM.format((request.max_new_tokens or 0) + thinking))
         return ended
+
+    def _limited(self, answer: str, most: int) -> str:
+        """Return an answer up to the most tokens that it may have; all of it where no tokenizer counts them."""
+        if self._tokenizer is None:
+            return answer
+        [encoding] = self._tokenizer.tokens.encode([answer])
+        return answer[: encoding.offsets[most - 1][1]] if len(encoding.ids) > most else answer
 
     def _bodies(self, request: Request) -> Iterator[dict[str, Any]]:
         """Yield the settings of each call that a request needs."""
