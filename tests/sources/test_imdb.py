@@ -152,6 +152,15 @@ def test_people_who_share_a_name_can_be_left_out_before_the_buckets_as_in_the_re
     assert Omission("popularity", "person whose name others have", 2, "imdb") in found["omissions"]
 
 
+def test_in_the_released_code_who_is_known_for_titles_that_do_not_count_takes_nobodys_name(tmp_path):
+    namesake = [("nm0000007", "Ann One", "1950", "1990", "actor", "tt0000004")]
+    raw = write(tmp_path / "raw", SMALL | {"name.basics": SMALL["name.basics"] + namesake})
+    found = tables(raw, tmp_path, people="faithful")
+    [ann] = [row for row in found["popularity"] if row.entity_id == "nm0000001"]
+    assert ann.bucket == "torso"
+    assert Omission("popularity", "person known only for titles that do not count", 1, "imdb") in found["omissions"]
+
+
 def test_what_is_left_out_is_counted(small):
     assert small["omissions"] == [
         Omission("facts", "characters are no JSON list of texts", 1, "no list"),

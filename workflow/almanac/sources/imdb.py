@@ -88,9 +88,16 @@ def read(options: ImdbOptions, folder: Path) -> SourceTables:
 
 
 def _alone(people: pl.DataFrame, omissions: Omissions) -> pl.DataFrame:
-    """Return the people whose name is theirs alone; in the released code no others count for any bucket."""
-    found = people.filter(~pl.col("alike").is_duplicated())
-    omissions.add("popularity", SHARED, SOURCE, people.height - found.height)
+    """Return the people whose name is theirs alone; in the released code no others count for any bucket.
+
+    Nor do those count there, for names either, who are known for titles of which none counts.
+    """
+    counted = people.filter(pl.col("first").is_not_null() | pl.col("single").is_null())
+    omissions.add(
+        "popularity", "person known only for titles that do not count", SOURCE, people.height - counted.height
+    )
+    found = counted.filter(~pl.col("alike").is_duplicated())
+    omissions.add("popularity", SHARED, SOURCE, counted.height - found.height)
     return found
 
 

@@ -203,7 +203,8 @@ class ImdbFiles:
         """Return all people, with ``id, alike, score, born, died, profession, first, single``.
 
         The score is the sum of those of their known-for titles that count. ``profession`` is given where there is just
-        one; ``first`` is the first of these titles, if any; ``single`` are those who are known for one title in all.
+        one; ``first`` is the first of these titles, if any; ``single`` says who is known for one title in all, and
+        nothing of who is known for none.
 
         Args:
             titles: all titles that count.
@@ -230,7 +231,7 @@ class ImdbFiles:
                 died=whole("deathYear"),
                 profession=only("primaryProfession"),
                 first=pl.when(pl.Series(nearest < ends)).then(pl.Series(first, dtype=pl.UInt32)),
-                single=pl.Series(lengths == 1),
+                single=pl.when(pl.Series(lengths > 0)).then(pl.Series(lengths == 1)),
             )
 
         people = self.collect(
