@@ -16,7 +16,7 @@ from almanac.suites.listing import ASKING, AUTHORS, SUITES
 PACKAGE = Path(almanac.__file__).parent
 BASE = {
     *("errors", "rows", "columns", "sealed", "tables", "frames", "options", "project", "punctuation", "unfinished"),
-    "yaml_file",
+    *("weight_files", "yaml_file"),
 }
 
 
@@ -130,6 +130,7 @@ CONTRACT = {
     # records, checking: a table of any of several forms, and templates in it; lpaqa: prompts as they are published
     "suites": ("suites", "statistics", "dataset", "sources.records", "sources.checking", "sources.lpaqa", *BASE),
     "job_size": ("job_size", "errors"),
+    "weight_files": ("weight_files",),
 }
 
 
@@ -177,7 +178,7 @@ def test_the_list_alone_knows_the_suites():
 def test_the_configuration_needs_settings_only():
     # What lies on the user's disk is looked at by its files alone.
     allowed = ("config", "options", "errors", "job_size", "models.wrappers", "models.checkpoint", "models.digest")
-    allowed += ("project", "sealed", "yaml_file", "sources.files")
+    allowed += ("project", "sealed", "weight_files", "yaml_file", "sources.files")
     allowed += ("suites.listing",)  # of the list: what can be asked, whose settings are keys
     assert [found for found in breaches("config", but=allowed) if not found.endswith(".options")] == []
     for name, targets in graph().items():

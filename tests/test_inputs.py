@@ -13,8 +13,9 @@ from tests.models.tiny_tokenizers import byte_level
 from almanac.config import check
 from almanac.config.inputs import check_inputs, check_pinned, check_writable, known
 from almanac.errors import AlmanacError
-from almanac.job_size import stored_parameters
 from almanac.models import checkpoint
+from almanac.weight_files import INDEX, stored_parameters
+from almanac.weight_files import weights as weights_of
 
 
 def save(folder, seed=0):
@@ -158,20 +159,20 @@ def test_weights_that_were_cut_are_not_taken(home, kept):
 
 def test_a_missing_part_of_the_weights_is_named(home):
     index = '{"weight_map": {"a": "model.safetensors", "b": "model-2.safetensors"}}'
-    (home / "mine" / checkpoint.INDEX).write_text(index)
+    (home / "mine" / INDEX).write_text(index)
     assert "the folder lacks model-2.safetensors" in refusal(home)
 
 
 def test_weights_that_no_index_names_are_none(home):
     """Mistral's checkpoints hold all weights again, as consolidated.safetensors, which nothing loads."""
     folder = home / "mine"
-    count, whole = stored_parameters(folder), checkpoint.weights(folder)
+    count, whole = stored_parameters(folder), weights_of(folder)
     (folder / "consolidated.safetensors").write_bytes(whole[0].read_bytes())
-    assert (stored_parameters(folder), checkpoint.weights(folder)) == (count, whole)
-    (folder / checkpoint.INDEX).write_text('{"weight_map": {"a": "consolidated.safetensors"}}')
-    assert (stored_parameters(folder), checkpoint.weights(folder)) == (count, whole), "the single file is loaded"
-    (folder / checkpoint.INDEX).write_text('{"weight_map": {"a": "model.safetensors"}}')
-    assert (stored_parameters(folder), checkpoint.weights(folder)) == (count, whole)
+    assert (stored_parameters(folder), weights_of(folder)) == (count, whole)
+    (folder / INDEX).write_text('{"weight_map": {"a": "consolidated.safetensors"}}')
+    assert (stored_parameters(folder), weights_of(folder)) == (count, whole), "the single file is loaded"
+    (folder / INDEX).write_text('{"weight_map": {"a": "model.safetensors"}}')
+    assert (stored_parameters(folder), weights_of(folder)) == (count, whole)
     whole[0].unlink()
     assert "the folder lacks model.safetensors" in refusal(home)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.sources.sparql_servers import FAULTS, oxigraph, proxy
-from tests.sources.wikidata_rdf import FEMALE, PROP, WD, WIKIBASE, XSD, WikidataShape, shipped
+from tests.sources.wikidata_rdf import FEMALE, PROP, RDFS_LABEL, WD, WIKIBASE, XSD, WikidataShape, shipped
 
 from almanac.errors import AlmanacError
 from almanac.sources import paging, wikidata_items
@@ -207,22 +207,31 @@ def test_an_unknown_property_is_named(wikidata, tmp_path):
         bring(wikidata, tmp_path, relations=["P36", "P9999"])
 
 
+def of_claims(folder, relation, kind, *claims):
+    """Pull one relation of one type: of each claim the item, its values, and what the node of the value says."""
+    rows = [(f"<{WD}{relation}>", f"<{WIKIBASE}propertyType>", f"<{WIKIBASE}{kind}>")]
+    for at, (item, values, says) in enumerate(claims):
+        node, own = f"<{WD}statement/{at}>", f"<{WD}value/{at}>"
+        rows += [
+            (f"<{WD}{item}>", f"<{RDFS_LABEL}>", f'"thing {item}"@en'),
+            (f"<{WD}{item}>", f"<{PROP}{relation}>", node),
+            (node, f"<{WIKIBASE}rank>", f"<{WIKIBASE}NormalRank>"),
+            *((node, f"<{PROP}statement/{relation}>", value) for value in values),
+            (node, f"<{PROP}statement/value/{relation}>", own),
+            *((own, f"<{WIKIBASE}{name}>", value) for name, value in says.items()),
+        ]
+    with oxigraph("".join(f"{' '.join(row)} .\n" for row in rows).encode()) as url:
+        return bring(url, folder, relations=[relation])
+
+
 @pytest.mark.parametrize(
     ("year", "value"), [("1867", "1867"), ("0000", "1 BC"), ("-0043", "44 BC"), ("12024", "12024")]
 )
 def test_years_before_christ_are_those_of_the_calendar(tmp_path, year, value):
     """XSD 1.1, which RDF uses, has a year 0: it is 1 BC."""
     time = f'"{year}-03-15T00:00:00Z"^^<{XSD}dateTime>'
-    node, own = f"<{WD}statement/1>", "<http://www.wikidata.org/value/1>"
-    rows = [
-        (f"<{WD}P570>", f"<{WIKIBASE}propertyType>", f"<{WIKIBASE}Time>"),
-        (f"<{WD}Q1>", "<http://www.w3.org/2000/01/rdf-schema#label>", '"Caesar"@mul'),
-        (f"<{WD}Q1>", f"<{PROP}P570>", node), (node, f"<{WIKIBASE}rank>", f"<{WIKIBASE}NormalRank>"),
-        (node, f"<{PROP}statement/P570>", time), (node, f"<{PROP}statement/value/P570>", own),
-        (own, f"<{WIKIBASE}timeValue>", time), (own, f"<{WIKIBASE}timePrecision>", f'"11"^^<{XSD}integer>'),
-    ]  # fmt: skip
-    with oxigraph("".join(f"{' '.join(row)} .\n" for row in rows).encode()) as url:
-        tables = bring(url, tmp_path, relations=["P570"])
+    says = {"timeValue": time, "timePrecision": f'"11"^^<{XSD}integer>'}
+    tables = of_claims(tmp_path, "P570", "Time", ("Q1", [time], says))
     assert [(row.value, row.precision) for row in tables.facts] == [(value, "year")]
 
 
@@ -230,17 +239,8 @@ def test_a_relations_quantities_are_in_one_unit_and_those_in_others_are_counted(
     metre, centimetre, foot = "Q11573", "Q174728", "Q3710"
     heights = [("Q1", "1.85", metre), ("Q2", "185", metre), ("Q3", "6.07", foot), ("Q4", "185", centimetre)]
     heights += [("Q1", "1.850", metre)]
-    rows = [(f"<{WD}P2048>", f"<{WIKIBASE}propertyType>", f"<{WIKIBASE}Quantity>")]
-    for item, height, unit in heights:
-        node, own, number = f"<{WD}statement/{item}/{height}>", f"<{WD}value/{item}/{height}>", f'"+{height}"'
-        rows += [
-            (f"<{WD}{item}>", "<http://www.w3.org/2000/01/rdf-schema#label>", f'"{item}"@en'),
-            (f"<{WD}{item}>", f"<{PROP}P2048>", node), (node, f"<{WIKIBASE}rank>", f"<{WIKIBASE}NormalRank>"),
-            (node, f"<{PROP}statement/P2048>", number), (node, f"<{PROP}statement/value/P2048>", own),
-            (own, f"<{WIKIBASE}quantityAmount>", number), (own, f"<{WIKIBASE}quantityUnit>", f"<{WD}{unit}>"),
-        ]  # fmt: skip
-    with oxigraph("".join(f"{' '.join(row)} .\n" for row in rows).encode()) as url:
-        tables = bring(url, tmp_path, relations=["P2048"])
+    claims = [(item, [f'"+{height}"'], {"quantityUnit": f"<{WD}{unit}>"}) for item, height, unit in heights]
+    tables = of_claims(tmp_path, "P2048", "Quantity", *claims)
     found = {(row.subject_id, row.value, row.qualifiers) for row in tables.facts}
     assert found == {("Q1", "1.85", (f"unit={metre}",)), ("Q2", "185", (f"unit={metre}",))}
     left_out = [(row.reason, row.count) for row in tables.omissions.rows()]
@@ -251,15 +251,7 @@ def test_a_relations_quantities_are_in_one_unit_and_those_in_others_are_counted(
 
 
 def test_a_text_that_is_the_id_of_an_item_is_left_out_and_counted(tmp_path):
-    node = f"<{WD}statement/1>"
-    rows = [
-        (f"<{WD}P1545>", f"<{WIKIBASE}propertyType>", f"<{WIKIBASE}String>"),
-        (f"<{WD}Q1>", "<http://www.w3.org/2000/01/rdf-schema#label>", '"Quarter"@en'),
-        (f"<{WD}Q1>", f"<{PROP}P1545>", node), (node, f"<{WIKIBASE}rank>", f"<{WIKIBASE}NormalRank>"),
-        (node, f"<{PROP}statement/P1545>", '"Q1"'), (node, f"<{PROP}statement/P1545>", '"1st"'),
-    ]  # fmt: skip
-    with oxigraph("".join(f"{' '.join(row)} .\n" for row in rows).encode()) as url:
-        tables = bring(url, tmp_path, relations=["P1545"])
+    tables = of_claims(tmp_path, "P1545", "String", ("Q1", ['"Q1"', '"1st"'], {}))
     assert [row.value for row in tables.facts] == ["1st"]
     assert [row.reason for row in tables.omissions.rows()] == ["the value is a text that is the id of an item too"]
 

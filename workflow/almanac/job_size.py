@@ -1,8 +1,5 @@
 """How large a job is: what it needs, by the model's parameters and the tokens it reads; and what it has used."""
 
-import contextlib
-import json
-import math
 import re
 import resource
 import sys
@@ -20,40 +17,9 @@ UNPACKED = 2
 MEGABYTE_MINUTES = 0.02
 # What a stored MiB of facts counts for: building two million takes 4.3 MiB a MiB of JSON Lines, 57 one of Parquet.
 FACTS_TEXT, FACTS_PARQUET = 2.5, 30
-SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
-# Tensors that older checkpoints hold and that are no parameters: causal masks (GPT-2's and GPT-NeoX's are a `bias` of
-# four dimensions), positions and the frequencies of rotary embeddings.
-BUFFER = re.compile(r"(^|\.)(masked_bias|causal_mask|position_ids|inv_freq|cos_cached|sin_cached)$")
 LEAST_MINUTES, MOST_MINUTES = 10, 24 * 60
 # The last line of a job's log (`used`), after the name of its verb.
 USED = re.compile(r"^almanac \w+: (?P<wall>[\d.]+) s wall, (?P<cpu>[\d.]+) s CPU, (?P<mib>\d+) MiB$")
-
-
-def stored_parameters(folder: Path) -> int:
-    """Return the number of parameters in a folder's safetensors files, by their headers; 0 if there are none.
-
-    What is loaded alone is counted: others may hold the same weights again; see `checkpoint.weights`.
-    """
-    total = 0
-    listed = single = {SINGLE} if (folder / SINGLE).is_file() else set()
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        named = set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values())
-        listed = named if single <= named else single
-    for path in sorted(folder.glob("*.safetensors")):
-        if listed and path.name not in listed:
-            continue
-        try:
-            with path.open("rb") as handle:
-                header = json.loads(handle.read(int.from_bytes(handle.read(8), "little")))
-            shapes = {name: entry["shape"] for name, entry in header.items() if name != "__metadata__"}
-            total += sum(math.prod(shape) for name, shape in shapes.items() if not _is_buffer(name, shape))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, MemoryError, OverflowError):
-            return 0  # damaged, or not to be read; loading it will say so
-    return total
-
-
-def _is_buffer(name: str, shape: list[int]) -> bool:
-    return BUFFER.search(name) is not None or (name.endswith(".bias") and len(shape) == 4)
 
 
 class Needs(NamedTuple):

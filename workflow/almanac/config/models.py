@@ -11,11 +11,12 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from almanac.config.datasets import LONGEST_NAME, Name
 from almanac.errors import AlmanacError, nearest, where_from
-from almanac.job_size import GPU_FROM, stored_parameters
+from almanac.job_size import GPU_FROM
 from almanac.models import wrappers
 from almanac.models.options import COMMIT, REPOSITORY, UNPINNED, AnswerOptions, ServerOptions, checked_url
 from almanac.options import OnDisk
 from almanac.planting.options import TokenizerOptions, TrainingOptions
+from almanac.weight_files import stored_parameters
 
 SERVER = re.compile(r"https?://")
 IN_SHORT = re.compile(rf"{SERVER.pattern}\S+$|[^\s/]+/[^\s/@]+@\S+$")  # a server or a repository, by its looks

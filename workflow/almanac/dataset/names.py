@@ -42,9 +42,13 @@ class ObjectNames:
         """Return a subject's label as it is compared: subjects that read alike are one subject to a model."""
         return normalise(self.label(key))
 
+    def by_name(self, key: str) -> bool:
+        """Return whether an object is its name and so maybe a value: a literal, or a thing of one file of facts."""
+        return self.label(key) == key
+
     def folded(self, key: str) -> frozenset[str]:
         """Return all names of an object as they are compared."""
-        fold = same_value if self.label(key) == key else normalise  # a literal, or a thing that is known by its name
+        fold = same_value if self.by_name(key) else normalise
         return frozenset(map(fold, self.names(key)))
 
 

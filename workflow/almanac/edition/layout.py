@@ -14,7 +14,6 @@ from almanac.config.models import FINISHED
 from almanac.edition.asking import TABLES as REQUEST_TABLES
 from almanac.errors import AlmanacError
 from almanac.frames import read_frame
-from almanac.job_size import stored_parameters
 from almanac.options import INSIDE, explain
 from almanac.sealed import PULLED, opened
 from almanac.sources.files import table_files
@@ -24,6 +23,7 @@ from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.data import Data
 from almanac.suites.listing import ASKING, SUITES
 from almanac.suites.suite import Asks, Suite
+from almanac.weight_files import stored_parameters
 
 Row = TypeVar("Row")
 RECORD = "edition.json"  # of an edition's configuration

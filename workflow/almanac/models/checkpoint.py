@@ -14,8 +14,8 @@ import msgspec
 from almanac.errors import AlmanacError, no_such
 from almanac.models.digest import CODE, SETTINGS, TOKENIZER, WEIGHTS
 from almanac.models.wrappers import TEMPLATES
+from almanac.weight_files import BESIDES, listed, weights
 
-SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 CONFIG = "config.json"
 METADATA = "__metadata__"  # what a header says besides its tensors
 LENGTH = 8  # bytes of a header's length, before it
@@ -26,8 +26,6 @@ Whole = Annotated[int, msgspec.Meta(ge=0)]
 READ = f"{CONFIG}, safetensors and a tokenizer"
 TOKENIZERS = ("tokenizer.json", "vocab.*", "*.model")
 ADAPTER = ("adapter_config.json", "adapter_model.*")
-# What training saves beside a model's weights, in files of the same endings.
-BESIDES = re.compile("adapter_|optimizer|scheduler|scaler|rng_state|training_args")
 SAVE = "save the model and its tokenizer with save_pretrained into a folder of their own"
 # What to do with a file, by its ending.
 REMEDIES = {
@@ -69,9 +67,9 @@ def complete(folder: Path) -> Path:
     if not weights(folder):
         _look_inside(folder)
     missing = [] if (folder / CONFIG).is_file() else [CONFIG]
-    missing += [] if weights(folder) else sorted(_listed(folder)) or ["weights (*.safetensors)"]
+    missing += [] if weights(folder) else sorted(listed(folder)) or ["weights (*.safetensors)"]
     missing += [] if _found(folder, TOKENIZERS) else ["a tokenizer (tokenizer.json)"]
-    missing += [] if missing else sorted(_listed(folder) - {path.name for path in weights(folder)})
+    missing += [] if missing else sorted(listed(folder) - {path.name for path in weights(folder)})
     if missing:
         raise AlmanacError(
             f"model {folder}: the folder lacks {', '.join(missing)}; save the model and its tokenizer there with "
@@ -84,16 +82,6 @@ def complete(folder: Path) -> Path:
             raise AlmanacError(f"model {folder}: {path.name} {error}; copy it there again, whole") from error
     check_config(folder)
     return folder
-
-
-def weights(folder: Path) -> list[Path]:
-    """Return the safetensors files of a folder that are loaded: model.safetensors, or those that an index names.
-
-    An adapter's and an optimizer's are none of them, nor is a second copy of the weights (consolidated.safetensors).
-    """
-    listed = _listed(folder)
-    found = [path for path in _found(folder, ("*.safetensors",)) if not BESIDES.match(path.name)]
-    return [path for path in found if not listed or path.name in listed]
 
 
 def _found(folder: Path, patterns: Iterable[str]) -> list[Path]:
@@ -115,19 +103,6 @@ def _look_inside(folder: Path) -> None:
             f"model {folder}: holds {unread[0].name}, which is not read, and no safetensors; "
             f"{REMEDIES[unread[0].suffix.lower()]}"
         )
-
-
-def _listed(folder: Path) -> set[str]:
-    """Return the names of the files that weights are loaded from, where they are known.
-
-    Transformers takes the single file where it is there, whatever an index says.
-    """
-    single = {SINGLE} if (folder / SINGLE).is_file() else set()
-    try:
-        named = set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values())
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return single  # no index, or a damaged one; loading it will say so
-    return named if single <= named else single
 
 
 def header(path: Path) -> bytes:

@@ -125,16 +125,13 @@ class WrongObjects:
         if fact is not None and fact.datatype == "quantity":
             with contextlib.suppress(InvalidOperation):  # one written in another way is compared by its letters alone
                 names.add(str(Decimal(key).normalize()))
-        return names | {same_value(key)} if self._by_name(key) else names
+        return names | {same_value(key)} if self._names.by_name(key) else names
 
     def _finer(self, key: str) -> tuple[str, ...]:
         fact = self._literals.get(key)
         kind = self.kind(key) if fact is None else fact.datatype
-        return coarser(key) if kind == "date" or (self._by_name(key) and re.match(DATE, key)) else ()
-
-    def _by_name(self, key: str) -> bool:
-        """Return whether an object is a thing known by its name, as in one file of facts, and so maybe a value."""
-        return key in self._names.entities and self._names.label(key) == key
+        dated = kind == "date" or (fact is None and self._names.by_name(key) and re.match(DATE, key))
+        return coarser(key) if dated else ()
 
     def _false(self, fact: Fact) -> Callable[[str], bool]:
         """Return what says of an object whether it is false of a fact's subject.
