@@ -562,6 +562,17 @@ def test_the_line_that_names_the_separator_for_excel_is_no_header(tmp_path, firs
     assert "entities.csv: line 4: " in refusal(path)
 
 
+@pytest.mark.parametrize("empty", ["\n", "\r\n \r\n", ",,\n"])
+def test_empty_lines_above_the_header_are_passed_over_but_counted(tmp_path, empty):
+    path = csv_folder(tmp_path / "a")
+    for table in path.iterdir():
+        table.write_bytes(empty.encode() + table.read_bytes())
+    check_folder(path)
+    assert read_folder(path, "s") == read_folder(csv_folder(tmp_path / "b"), "s")
+    (path / "entities.csv").write_text(f"{empty}entity_id,label\nQ1,A\nQ2,\n", newline="")
+    assert f"entities.csv: line {empty.count(chr(10)) + 3}: " in refusal(path)
+
+
 @pytest.mark.parametrize("look", [check_folder, lambda path: read_folder(path, "s")])
 def test_a_header_without_facts_is_refused_by_the_name_of_the_file(tmp_path, look):
     path, file = csv_folder(tmp_path / "f"), tmp_path / "mine.csv"

@@ -226,7 +226,7 @@ def test_triples_that_stand_twice_can_be_merged(tmp_path):
     [
         ("Subject;Relation;Objekt", "object; it has subject, relation, Objekt; rename 'Objekt' to object"),
         ("Peru;capital;Lima", "subject, relation, object; it has Peru, capital, Lima"),
-        ("", "subject, relation, object; it has none"),
+        ("", "subject, relation, object; it has Peru, capital, "),
         ("relation_id,subject_id,object_id", "subject, relation, object; it has relation_id, subject_id, object_id"),
     ],
 )

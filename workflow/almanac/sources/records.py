@@ -264,7 +264,7 @@ def _csv(path: Path, text: TextIO) -> Iterator[tuple[int, list[str]]]:
 
     A cell may be as long as a line, and a space before its quotation mark is none of it. Cells are separated as a line
     above the header says (`SEPARATOR_LINE`), else by what separates those of the header: some spreadsheet programs
-    write semicolons.
+    write semicolons. Empty lines above the header are passed over.
 
     Raises:
         AlmanacError: a quotation mark is not closed, or closed before its cell ends.
@@ -272,10 +272,11 @@ def _csv(path: Path, text: TextIO) -> Iterator[tuple[int, list[str]]]:
     """
     csv.field_size_limit(LONGEST)
     lines, first = _lines(path, text), 1
-    header = next(lines, "")
+    while (header := next(lines, "")) and not header.strip(f"{SEPARATORS} \r\n"):
+        first += 1
     separator = max(SEPARATORS, key=header.count)
     if (said := SEPARATOR_LINE.fullmatch(header)) is not None:
-        separator, header, first = said[1], next(lines, ""), 2
+        separator, header, first = said[1], next(lines, ""), first + 1
     rows, number = csv.reader(chain([header], lines), strict=True, delimiter=separator, skipinitialspace=True), first
     try:
         for row in rows:
