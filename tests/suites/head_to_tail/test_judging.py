@@ -9,7 +9,7 @@ from tests.suites.support import ok, silent
 
 from almanac.errors import AlmanacError
 from almanac.suites.head_to_tail.asking import instruction
-from almanac.suites.head_to_tail.judge import VERDICT, question_of, verdict
+from almanac.suites.head_to_tail.judge import VERDICT, question_of, says_nothing, verdict
 from almanac.suites.prompts import prompts
 
 
@@ -101,6 +101,12 @@ def test_unsure_nothing_and_refusal_are_missing_and_no_answer_at_all_is_an_error
         assert outcomes_of(tmp_path / status, "", status=status) == {("error", None)}
     assert outcomes_of(tmp_path / "unknown", "unknown") == {("incorrect", 0.0)}
     assert outcomes_of(tmp_path / "extended", "unknown", unsure="extended") == {("missing", 0.0)}
+
+
+@pytest.mark.parametrize(("told", "listed", "nothing"), [("na", "extended", False), ("unsure", "strict", True)])
+def test_a_true_answer_is_no_missing_one_unless_the_model_is_told_to_say_it(told, listed, nothing):
+    assert says_nothing(told, listed, ["Na", "Unsure"]) is nothing
+    assert says_nothing("na", "extended", ["Fe"])
 
 
 def test_aliases_are_right_answers(tmp_path):

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
 from almanac.rows import Request
 from almanac.suites.answers import Answers
@@ -17,9 +18,23 @@ TOKENS = 8  # of its reply: one word is wanted
 INCORRECT, CORRECT = re.compile(r"\bincorrect\b", re.IGNORECASE), re.compile(r"\bcorrect\b", re.IGNORECASE)
 
 
+@cache
 def unsure(listed: str) -> frozenset[str]:
     """Return the answers that say nothing, as they are compared: those of the ``strict`` or the ``extended`` list."""
     return frozenset(prompts("head_to_tail")["unsure"][listed])
+
+
+def says_nothing(told: str, listed: str, accepted: Sequence[str]) -> bool:
+    """Return whether an answer is in one of the lists (`unsure`): of the longer one only what is no true answer.
+
+    The symbol of sodium is in it, and the country code of Namibia.
+
+    Args:
+        told: the answer as it is compared.
+        listed: the list.
+        accepted: the true answers.
+    """
+    return told in unsure("strict") or (told in unsure(listed) and told not in map(normalise, accepted))
 
 
 def verdict(reply: str) -> bool | None:
@@ -55,12 +70,12 @@ def request(text: str, accepted: Sequence[str], answer: str, examples: bool) -> 
 
 def ask(before: Answers, options: HeadToTailOptions, own: Mapping[str, type]) -> Iterator[Batch]:
     """Ask the judge about the answers of one model, those that are missing aside; equal ones are asked once."""
-    asked, silent = Asked(own, first=before.count), unsure(options.unsure)
+    asked = Asked(own, first=before.count)
     for part in before.parts(("accepted", "role", "index", "text", "status", "texts")):
         for row in part.links.iter_rows(named=True):
             if row["role"] == ANSWER and row["status"] == "ok":
                 answer = said(row["texts"][row["index"]])
-                if normalise(answer) not in silent:
+                if not says_nothing(normalise(answer), options.unsure, row["accepted"]):
                     link = request(row["text"], row["accepted"], answer, options.judge_examples)
                     asked.link(row["item"], VERDICT, link)
         yield asked.take()

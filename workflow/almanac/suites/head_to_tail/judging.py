@@ -15,7 +15,7 @@ from almanac.suites.answers import Answers
 from almanac.suites.data import Data
 from almanac.suites.head_to_tail.asking import ANSWER
 from almanac.suites.head_to_tail.buckets import exposed
-from almanac.suites.head_to_tail.judge import VERDICT, unsure, verdict
+from almanac.suites.head_to_tail.judge import VERDICT, says_nothing, verdict
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.head_to_tail.rows import Disagreement, HumanLabel, Score
 from almanac.suites.head_to_tail.scores import Scores, normalise, said, scores
@@ -33,15 +33,11 @@ class Bench:
 
     Attributes:
         options: the settings.
-        silent: answers that say nothing, as they are compared.
-        unknown: the same by the extended list.
         exposed: how often the model was taught facts of a fact's subject, with the bucket.
         labels: a person's verdict, by fact and compared answer.
     """
 
     options: HeadToTailOptions
-    silent: frozenset[str]
-    unknown: frozenset[str]
     exposed: Mapping[str, tuple[int, str | None]]
     labels: Mapping[tuple[str, str], bool]
 
@@ -70,8 +66,7 @@ def judge(answers: Answers, data: Data, options: HeadToTailOptions) -> Iterator[
     Raises:
         AlmanacError: the file of labels cannot be read, or judges an answer twice, in two ways.
     """
-    silent, unknown = unsure(options.unsure), unsure("extended")
-    bench = Bench(options, silent, unknown, exposed(data, answers.exposures), read_labels(options.labels))
+    bench = Bench(options, exposed(data, answers.exposures), read_labels(options.labels))
     for part in answers.parts(WANTED, own=("questions",)):
         links = part.links.join(part.own["questions"], on="item", how="left", maintain_order="left")
         outcomes: list[Outcome] = []
@@ -96,7 +91,9 @@ class _Item:
         self.answer = said(texts[row["index"]]) if texts else None
         self._told = normalise(self.answer or "")
         self._differs = self._told != normalise(said(texts[0])) if texts and row["index"] > 0 else None
-        self.missing = row["status"] == "refused" or (self.answer is not None and self._told in bench.silent)
+        self.missing = row["status"] == "refused" or (
+            self.answer is not None and self._says_nothing(bench.options.unsure)
+        )
         self.plain = self.varied = NOTHING
         if self.answer is not None and not self.missing:
             golds, kind = tuple(row["accepted"]), row["answer_kind"]
@@ -109,6 +106,9 @@ class _Item:
     def answered(self) -> bool:
         """Whether the model said anything, be it that it is unsure."""
         return self.answer is not None or self.missing
+
+    def _says_nothing(self, listed: str) -> bool:
+        return says_nothing(self._told, listed, self._row["accepted"])
 
     def outcomes(self) -> Iterator[Outcome]:
         """Yield what becomes of it in each reading."""
@@ -134,7 +134,7 @@ class _Item:
             self.item,
             *self.varied,
             *self.plain,
-            unknown=self._told in self._bench.unknown,
+            unknown=self._says_nothing("extended"),
             differs=self._differs,
             parsed=None if self._reply is None else self._ruling is not None,
             disagrees=None if self._ruling is None else self._ruling != self.varied.named,
