@@ -36,7 +36,7 @@ from almanac.config.inputs import check_inputs, check_pinned, check_writable
 from almanac.edition.costs import expected
 from almanac.edition.jobs import PLANTED, Jobs, by_name, flag, known_by
 from almanac.edition.layout import ALL, BETWEEN, DATASET_TABLES, SHOWN, Layout
-from almanac.edition.replacing import check_copied, check_served, drop_page, replaced
+from almanac.edition.replacing import check_copied, check_served, doubt_copied, drop_page, replaced
 from almanac.errors import AlmanacError
 from almanac.locked import EXPECTED, MADE, TARGETS, begin, mistake_in, stop_in_a_thread
 from almanac.options import to_flags
@@ -74,6 +74,8 @@ try:
         check_served(LAYOUT)
         for REMARK in (*REMARKS, *replaced(LAYOUT)):
             print(f"almanac: {REMARK}", file=sys.stderr)
+        if not workflow.output_settings.dryrun:
+            doubt_copied(LAYOUT, Path(".snakemake"))
 except AlmanacError as mistake:
     sys.exit(f"almanac: {mistake}")
 JOBS = Jobs(EDITION, LAYOUT)

@@ -10,7 +10,7 @@ from tests.models.servers import Reply, Wire
 from almanac import tables
 from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
-from almanac.edition.replacing import check_copied, check_served, replaced
+from almanac.edition.replacing import LONG_AGO, check_copied, check_served, doubt_copied, replaced
 from almanac.errors import AlmanacError
 from almanac.rows import Response
 from almanac.sealed import sealed
@@ -97,6 +97,49 @@ def test_copied_results_of_other_settings_are_not_taken_for_finished(tmp_path):
         check_copied(changed, memory)
     (memory / "incomplete" / name).touch()  # a run was killed when it had written the record, and makes it again
     check_copied(changed, memory)
+
+
+@pytest.mark.parametrize(
+    ("now", "doubted"),
+    [
+        ({"title": "Other words"}, set()),
+        ({"facts": "/b/facts"}, {"facts"}),
+        ({"sources": {"mine": {"path": "/b/facts"}}}, {"facts"}),
+        ({"mine": {"path": "/b/mine"}}, {"mine"}),
+        ({"mine": {"dtype": "bfloat16", "series": "s"}}, {"mine"}),
+        ({"mine": {"series": "s"}, "more": [{"name": "more", "path": "/a/more"}]}, set()),
+        ({"mine": {"path": None, "hub": "a/b", "revision": "0" * 40}}, "models.mine.hub: null, now"),
+        ({"sources": {"mine": {"kind": "imdb"}}, "contact": "a@b.org"}, "(sources.mine."),
+    ],
+)
+def test_copied_results_of_a_model_or_facts_at_another_place_are_looked_at_again(tmp_path, now, doubted):
+    """Answers keep what they hold: their job finds out whether the model is another."""
+
+    def settings(mine=None, more=(), **values):
+        both = [{"name": name, "path": f"/a/{name}"} for name in ("mine", "other")]
+        both[0] |= mine or {}
+        kept = {"sources": {"mine": {}}, "datasets": {"real": {"source": "mine"}}, "suites": {"ic_lke": {"real": {}}}}
+        whole = {"edition": "own", "facts": "/a/facts", "models": [*both, *more], **kept, **values}
+        return EditionConfig.model_validate(whole)
+
+    layout, memory = Layout(tmp_path / "own", settings()), tmp_path / ".snakemake"
+    files = {one.answerer: one.responses[0] for one in layout.every_round()}
+    files |= {"facts": layout.source("mine") / "pull.json", "record": layout.record()}
+    for path in files.values():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    layout.record().write_text(json.dumps(sealed(layout.config.model_dump(mode="json"))))
+    asked = Layout(layout.root, settings(**now))
+    if isinstance(doubted, str):
+        with pytest.raises(AlmanacError, match=re.escape(doubted)):
+            check_copied(asked, memory)
+        return
+    check_copied(asked, memory)
+    doubt_copied(layout, memory)  # as they were made
+    assert all(path.stat().st_mtime > LONG_AGO for path in files.values())
+    doubt_copied(asked, memory)
+    assert {name for name, path in files.items() if path.exists() and path.stat().st_mtime == LONG_AGO} == doubted
+    assert not layout.record().exists(), "it is made by the run, with what is asked now"
 
 
 @pytest.mark.parametrize(

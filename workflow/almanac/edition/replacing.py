@@ -4,7 +4,7 @@ import ast
 import json
 import os
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -13,12 +13,17 @@ from almanac import tables
 from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
-from almanac.models.options import is_here
+from almanac.models.options import AnswerOptions, is_here
 from almanac.options import with_places
+from almanac.sealed import PULLED
 from almanac.versions import MAKER, maker_of
 
 PATIENCE = 3  # seconds in which a server may say what it serves
 ASKED = ("datasets", "planting", "suites", "size")  # the keys of a configuration that say what is asked, and of what
+BROUGHT = ("planted", "hub", "revision")  # the keys of a model that say what is made or fetched before it is run
+ANSWERING = (*BROUGHT, "path", *sorted(AnswerOptions.model_fields.keys() - BROUGHT))  # and those by which it answers
+FREE = ("path", "licence", "redistributable")  # the keys of a source that say nothing of what its facts are
+LONG_AGO = 1  # seconds since 1970; 0 is no time to Snakemake
 
 
 def check_copied(layout: Layout, memory: Path) -> None:
@@ -36,30 +41,90 @@ def check_copied(layout: Layout, memory: Path) -> None:
     Raises:
         AlmanacError: what is asked, of what, has changed since, naming the first key.
     """
-    made = _recorded(layout)
-    if made is None or _made_here(layout.record(), memory):
+    made = _copied(layout, memory)
+    if made is None:
         return
     was, now = (with_places(one, lambda place: "") for one in (made, layout.config))
-    for key in ASKED:
-        if (first := _first_difference(was[key], now[key], key)) is not None:
+    pairs = {key: (was[key], now[key]) for key in ASKED}
+    for name, (old, new) in _pairs(was, now):
+        pairs[f"models.{name}"] = (_only(old, BROUGHT), _only(new, BROUGHT))
+    for name in was["sources"].keys() & now["sources"].keys():
+        old, new = was["sources"][name], now["sources"][name]
+        pairs[f"sources.{name}"] = (old, {**new, **_only(old, FREE)})
+    for key, (old, new) in pairs.items():
+        if (first := _first_difference(old, new, key)) is not None:
             raise AlmanacError(
                 f"{layout.root}: was made elsewhere with other settings ({first}), which cannot be seen in its files; "
                 f"go on with its own (--configfile {layout.record()}), give another edition=NAME, or remove it"
             )
 
 
+def doubt_copied(layout: Layout, memory: Path) -> None:
+    """Let a run look again at what was made elsewhere of facts or a model that are given in another way now.
+
+    Whether a checkpoint at another path is the same, only the job that reads it can say. So its answers are dated
+    before their requests: the job compares the model's digest with theirs, and keeps them or makes them anew. What was
+    made of facts is, where the facts are the same, the same again.
+
+    Args:
+        layout: the edition that is to be made, after `check_copied`.
+        memory: as there.
+    """
+    made = _copied(layout, memory)
+    if made is None:
+        return
+    was, now = (one.model_dump(mode="json") for one in (made, layout.config))
+    if was == now:
+        return
+    places = [{name: one.get("path") or of["facts"] for name, one in of["sources"].items()} for of in (was, now)]
+    doubted = [layout.source(name) / PULLED for name, place in places[1].items() if places[0].get(name, place) != place]
+    models = {name for name, (old, new) in _pairs(was, now) if _only(old, ANSWERING) != _only(new, ANSWERING)}
+    doubted += [path for files in layout.every_round() if files.answerer in models for path in files.responses]
+    for path in filter(Path.is_file, doubted):
+        _remembered(path, memory).unlink(missing_ok=True)  # else equal input is no reason, however old the output is
+        os.utime(path, (LONG_AGO, LONG_AGO))
+    # The last, so that a run that is stopped before does all of this again. It is made by the run.
+    layout.record().unlink()
+
+
+def _copied(layout: Layout, memory: Path) -> EditionConfig | None:
+    """Return the configuration that results were made with, where they were not made here."""
+    made = _recorded(layout)
+    return None if made is None or _made_here(layout.record(), memory) else made
+
+
 def _made_here(record: Path, memory: Path) -> bool:
     """Return whether Snakemake remembers making a record of the same, or makes it again since it was stopped there."""
-    name = urlsafe_b64encode(str(record).encode()).decode()
-    if (memory / "incomplete" / name).exists():
+    remembered = _remembered(record, memory)
+    if (memory / "incomplete" / remembered.name).exists():
         return True
     try:
-        params = json.loads((memory / "metadata" / name).read_text(encoding="utf-8"))["params"]
-        remembered = json.loads(next(ast.literal_eval(one) for one in params if one.startswith("'{")))
+        params = json.loads(remembered.read_text(encoding="utf-8"))["params"]
+        was = json.loads(next(ast.literal_eval(one) for one in params if one.startswith("'{")))
         found = json.loads(record.read_text(encoding="utf-8"))
-        return all(remembered.get(key) == found.get(key) for key in ASKED)
+        models = _pairs(was, found)
+        return all(was.get(key) == found.get(key) for key in (*ASKED, "facts", "sources")) and all(
+            _only(old, ANSWERING) == _only(new, ANSWERING) for _, (old, new) in models
+        )
     except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration, SyntaxError):
         return False
+
+
+def _remembered(path: Path, memory: Path) -> Path:
+    """Return where Snakemake remembers what it made a file with."""
+    return memory / "metadata" / urlsafe_b64encode(str(path).encode()).decode()
+
+
+def _pairs(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """Yield the models that two written configurations have in common, by name, with the entries of both."""
+    old = {model["name"]: model for model in was["models"]}
+    for model in now["models"]:
+        if model["name"] in old:
+            yield model["name"], (old[model["name"]], model)
+
+
+def _only(settings: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+    return {key: settings[key] for key in keys if key in settings}
 
 
 def drop_page(layout: Layout, anew: Iterable[str]) -> None:
