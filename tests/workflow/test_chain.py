@@ -236,6 +236,24 @@ def test_a_checkpoint_of_the_users_is_asked_the_real_facts(done, tmp_path):
     with zipfile.ZipFile(archive) as frozen:
         assert "requests/karr/shipped/expected/mine/items.jsonl" in frozen.namelist()
         assert "responses/mine/karr/shipped/expected/mine/responses-0.jsonl" in frozen.namelist()
+    # Of results that Snakemake does not remember, as of a copy, answers stay a model's that is at another place now.
+    moved = [word.replace(str(tmp_path / "mine"), str(tmp_path / "moved" / "mine")) for word in both]
+    shutil.copytree(tmp_path / "mine", tmp_path / "moved" / "mine")
+    answered = {path: path.read_bytes() for path in (results / "responses").rglob("*.parquet")}
+    for another in (False, True):
+        for remembered in (done.root / ".snakemake" / "metadata").iterdir():
+            if base64.urlsafe_b64decode(remembered.name).startswith(b"results/mine/"):
+                remembered.unlink()
+        if another:
+            LlamaForCausalLM(
+                LlamaConfig(vocab_size=len(tokenizer), max_position_embeddings=512, **shape)
+            ).save_pretrained(tmp_path / "moved" / "mine")
+            os.utime(tmp_path / "moved" / "mine" / "model.safetensors", ns=(10**18, 10**18))
+            moved = [word.replace("moved", "again") for word in moved]
+            (tmp_path / "moved").rename(tmp_path / "again")
+        built = done.snakemake(*moved)
+        assert built.returncode == 0, built.stdout + built.stderr
+        assert all((path.read_bytes() != content) is another for path, content in answered.items())
 
 
 @pytest.mark.whole
