@@ -248,7 +248,8 @@ def test_a_checkpoint_of_the_users_is_asked_the_real_facts(done, tmp_path):
             LlamaForCausalLM(
                 LlamaConfig(vocab_size=len(tokenizer), max_position_embeddings=512, **shape)
             ).save_pretrained(tmp_path / "moved" / "mine")
-            os.utime(tmp_path / "moved" / "mine" / "model.safetensors", ns=(10**18, 10**18))
+            for path in (tmp_path / "moved" / "mine").iterdir():
+                os.utime(path, ns=(10**18, 10**18))
             moved = [word.replace("moved", "again") for word in moved]
             (tmp_path / "moved").rename(tmp_path / "again")
         built = done.snakemake(*moved)
