@@ -102,6 +102,15 @@ def test_other_weights_may_move_a_number_within_its_interval(held):
     assert "published intervals, 0 of which" in printed.out
 
 
+def test_other_weights_may_be_asked_something_else_in_a_later_round(held):
+    def change(folder):
+        altered(folder, "responses/")
+        altered(folder, "requests/karr/invented/expected/base/")
+
+    status, printed = held(change)
+    assert (status, printed.out.count(", 2 of them differ")) == (0, 1)
+
+
 def test_other_weights_may_not_move_most_numbers_out_of_their_intervals(held):
     def change(folder):
         altered(folder, "responses/")

@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from almanac import tables
-from almanac.edition.layout import Layout
+from almanac.edition.layout import ALL, Layout
 from almanac.edition.manifest import MANIFEST, parsed, written
 from almanac.edition.packing import LINES
 from almanac.errors import AlmanacError, no_such
@@ -30,9 +30,10 @@ CARRIED: Mapping[str, tuple[tuple[str, ...], str]] = {
     "agreement-pairs": (("model", "of", "one", "other"), "how each two methods agree on the same facts"),
 }
 OF_MANIFEST = "the digest to cite, and the sha256 of every file of the archive"
-# What does not depend on any model's answers: the facts, the worlds, what is asked and what planted models read.
-FIXED = ("sources/", "planting/", "dataset/", "requests/")
-ANSWERS = "responses/"
+# What does not depend on any model's answers: the facts, the worlds, what planted models read and what all models are
+# asked alike; and what does: the answers, and requests made from one model's earlier answers.
+FIXED = re.compile(rf"(sources|planting|dataset)/|requests(/[^/]+){{3}}/{ALL}/")
+ANSWERS = re.compile(rf"responses/|requests(/[^/]+){{3}}/(?!{ALL}/)")
 FIGURE = re.compile(r"\]\(\.\./figures/([^)]+\.svg)\)")  # in the summary, which lies next to the folder of figures
 ENDS = (", low", ", high"), ("_low", "_high")  # how the columns of an interval are named after that of its number
 AGAIN, NTH = "\0", "\0nth"  # what ends the name of a rebuilt column; the number of a row among those of its key
@@ -48,7 +49,7 @@ class Rebuild:
     Attributes:
         fixed: tables that do not depend on any answer.
         changed: those of them that differ, or are on one side only.
-        answers: files of responses.
+        answers: files of responses, and of requests made from one model's earlier responses.
         others: those of them that differ: other weights have answered.
         values: those that were compared: all where the answers are equal, else the numbers with an interval.
         apart: those that differ where the answers are equal, else those outside the published interval, in words.
@@ -120,8 +121,8 @@ def rebuilt(layout: Layout, manifest: Mapping[str, Any], folder: Path) -> Rebuil
     """Hold a rebuilt edition, unpacked, with the manifest of its archive against the folder of the published one."""
     was, now = ({one["path"]: one["sha256"] for one in own["files"]} for own in (manifest_of(folder), manifest))
 
-    def unlike(starts: tuple[str, ...] | str) -> tuple[int, list[str]]:
-        names = sorted(name for name in {*was, *now} if name.startswith(starts) and name.endswith(LINES))
+    def unlike(of: re.Pattern[str]) -> tuple[int, list[str]]:
+        names = sorted(name for name in {*was, *now} if of.match(name) and name.endswith(LINES))
         return len(names), [name for name in names if was.get(name) != now.get(name)]
 
     fixed, changed = unlike(FIXED)

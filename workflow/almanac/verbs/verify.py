@@ -223,7 +223,7 @@ def verify_rebuild(place: Path, against: Path | None, dense: bool = False) -> in
         print(f"{archives[0].name}: digest {manifest['digest']}\npublished: digest {digest}")
         found = published.rebuilt(Layout.open(folder, unpacked=True), manifest, against)
     print(f"{found.fixed} tables of facts, worlds and requests, {len(found.changed)} of them differ")
-    print(f"{found.answers} files of answers, {len(found.others)} of them differ")
+    print(f"{found.answers} files of answers and of requests made from answers, {len(found.others)} of them differ")
     if found.others:
         print(f"{found.values} published intervals, {len(found.apart)} of which the rebuilt numbers are not in")
     else:
