@@ -118,23 +118,35 @@ def test_a_dataset_is_counted_where_its_facts_are_there(tmp_path):
     assert "Dataset real: 1 relation of 1 test fact (counted)." in remarks(one, [], {}, [])
 
 
-def test_what_has_run_here_says_what_work_costs_here(tmp_path):
-    """An edition whose answers took three times what is assumed: the next is planned so."""
-    config = edition(
-        models=[VALUES["models"][1]],
+def of_tiny(shards=1, **changes):
+    """Return an edition of IC-LKE on one dataset and one small model."""
+    return edition(
+        models=[VALUES["models"][1] | changes],
         planting={},
         datasets={"real": VALUES["datasets"]["real"]},
         suites={"ic_lke": {"real": {"shots": 50}}},
+        shards=shards,
     )
-    logs = tmp_path / "mine" / "logs" / "answer_together" / "tiny"
-    logs.mkdir(parents=True)
-    (tmp_path / "mine" / "edition.json").write_text(config.model_dump_json())
+
+
+def answered(folder, config, seconds):
+    """Write the record of such an edition, and the logs of its shards, each of which took so many CPU seconds."""
+    logs = folder / "mine" / "logs" / "answer_together" / "tiny"
+    logs.mkdir(parents=True, exist_ok=True)
+    (folder / "mine" / "edition.json").write_text(config.model_dump_json())
+    for shard in range(config.shards):
+        place = f"results/mine/responses/tiny/ic_lke/real/asked/all/responses-{shard}.parquet"
+        line = f"{place}: 9 requests: {{'ok': 9}}; {seconds:.3f} s CPU besides starting and loading\n"
+        (logs / f"{shard}.log").write_text(line)
+    return logs, place
+
+
+def test_what_has_run_here_says_what_work_costs_here(tmp_path):
+    """An edition whose answers took three times what is assumed: the next is planned so."""
+    config = of_tiny()
     [row] = rows_of(config, "tiny")
     expected = spent("ic_lke", 10**6, row.tokens, {})
-    place = "results/mine/responses/tiny/ic_lke/real/asked/all/responses-0.parquet"
-    (logs / "0.log").write_text(
-        f"{place}: 9 requests: {{'ok': 9}}; {3 * expected:.3f} s CPU besides starting and loading\n"
-    )
+    logs, place = answered(tmp_path, config, 3 * expected)
     factors, names = measured(tmp_path)
     assert names == ["mine"]
     assert factors == {"ic_lke": pytest.approx(3, rel=1e-3)}
@@ -142,6 +154,12 @@ def test_what_has_run_here_says_what_work_costs_here(tmp_path):
     assert (slow.core_hours - row.core_hours) * 3600 == pytest.approx(2 * expected, rel=1e-3)
     stays = f"{place} is there already, of these requests and this model; it stays\n"
     (logs / "0.log").write_text(f"{stays}{place}: 9 requests: {{'ok': 9}}\n")
+    assert measured(tmp_path) == ({}, [])
+
+
+@pytest.mark.parametrize("changes", [{"parameters": 7 * B}, {"device": "cuda"}, {"path": None, "api": "http://a:1/v1"}])
+def test_what_ran_on_a_gpu_or_a_server_does_not_say_what_a_core_takes(tmp_path, changes):
+    answered(tmp_path, of_tiny(**changes), 9)
     assert measured(tmp_path) == ({}, [])
 
 

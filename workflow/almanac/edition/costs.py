@@ -180,7 +180,8 @@ ANSWERED = re.compile(
 def measured(results: Path) -> tuple[Factors, list[str]]:
     """Return how much longer work takes on this machine, by the logs of the editions made here, and their names.
 
-    A suite that no finished job of this machine has answered has no factor.
+    A suite that no finished job of this machine has answered has no factor. Models that are planned to take a GPU, or
+    that a server runs, are left out: the CPU seconds of their jobs do not say how fast a core is.
     """
     took: dict[str, float] = defaultdict(float)
     planned: dict[str, float] = defaultdict(float)
@@ -190,11 +191,10 @@ def measured(results: Path) -> tuple[Factors, list[str]]:
             layout = Layout.open(record.parent)
         except AlmanacError:  # of another version
             continue
-        found = _took(layout.logs())
-        plain = {(row.model, row.suite, row.dataset * (row.suite != TRAINING)): row for row in costs(layout.config)}
+        rows = [row for row in costs(layout.config) if row.core_hours]
+        plain = {(row.model, row.suite, row.dataset * (row.suite != TRAINING)): row for row in rows}
+        found = {key: second for key, second in _took(layout.logs()).items() if key in plain}
         for key, second in found.items():
-            if key not in plain:
-                continue
             size = layout.config.participants()[key[0]].model.size
             took[key[1]] += second
             planned[key[1]] += spent(key[1], size, plain[key].tokens, {})
