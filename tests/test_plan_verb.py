@@ -163,6 +163,13 @@ def test_what_ran_on_a_gpu_or_a_server_does_not_say_what_a_core_takes(tmp_path, 
     assert measured(tmp_path) == ({}, [])
 
 
+def test_logs_of_shards_that_an_edition_has_no_longer_are_not_counted(tmp_path):
+    answered(tmp_path, of_tiny(shards=2), 5)
+    answered(tmp_path, of_tiny(), 10)
+    [row] = rows_of(of_tiny(), "tiny")
+    assert measured(tmp_path)[0]["ic_lke"] == pytest.approx(10 / spent("ic_lke", 10**6, row.tokens, {}))
+
+
 def test_the_papers_plan_is_whole(tmp_path, capsys):
     words = [
         "plan",

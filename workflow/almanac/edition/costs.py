@@ -171,9 +171,9 @@ def _cost(
     )
 
 
-# A model, a suite and a dataset, and how long its answers took; of what was answered before no time is said.
+# A model, a suite, a dataset and a shard, and how long its answers took; of what was answered before no time is said.
 ANSWERED = re.compile(
-    r"responses/([^/]+)/([^/]+)/([^/]+)/[^/]+/[^/]+/responses-\d+\.parquet: .*; ([\d.]+) s CPU besides starting"
+    r"responses/([^/]+)/([^/]+)/([^/]+)/[^/]+/[^/]+/responses-(\d+)\.parquet: .*; ([\d.]+) s CPU besides starting"
 )
 
 
@@ -193,7 +193,7 @@ def measured(results: Path) -> tuple[Factors, list[str]]:
             continue
         rows = [row for row in costs(layout.config) if row.core_hours]
         plain = {(row.model, row.suite, row.dataset * (row.suite != TRAINING)): row for row in rows}
-        found = {key: second for key, second in _took(layout.logs()).items() if key in plain}
+        found = {key: second for key, second in _took(layout).items() if key in plain}
         for key, second in found.items():
             size = layout.config.participants()[key[0]].model.size
             took[key[1]] += second
@@ -202,13 +202,17 @@ def measured(results: Path) -> tuple[Factors, list[str]]:
     return {key: took[key] / planned[key] for key in took if planned[key] > 0 and took[key] > 0}, names
 
 
-def _took(logs: Path) -> dict[tuple[str, str, str], float]:
-    """Return CPU seconds, starting and loading apart, of what was answered and trained: by model, suite and dataset."""
+def _took(layout: Layout) -> dict[tuple[str, str, str], float]:
+    """Return CPU seconds, starting and loading apart, of what was answered and trained: by model, suite and dataset.
+
+    The logs of an earlier run in more shards are passed over.
+    """
     out: dict[tuple[str, str, str], float] = defaultdict(float)
-    for log in sorted(logs.glob("answer_*/**/*.log")):
-        for model, suite, dataset, spent in ANSWERED.findall(log.read_text("utf-8", "replace")):
-            out[model, suite, dataset] += float(spent)
-    for log in sorted(logs.glob("plant_model/*.log")):
+    for log in sorted(layout.logs().glob("answer_*/**/*.log")):
+        for model, suite, dataset, shard, spent in ANSWERED.findall(log.read_text("utf-8", "replace")):
+            if int(shard) < layout.config.shards:
+                out[model, suite, dataset] += float(spent)
+    for log in sorted(layout.logs().glob("plant_model/*.log")):
         lines = log.read_text("utf-8", "replace").splitlines()
         if lines and (used := USED.match(lines[-1])) is not None:
             out[log.stem, TRAINING, ""] = max(0.0, float(used["cpu"]) - START)
