@@ -141,6 +141,17 @@ def answered(folder, config, seconds):
     return logs, place
 
 
+def test_of_facts_with_a_split_the_test_facts_are_counted(tmp_path):
+    """Of one relation 4 of 30 facts are test facts; of another none has a split, and 20 train facts leave 10."""
+    split = [*["test"] * 4, *["train"] * 2, *[""] * 24]
+    lines = [f"one,s{at},o{at},{own}\nother,s{at},o{at}," for at, own in enumerate(split)]
+    (tmp_path / "entities.csv").write_text("entity_id,label\n")
+    (tmp_path / "facts.csv").write_text("\n".join(["relation_id,subject_id,object_id,split", *lines]) + "\n")
+    dataset = {"source": "mine", "min_facts": 25, "min_objects": 5, "train": 20, "test": 50, "choices": 5}
+    config = edition(facts=str(tmp_path), datasets={"real": dataset}, suites={}, planting={}, models=[])
+    assert sizes(config) == {"real": Size(2, 7, True)}
+
+
 def test_what_has_run_here_says_what_work_costs_here(tmp_path):
     """An edition whose answers took three times what is assumed: the next is planned so."""
     config = of_tiny()

@@ -110,11 +110,13 @@ def _counted(folder: str, dataset: DatasetConfig) -> Size | None:
     files = [path] if is_table(path) else list(path.glob("facts.*"))
     if not (path.is_dir() or is_table(path)) or sum(one.stat().st_size for one in files) > MOST_COUNTED:
         return None
-    objects = pl.coalesce("object_id", "value").n_unique()
+    objects, split = pl.coalesce("object_id", "value").n_unique(), pl.col("split")
+    drawn = pl.len().cast(pl.Int64) - dataset.train
+    test = pl.when(split.is_null().all()).then(drawn).otherwise((split == "test").sum()).clip(0, dataset.test)
     rows = (readable(path, "facts") if path.is_dir() else of_one_file(path)["facts"]).rows
-    of = rows.group_by("relation_id").agg(facts=pl.len(), objects=objects)
+    of = rows.group_by("relation_id").agg(facts=pl.len(), objects=objects, test=test)
     good = of.filter((pl.col("facts") >= dataset.min_facts) & (pl.col("objects") >= dataset.min_objects))
-    asked = [max(0, min(dataset.test, count - dataset.train)) for count in good["facts"]]
+    asked = good["test"].to_list()
     return Size(len(asked), -(-sum(asked) // max(1, len(asked))), True)
 
 
