@@ -645,6 +645,14 @@ def test_several_models_that_are_not_there_are_named_one_by_one(tmp_path, betwee
         assert f"there is no folder {one},{other}{said}" in refusal(GOOD | {"model": f"{one},{other}"})
 
 
+@pytest.mark.parametrize(("folder", "between"), [("", ","), ("/models/mien/", ","), ("/models/mien/", " ")])
+def test_of_many_models_that_are_not_there_the_first_are_named(folder, between):
+    """Together they are longer than a path can be."""
+    names = [f"{folder}{'run' * 20}{step}" for step in range(120)]
+    said = f"there is no folder {' and no folder '.join(names[:3])} and 117 more; several models are separated"
+    assert said in refusal(GOOD | {"model": between.join(names)})
+
+
 @pytest.mark.parametrize("name", ["model.gguf", "models/model.gguf"])
 def test_a_file_that_is_there_is_no_repository(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)

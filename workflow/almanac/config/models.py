@@ -23,6 +23,7 @@ IN_SHORT = re.compile(rf"{SERVER.pattern}\S+$|[^\s/]+/[^\s/@]+@\S+$")  # a serve
 ADDRESS = re.compile(r"[\w.-]+:\d+(/|$)")  # of a server, without http://
 CHECKPOINT = re.compile(r"(.*(?:steps?|checkpoint|ckpt|iter|iteration|epoch)[-_.]?)(\d+)", re.IGNORECASE)
 FINISHED = "finished"  # in the context of a validation: the edition is made, and asks nobody
+MOST_NAMED = 3  # folders that are not there in a message
 UNKNOWN_SIZE = 7_000_000_000  # parameters; a model that says nothing of its size is taken for one of this
 
 
@@ -43,15 +44,18 @@ def in_short(text: str, registry: Collection[str] = ()) -> dict[str, Any]:
     if SERVER.match(text):
         return {"name": as_name(urlsplit(text).netloc.rpartition("@")[2]), "api": text}
     folder = Path(os.path.expanduser(text))  # noqa: PTH111 (a user who is not there is no error to it)
+    there = os.path.exists(folder)  # noqa: PTH110 (a text that is too long is no error to it)
     words = re.split(r"[\s,]+", text.strip())  # the name of one folder may have spaces itself
-    if len(words) > 1 and ("," in text or all("/" in word for word in words)) and not folder.exists():
+    if len(words) > 1 and ("," in text or all("/" in word for word in words)) and not there:
         gone = [word for word in words if not os.path.exists(os.path.expanduser(word))] or [text]  # noqa: PTH110, PTH111
-        named = " and no folder ".join(dict.fromkeys(gone))
+        gone = list(dict.fromkeys(gone))
+        named = " and no folder ".join(gone[:MOST_NAMED])
+        named += f" and {len(gone) - MOST_NAMED} more" if len(gone) > MOST_NAMED else ""
         raise AlmanacError(
             f"model: there is no folder {named}; several models are separated by spaces; one whose "
             "folder has a space itself is named by a link without one (ln -s FOLDER LINK)"
         )
-    if folder.exists() or not REPOSITORY.fullmatch(repository) or text.startswith(("/", ".")):
+    if there or not REPOSITORY.fullmatch(repository) or text.startswith(("/", ".")):
         return {"name": as_name(folder.absolute().name), "path": text}
     if not COMMIT.fullmatch(commit):
         near = nearest(folder, [*folder.parent.iterdir(), *map(Path, registry)] if folder.parent.is_dir() else ())
