@@ -96,6 +96,7 @@ def test_each_attempt_asks_for_as_much_again_and_no_more_than_a_day():
         (7 * 10**9, "cpu", 1, 0),
         (25 * 10**7, "auto", 1, 0),
         (25 * 10**7, "cuda", 1, 1),
+        (25 * 10**7, "cuda", 0, 1),
     ],
 )
 def test_a_job_asks_for_the_time_of_what_it_runs_on(tmp_path, parameters, device, gpus, gpu):
