@@ -86,6 +86,15 @@ def test_where_subjects_have_a_popularity_head_torso_and_tail_are_lines_of_their
     assert {line.get_label(): list(line.get_ydata()) for line in axes.lines}["head"] == pytest.approx([0.7, 0.8, 0.9])
 
 
+def test_runs_and_datasets_whose_names_read_alike_have_tables_and_figures_of_their_own():
+    rows = []
+    for dataset, run in (("a", "b-step-"), ("a-b", "step-"), ("a-b", "step"), ("a-b", "Step_")):
+        own = [number(f"{run}{at}", "headline", 0.5) for at in (1, 2, 3)]
+        rows += [Finding(METHOD, replace(one, dataset=dataset), None, None, 50, None, NOT_ABOVE) for one in own]
+    names = [one.name for one in chapter(rows, []).parts if isinstance(one, Drawing)]
+    assert names == ["known-a-b-step", "known-a-b-step-2", "known-a-b-step-3", "known-a-b-Step-4"]
+
+
 @pytest.mark.parametrize(("steps", "scale"), [((100, 200, 800), "linear"), ((0, 1, 2000), "symlog")])
 def test_steps_far_apart_stand_on_a_logarithmic_scale(steps, scale):
     [drawing, _] = chapter([finding(step, 0.5) for step in steps], []).parts

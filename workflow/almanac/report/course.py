@@ -1,6 +1,6 @@
 """The course of training: what each method calls known of the checkpoints of one run, by their step."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -50,15 +50,26 @@ def chapter(findings: Sequence[Finding], between: Sequence[Measure]) -> Chapter 
         between: the numbers between models, with the accuracies by popularity.
     """
     parts: list[Drawing | Table] = []
+    taken = Counter[str]()
     for run, steps in runs(str(one.known.model) for one in findings).items():
         for dataset in dict.fromkeys(one.known.dataset for one in findings):
-            parts += _of_run(run, steps, dataset, findings, between)
+            suffix = f"{dataset}-{run.strip('-_.')}"
+            taken[suffix.lower()] += 1  # on some disks names that differ in case alone are one file
+            if (count := taken[suffix.lower()]) > 1:
+                suffix += f"-{count}"  # a run's part ends in a letter, so that no other suffix is this
+            parts += _of_run(run, steps, dataset, suffix, findings, between)
     return Chapter("The course of training", ASKS, parts) if parts else None
 
 
 def _of_run(
-    run: str, steps: Sequence[Step], dataset: str, findings: Sequence[Finding], between: Sequence[Measure]
+    run: str,
+    steps: Sequence[Step],
+    dataset: str,
+    suffix: str,
+    findings: Sequence[Finding],
+    between: Sequence[Measure],
 ) -> Iterator[Drawing | Table]:
+    """Yield the figures and tables of one run on one dataset, whose names end in ``suffix``."""
     found: dict[str, dict[str, Finding]] = defaultdict(dict)
     for one in findings:
         if one.known.dataset == dataset and one.verdict not in (NOT_TAUGHT, NO_FORMAT, TOO_FEW):
@@ -66,7 +77,7 @@ def _of_run(
     known = {label: kept for label, own in found.items() if len(kept := _of(own, steps)) >= FEWEST}
     if not known:
         return
-    said, suffix = {"dataset": dataset, "run": f"{run}…"}, f"{dataset}-{run.strip('-_.')}"
+    said = {"dataset": dataset, "run": f"{run}…"}
     yield Drawing(f"known-{suffix}", KNOWN.format(**said), partial(_figure, known, _draw_known))
     head = ("method", *(f"step {step:,}" for step, _ in steps))
     cells: list[Sequence[Cell]] = [
