@@ -1,6 +1,7 @@
 """What cites and describes a frozen edition is as its readers expect: CFF, and Croissant by its own library."""
 
 import hashlib
+import html
 import json
 import os
 import re
@@ -15,6 +16,9 @@ from almanac.cli import main
 from almanac.config import EditionConfig
 from almanac.edition.archive import LOCKED
 from almanac.edition.citation import citation, croissant, licence_text
+from almanac.report.evidence import EvidenceFiles
+from almanac.report.page import Page, render
+from almanac.suites.chapter import Chapter
 
 # Of the Croissant format 1.1 and of its extension for responsible AI.
 REQUIRED = {"@context", "@type", "conformsTo", "name", "description", "license", "url", "creator", "version"}
@@ -69,6 +73,17 @@ def test_the_citation_names_the_digest(folder):
     assert {"cff-version", "message", "title", "authors"} <= set(said), "what the format requires"
     assert said["identifiers"][0]["value"] == f"sha256:{read(folder, 'manifest.json')['digest']}"
     assert (said["type"], said["version"], said["license"]) == ("dataset", "tiny", ["MIT"])
+
+
+@pytest.mark.parametrize(("credit", "who"), [({}, "The Almanac authors"), ({"credit": ["A & B", "C"]}, "A & B, C")])
+def test_the_page_cites_whom_and_what_croissant_does(small, tmp_path, credit, who):
+    config = EditionConfig.model_validate(small.config.model_dump() | {"title": "Who <made> it?"} | credit)
+    manifest = {"digest": "0" * 64, "almanac": "1", "sources": [], "files": []}
+    said = f"{who}: Who <made> it? (Almanac, edition tiny)"
+    assert json.loads(croissant(config, manifest, {}))["citeAs"] == f"{said}, sha256 {'0' * 64}"
+    first = Page("answer", "", "", Chapter("What was found", "", []))
+    parts = ([first], [], {}, {"root": "results/e"}, EvidenceFiles(tmp_path / "items"), [], [])
+    assert f"To cite: <q>{html.escape(said)}</q>" in render(config, *parts)
 
 
 def test_croissant_has_what_is_required_and_every_file_by_its_digest(folder):

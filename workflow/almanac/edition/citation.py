@@ -112,6 +112,11 @@ def citation(config: EditionConfig, manifest: Mapping[str, Any]) -> bytes:
     return yaml.safe_dump(said, sort_keys=False, allow_unicode=True, width=10**6).encode()
 
 
+def cited(config: EditionConfig) -> str:
+    """Return whom and what to cite, in one line; the digest of the frozen edition follows it."""
+    return f"{', '.join(config.credit)}: {_title(config)}"
+
+
 def _title(config: EditionConfig) -> str:
     return f"{config.title} (Almanac, edition {config.edition})"
 
@@ -123,7 +128,6 @@ def croissant(config: EditionConfig, manifest: Mapping[str, Any], rows: Mapping[
     """
     here = [entry for entry in manifest["files"] if not entry.get("withheld")]
     filled = [entry for entry in here if entry.get("columns") and entry["path"] in rows]
-    authors = ", ".join(config.credit)
     models = len(list(config.participants()))
     of_commit = f", commit {manifest['commit']}" if "commit" in manifest else ""
     said = {
@@ -138,7 +142,7 @@ def croissant(config: EditionConfig, manifest: Mapping[str, Any], rows: Mapping[
         "version": config.edition,
         "license": [terms(one) for one in _licences(manifest)],
         "creator": [{"@type": "sc:Organization", "name": name} for name in config.credit],
-        "citeAs": f"{authors}: {_title(config)}, sha256 {manifest['digest']}",
+        "citeAs": f"{cited(config)}, sha256 {manifest['digest']}",
         "isLiveDataset": False,
         **RAI,
         "rai:hasSyntheticData": True,  # wordings are made by rule, and models write answers

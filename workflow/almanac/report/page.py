@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from almanac import __version__
 from almanac.config import EditionConfig
+from almanac.edition.citation import cited
 from almanac.errors import AlmanacError
 from almanac.report.asked import FactsAsked
 from almanac.report.drawing import prefixed, style
@@ -143,6 +144,7 @@ def render(
         items_root=items["root"],
         models=models,
         asked={one.dataset: one for one in asked},
+        cited=cited(config),
         version=__version__,
         maker=MAKER,
         latex=dict(LATEX),
