@@ -18,6 +18,16 @@ def test_facts_that_most_know_and_fewest_know_are_shown_and_lead_to_their_answer
     assert facts_table([]) is None
 
 
+def test_what_all_know_is_not_called_unknown_and_what_none_knows_not_known():
+    def kinds(*known):
+        table = facts_table([FactFound("world", f"P|Q{at}", "", None, count, 2) for at, count in enumerate(known)])
+        return [(row[1], row[3]) for row in table.rows]
+
+    assert kinds(*[2] * 9) == [("known", "2 of 2")] * 3
+    assert kinds(*[0] * 9) == [("unknown", "0 of 2")] * 3
+    assert kinds(*[2] * 9, 1) == [("known", "2 of 2")] * 3 + [("unknown", "1 of 2")]
+
+
 def test_facts_that_few_methods_asked_are_not_among_those_that_most_know_or_fewest():
     asked = [FactFound("world", f"P|Q{at}", f"fact {at}", at, int(at == 4), at + 1) for at in range(9)]
     table = facts_table(asked)

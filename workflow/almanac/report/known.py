@@ -15,9 +15,10 @@ from almanac.suites.headline import KNOWN_OF_RELATION, LEVEL, TESTED, Finding, h
 from almanac.suites.judged import RELATION, as_text, conditions_of
 
 FACTS = (
-    "The facts that most answers know, and those that fewest know, of those that at least half as many asked as any. "
-    "Known by: of models × methods; only methods that are above chance for a model count, each once, however many "
-    "wordings it asks. Choose a fact to see every answer to it."
+    "The facts that most answers know, and those that fewest know, of those that at least half as many asked as any; a "
+    "fact that all know is never listed as unknown, nor one that none knows as known. Known by: of models × methods; "
+    "only methods that are above chance for a model count, each once, however many wordings it asks. Choose a fact to "
+    "see every answer to it."
 )
 RELATIONS = (
     "What is known of each relation{dataset}, by {method}: {above} of {all} are above chance{any}.\n\n"
@@ -191,8 +192,8 @@ def _found(
 def facts_table(facts: Sequence[FactFound]) -> Table | None:
     """Return three facts of each dataset that most know and three that fewest know; none where there are no facts.
 
-    Of facts that few methods asked nothing is said. The caption says how many facts are known by all and by none, of
-    which those shown are the first by their ids.
+    They are fewer where no more are known by any, or not by all. Of facts that few methods asked nothing is said. The
+    caption says how many facts are known by all and by none, of which those shown are the first by their ids.
     """
     most_asked: dict[str, int] = defaultdict(int)
     for one in facts:
@@ -206,7 +207,8 @@ def facts_table(facts: Sequence[FactFound]) -> Table | None:
         order = sorted(own, key=lambda one: (-one.known / one.asked, -one.asked, one.fact))
         most = [one for one in order[:SHOWN] if one.known]
         rows += [_fact_cells(dataset, "known", one) for one in most]
-        fewest = sorted(order[len(most) :], key=lambda one: (one.known / one.asked, -one.asked, one.fact))[:SHOWN]
+        others = [one for one in order[len(most) :] if one.known < one.asked]
+        fewest = sorted(others, key=lambda one: (one.known / one.asked, -one.asked, one.fact))[:SHOWN]
         rows += [_fact_cells(dataset, "unknown", one) for one in reversed(fewest)]
     counts = "; ".join(
         f"of {len(own):,} facts of dataset {dataset}, {sum(one.known == one.asked for one in own):,} are known by all "
