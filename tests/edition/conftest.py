@@ -14,7 +14,9 @@ CONFIGURATION = {
     "suites": {
         "ic_lke": {"invented": {"shots": 2, "draws": 2, "sample": 6}},
         "karr": {"invented": {"sample": 2, "templates": 2, "aliases": 1, "subjects": 1, "spurious": True}},
-        "facteval": {"invented": {"sample": 2, "types": ["tfq", "saq"], "answer_tokens": 4}},
+        "facteval": {
+            "invented": {"sample": 2, "types": ["tfq", "saq"], "negatives": ["relation", "uniform"], "answer_tokens": 4}
+        },
     },
     "models": [{"name": "base", "planted": {}}, {"name": "large", "planted": {"layers": 3}}],
     "shards": 2,

@@ -225,18 +225,23 @@ class Edition:
 
         A row a model, method and fact, with the items that the method counts (``where``), the fact's relation, subject
         and object by name, ``known``, the share of the fact's items that are ``right``, and the ``score`` by which the
-        method ranks facts. Shares of the page are means of ``right``. As in `knowledge`, a method is left out whose
-        format a planted model was not taught, or that most answers do not follow.
+        method ranks facts. ``method`` and ``where`` are as in `findings`. Shares of the page are means of ``right``. As
+        in `knowledge`, a method is left out whose format a planted model was not taught, or that most answers do not
+        follow.
         """
         parts = [pl.DataFrame(schema=KNOWN)]
         names = {name: self._layout.data(name).named for name in self.datasets}
+        found = findings_of(self._layout)
+        labels = {(one.known.suite, one.known.dataset, one.known.where): one.method.label for one in found}
         for asking in self._layout.config.asked():
             suite, model = SUITES[asking.suite], entrant(self._layout, asking)
             methods = [one for one in suite.counted(self._layout.options(asking)) if model.understands(one.format)]
             for one in called(self._judged(asking), methods):
                 if not one.followed:
                     continue
-                of = {"method": one.method.label, "where": as_text(one.conditions), **asking._asdict()}
+                where = as_text(one.conditions)
+                label = labels.get((asking.suite, asking.dataset, where), one.method.label)
+                of = {"method": label, "where": where, **asking._asdict()}
                 facts = one.facts.select(pl.col("fact").cast(pl.String), "known", "score", right="hit")
                 facts = facts.join(names[asking.dataset], on="fact", how="left", maintain_order="left")
                 parts.append(facts.with_columns(pl.lit(text).alias(name) for name, text in of.items()).select(*KNOWN))
