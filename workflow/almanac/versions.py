@@ -17,10 +17,10 @@ VERSIONS = {
     "pull": 10,
     "build": 11,
     "plant": 8,
-    "ask": 21,
+    "ask": 22,
     "answer": 11,
-    "measure": 63,
-    "report": 88,
+    "measure": 64,
+    "report": 89,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page
