@@ -100,7 +100,7 @@ onstart:
     stop_in_a_thread()
     if not workflow.touch:
         anew = (path for job in workflow.dag.needrun_jobs() for path in job.output)
-        drop_page(LAYOUT, map(str, anew))
+        replacing.drop_page(LAYOUT, map(str, anew))
 
 
 onsuccess:

@@ -33,10 +33,10 @@ from almanac import sealed
 from almanac.clusters import check_cluster
 from almanac.config import check, handed
 from almanac.config.inputs import check_inputs, check_pinned, check_writable
+from almanac.edition import replacing
 from almanac.edition.costs import expected
 from almanac.edition.jobs import PLANTED, Jobs, by_name, flag, known_by
 from almanac.edition.layout import ALL, BETWEEN, DATASET_TABLES, SHOWN, Layout
-from almanac.edition.replacing import check_copied, check_served, doubt_copied, drop_page, replaced
 from almanac.errors import AlmanacError
 from almanac.locked import EXPECTED, MADE, TARGETS, begin, mistake_in, stop_in_a_thread
 from almanac.options import to_flags
@@ -70,12 +70,12 @@ try:
     if workflow.is_main_process:
         if not workflow.output_settings.dryrun:
             begin(sys.argv[1:], Path("results"))
-        check_copied(LAYOUT, Path(".snakemake"))
-        check_served(LAYOUT)
-        for REMARK in (*REMARKS, *replaced(LAYOUT)):
+        replacing.check_copied(LAYOUT, Path(".snakemake"))
+        replacing.check_served(LAYOUT)
+        for REMARK in (*REMARKS, *replacing.replaced(LAYOUT)):
             print(f"almanac: {REMARK}", file=sys.stderr)
         if not workflow.output_settings.dryrun:
-            doubt_copied(LAYOUT, Path(".snakemake"))
+            replacing.doubt_copied(LAYOUT, Path(".snakemake"))
 except AlmanacError as mistake:
     sys.exit(f"almanac: {mistake}")
 JOBS = Jobs(EDITION, LAYOUT)
