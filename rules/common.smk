@@ -68,13 +68,14 @@ try:
     check_writable(Path(RESULTS))
     LAYOUT = Layout(Path(RESULTS), EDITION)
     if workflow.is_main_process:
-        if not workflow.output_settings.dryrun:
-            begin(sys.argv[1:], Path("results"))
+        RUNS = not workflow.output_settings.dryrun and begin(
+            sys.argv[1:], Path("results")
+        )
         replacing.check_copied(LAYOUT, Path(".snakemake"))
         replacing.check_served(LAYOUT)
         for REMARK in (*REMARKS, *replacing.replaced(LAYOUT)):
             print(f"almanac: {REMARK}", file=sys.stderr)
-        if not workflow.output_settings.dryrun:
+        if RUNS and {"--touch", "-t"}.isdisjoint(sys.argv):
             replacing.doubt_copied(LAYOUT, Path(".snakemake"))
 except AlmanacError as mistake:
     sys.exit(f"almanac: {mistake}")

@@ -44,18 +44,21 @@ TARGETS: list[str] = []  # what this run can be asked for, of which a misspelt t
 _held: list[object] = []  # the open lock file, until this process ends
 
 
-def begin(command: Sequence[str], results: Path) -> None:
+def begin(command: Sequence[str], results: Path) -> bool:
     """Lock the working folder for this process, and remove what killed runs have left unfinished.
 
     Args:
         command: Snakemake's arguments; one that only shows something locks nothing.
         results: the folder below which runs write.
 
+    Returns:
+        Whether it is locked, for a run.
+
     Raises:
         AlmanacError: another run has locked it, or the lock file cannot be made.
     """
     if _held or any(word.partition("=")[0] in SHOWS for word in command):
-        return
+        return bool(_held)
     try:
         LOCK.parent.mkdir(exist_ok=True)
         handle = LOCK.open("a+", encoding="utf-8", errors="replace")
@@ -84,6 +87,7 @@ def begin(command: Sequence[str], results: Path) -> None:
             file=sys.stderr,
         )
     unfinished.remove_abandoned(results)
+    return True
 
 
 def mistake_in(command: Sequence[str]) -> str | None:
