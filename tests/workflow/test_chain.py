@@ -170,15 +170,20 @@ def test_a_run_without_locks_works_and_says_what_is_not_protected(done):
     assert table.read_bytes() == before
 
 
+def checkpoint(done, folder, seed=0, length=512):
+    """Save a small network of random weights, which reads so many tokens, with the demo's tokenizer."""
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(done.results / "models" / "base")
+    torch.manual_seed(seed)
+    shape = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    network = LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), max_position_embeddings=length, **shape))
+    for part in (network, tokenizer):
+        part.save_pretrained(folder)
+    return folder
+
+
 @pytest.mark.whole
 def test_a_checkpoint_of_the_users_is_asked_the_real_facts(done, tmp_path):
-    tokenizer = PreTrainedTokenizerFast.from_pretrained(done.results / "models" / "base")
-    torch.manual_seed(0)
-    shape = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
-    LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), max_position_embeddings=512, **shape)).save_pretrained(
-        tmp_path / "mine"
-    )
-    tokenizer.save_pretrained(tmp_path / "mine")
+    checkpoint(done, tmp_path / "mine")
     own = ["--config", f"models=[{{name: mine, path: {tmp_path / 'mine'}}}]", "edition=mine"]
     built = done.snakemake(*own)
     assert built.returncode == 0, built.stdout + built.stderr
@@ -236,35 +241,34 @@ def test_a_checkpoint_of_the_users_is_asked_the_real_facts(done, tmp_path):
     with zipfile.ZipFile(archive) as frozen:
         assert "requests/karr/shipped/expected/mine/items.jsonl" in frozen.namelist()
         assert "responses/mine/karr/shipped/expected/mine/responses-0.jsonl" in frozen.namelist()
-    # Of results that Snakemake does not remember, as of a copy, answers stay a model's that is at another place now.
-    moved = [word.replace(str(tmp_path / "mine"), str(tmp_path / "moved" / "mine")) for word in both]
-    shutil.copytree(tmp_path / "mine", tmp_path / "moved" / "mine")
-    answered = {path: path.read_bytes() for path in (results / "responses").rglob("*.parquet")}
-    for another in (False, True):
-        for remembered in (done.root / ".snakemake" / "metadata").iterdir():
-            if base64.urlsafe_b64decode(remembered.name).startswith(b"results/mine/"):
-                remembered.unlink()
-        if another:
-            LlamaForCausalLM(
-                LlamaConfig(vocab_size=len(tokenizer), max_position_embeddings=512, **shape)
-            ).save_pretrained(tmp_path / "moved" / "mine")
-            for path in (tmp_path / "moved" / "mine").iterdir():
-                os.utime(path, ns=(10**18, 10**18))
-            moved = [word.replace("moved", "again") for word in moved]
-            (tmp_path / "moved").rename(tmp_path / "again")
-        built = done.snakemake(*moved)
+
+
+@pytest.mark.whole
+def test_answers_of_results_that_are_not_remembered_stay_a_moved_models_and_become_anothers(done, tmp_path):
+    """As of a copy: Snakemake knows nothing of how they were made, and no file of the model is newer."""
+    results = done.root / "results" / "copied"
+
+    def answers(folder, seed):
+        path = checkpoint(done, tmp_path / folder / "mine", seed)
+        for file in path.iterdir():
+            os.utime(file, ns=(10**18, 10**18))
+        own = ["--config", f"models=[{{name: mine, path: {path}}}]", "edition=copied"]
+        built = done.snakemake(*own)
         assert built.returncode == 0, built.stdout + built.stderr
-        assert all((path.read_bytes() != content) is another for path, content in answered.items())
+        for remembered in (done.root / ".snakemake" / "metadata").iterdir():
+            if base64.urlsafe_b64decode(remembered.name).startswith(b"results/copied/"):
+                remembered.unlink()
+        return {path: path.read_bytes() for path in (results / "responses").rglob("*.parquet")}
+
+    first = answers("first", 0)
+    assert first
+    assert answers("moved", 0) == first
+    assert all(content != first[path] for path, content in answers("another", 1).items())
 
 
 @pytest.mark.whole
 def test_texts_beyond_the_models_length_are_counted_and_not_cut(done, tmp_path):
-    tokenizer = PreTrainedTokenizerFast.from_pretrained(done.results / "models" / "base")
-    shape = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
-    LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), max_position_embeddings=8, **shape)).save_pretrained(
-        tmp_path / "short"
-    )
-    tokenizer.save_pretrained(tmp_path / "short")
+    checkpoint(done, tmp_path / "short", length=8)
     built = done.snakemake("--config", f"models=[{{name: short, path: {tmp_path / 'short'}}}]", "edition=short")
     assert built.returncode == 0, built.stdout + built.stderr
     results = done.root / "results" / "short"
