@@ -79,7 +79,7 @@ try:
             replacing.doubt_copied(LAYOUT, Path(".snakemake"))
 except AlmanacError as mistake:
     sys.exit(f"almanac: {mistake}")
-JOBS = Jobs(EDITION, LAYOUT)
+JOBS = Jobs(EDITION, LAYOUT, workflow.cores if workflow.local_exec else 1)
 # The models that any suite is asked of, in the order of the configuration.
 ASKED = list(dict.fromkeys(asking.model for asking in EDITION.asked()))
 # Every table of the edition, from the datasets to the validation: what its page shows and its archive carries.
@@ -105,10 +105,10 @@ wildcard_constraints:
 
 # Jobs find a checkout's package without installing it, in every environment and on every node, and keep to their threads.
 # Images of containers often forbid bytecode, and then each of many short jobs compiles the package. A file of the working
-# folder that is called like a module (statistics.py) is none of a job's.
+# folder that is called like a module (statistics.py) is none of a job's. Threads that wait leave the core to other programs.
 FOUND = f"PYTHONPATH={quote(str(ROOT / 'workflow'))}${{{{PYTHONPATH:+:$PYTHONPATH}}}}"
 shell.prefix(
-    "set -euo pipefail; unset PYTHONDONTWRITEBYTECODE; export PYTHONSAFEPATH=1; "
+    "set -euo pipefail; unset PYTHONDONTWRITEBYTECODE; export PYTHONSAFEPATH=1 OMP_WAIT_POLICY=passive; "
     f"export {FOUND if CHECKOUT else ''} ALMANAC_SETTINGS={HANDED} POLARS_MAX_THREADS=${{{{OMP_NUM_THREADS:-1}}}}; "
 )
 REPORTED = JOBS.reported(sys.argv[1:])  # what is printed at the end

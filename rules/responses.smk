@@ -55,6 +55,7 @@ for NAME, LOG, MODELS, ROUNDS in (ALONE, *TOGETHER):
             model=MODELS,
         conda:
             "../envs/models.yaml"
+        threads: JOBS.threads
         resources:
             **by_name(JOBS.scoring_needs, "gpu"),
         params:

@@ -20,6 +20,7 @@ from almanac.job_size import (
     needs,
     used,
 )
+from almanac.models import cards
 
 MIB = 2**20
 # (stored MiB that the job reads, MiB of memory at most, CPU seconds), by `python -m benchmarks.tables`.
@@ -113,6 +114,57 @@ def test_a_job_asks_for_the_time_of_what_it_runs_on(tmp_path, parameters, device
     asked = Jobs(config, Layout(tmp_path, config)).scoring_needs(job, None, 1)
     minutes = LEAST_MINUTES + 2 * parameters * config.shard_tokens("ic_lke", "real") / (1e14 if gpu else 2e10) / 60
     assert (asked.gpu, asked.runtime) == (gpu, int(min(MOST_MINUTES, minutes)))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "settings", "card", "threads"),
+    [
+        (7 * 10**9, {}, True, 1),  # a card does the work
+        (7 * 10**9, {}, False, 16),  # one job at a time
+        (7 * 10**9, {"gpus": 0}, True, 4),  # two shards of two models, side by side
+        (10**8, {}, True, 4),
+        (10**8, {"shards": 1}, True, 8),
+        (10**8, {"shards": 64}, True, 1),
+        (10**8, {"answer_together": 10**12}, True, 4),  # one suite each: as many jobs
+        (10**6, {}, False, 1),  # too small to share
+    ],
+)
+def test_a_job_has_its_part_of_the_cores(tmp_path, monkeypatch, parameters, settings, card, threads):
+    monkeypatch.setattr(cards, "seen", lambda: card)
+    config = EditionConfig.model_validate(
+        {
+            "edition": "mine",
+            "sources": {"mine": {"path": "facts"}},
+            "datasets": {"real": {"source": "mine"}},
+            "suites": {"ic_lke": {"real": {}}},
+            "models": [{"name": name, "path": name, "parameters": parameters} for name in ("m", "n")],
+        }
+        | settings
+    )
+    job = SimpleNamespace(model="m", suite="ic_lke", dataset="real")
+    assert Jobs(config, Layout(tmp_path, config), cores=16).threads(job) == threads
+    assert Jobs(config, Layout(tmp_path, config)).threads(job) == 1
+
+
+@pytest.mark.parametrize(
+    ("device", "visible", "platform", "seen"),
+    [
+        ("nvidia0", None, "linux", True),
+        ("nvidia3", "0", "linux", True),
+        ("nvidiactl", None, "linux", False),
+        ("nvidia0", "", "linux", False),
+        ("kfd", None, "linux", True),
+        ("tty", None, "linux", False),
+        ("tty", None, "darwin", True),
+    ],
+)
+def test_a_card_is_seen_by_its_device(tmp_path, monkeypatch, device, visible, platform, seen):
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    (tmp_path / device).touch()
+    assert cards.seen(tmp_path) is seen
 
 
 def test_memory_holds_the_weights():

@@ -86,7 +86,12 @@ class EditionConfig(AuthorsConfig):
         description="models of fewer parameters, and those of servers, answer all that they are asked in the first "
         "round in one job a shard, since loading or testing takes longer than answering; 0: none",
     )
-    gpus: int = Field(default=1, ge=0, description="GPUs of this machine; jobs that need one wait for each other")
+    gpus: int = Field(
+        default=1,
+        ge=0,
+        description="GPUs of this machine; jobs that need one wait for each other, and each has all cores where there "
+        "is no GPU",
+    )
     freeze_megabytes: int = Field(
         default=500,
         ge=0,

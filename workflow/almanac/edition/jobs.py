@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from almanac.config.inputs import files, known, source_files
 from almanac.dataset.options import DatasetOptions
 from almanac.edition.layout import ALL, DATASET_TABLES, Layout
 from almanac.errors import AlmanacError
-from almanac.job_size import MOST_MINUTES, Needs, facts_megabytes, needs
+from almanac.job_size import MOST_MINUTES, THREADS_FROM, Needs, facts_megabytes, needs
+from almanac.models import cards
 from almanac.models.options import AnswerOptions
 from almanac.models.wrappers import digests as wrapper_digests
 from almanac.options import to_flags
@@ -34,12 +36,13 @@ class Jobs:
     Attributes:
         config: the edition.
         layout: where its files lie.
+        cores: of this machine that the jobs share; 1 where they go to a cluster.
         participants: its models, by name.
         together: of each small model what it answers in one job: what is asked alike of every model.
     """
 
-    def __init__(self, config: EditionConfig, layout: Layout) -> None:
-        self.config, self.layout = config, layout
+    def __init__(self, config: EditionConfig, layout: Layout, cores: int = 1) -> None:
+        self.config, self.layout, self.cores = config, layout, cores
         self.participants = config.participants()
         self.together = {name: of for name in config.answering_together() if (of := self._together(name))}
 
@@ -313,6 +316,23 @@ class Jobs:
         found = needs(model.size, tokens, model.dtype, model.takes_gpu(self.config.gpus), attempt=attempt)
         minutes = found.runtime if model.api is None else MOST_MINUTES  # a server goes at its own pace
         return found._replace(runtime=minutes)
+
+    def threads(self, wildcards: Any) -> int:
+        """Return the threads of a job that runs a model: of the cores that all such jobs side by side would leave idle.
+
+        Jobs that take a GPU wait for each other: without one here, each has all cores.
+        """
+        model = self.model(wildcards)
+        if model.takes_gpu(self.config.gpus):
+            return 1 if cards.seen() else self.cores
+        return max(1, self.cores // self._jobs) if model.size >= THREADS_FROM and model.api is None else 1
+
+    @cached_property
+    def _jobs(self) -> int:
+        """The number of jobs that run a model on cores, about: of what is answered together one a shard."""
+        local = [name for name, one in self.participants.items() if one.model.api is None]
+        jobs = [1 if name in self.together else len(list(self.config.asked(name))) for name in local]
+        return max(1, sum(jobs) * self.config.shards)
 
 
 def known_by(files_of: Callable[[Any], Files]) -> Callable[[Any], list[str]]:
