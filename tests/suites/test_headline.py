@@ -22,6 +22,7 @@ from almanac.suites.chapter import NOT_TAUGHT, Entrant
 from almanac.suites.headline import FACTS, KNOWN, findings, holm
 from almanac.suites.judged import Judged, as_text
 from almanac.suites.listing import method_labels
+from almanac.suites.other_facts import loosely
 from almanac.suites.suite import Method
 from almanac.suites.truths import Common, Truths
 
@@ -111,6 +112,46 @@ def test_a_fact_asked_that_is_no_test_fact_hides_none_of_those_that_were_not_dra
     named = {"a": {fact: frozenset({name}) for fact, name in objects.items()}}
     found = numbers(own, Truths(truths.of_item, truths.names, None, named))
     assert found[CHANCE].value == pytest.approx((1 / 5 + 2 / 5) / 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("São Paulo", "Sao Paulo"),
+        ("1000", "1,000"),
+        ("lion", "lions"),
+        ("The Beatles", "Beatles"),
+        ("1990-05-01", "the first of May of 1990"),
+    ],
+)
+def test_an_answer_that_a_judge_takes_for_a_name_has_the_chance_of_the_name(name, said):
+    """A third of the facts have it; whatever a suite's own judge takes for the same is so for other facts too."""
+    objects = [name if at % 3 == 0 else f"o{at}" for at in range(60)]
+    own, truths = judged([("a", f"s{at}", [one], said) for at, one in enumerate(objects)])
+    hits = pl.Series([one == name for one in objects])
+    found = numbers(replace(own, frame=own.frame.with_columns(hit=hits)), truths)
+    assert found[CHANCE].value == pytest.approx(1 / 3)
+    assert found[ABOVE].p > 0.4
+
+
+@pytest.mark.parametrize(
+    ("answer", "name"), [("A-", "a-"), ("Sao Paulo", "sao paulo"), ("the lions", "lion"), (".", "."), ("A", "a")]
+)
+def test_an_answer_is_read_laxly_and_something_of_it_stays(answer, name):
+    assert loosely(answer) == loosely(name) != ""
+
+
+@pytest.mark.parametrize(
+    "objects", [". , ; : ! ?", "A A+ A- B B+ B-", "C C# C++ F F# G", "3 3.5 4 4.5 5 5.5", "a b c d e f"]
+)
+def test_who_guesses_among_choices_is_right_once_in_as_many_whatever_signs_tell_them_apart(objects):
+    names = objects.split()
+    rows = [("a", f"s{at}", [names[at % 6]], names[at // 6 % 6]) for at in range(72)]
+    own, truths = judged(rows)
+    offered = pl.DataFrame({"fact": [f"f{at}" for at in range(72)], "offered": [names] * 72})
+    found = numbers(own, replace(truths, offered=offered))
+    assert found[CHANCE].value == pytest.approx(1 / 6)
+    assert found[ABOVE].value == pytest.approx(0)
 
 
 @pytest.mark.parametrize("hits", [0, 5, 12])

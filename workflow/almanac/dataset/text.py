@@ -7,6 +7,7 @@ from decimal import Context, Decimal
 
 UNSEEN = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?")
+NO_PLURALS = ("ss", "us", "is")  # how words end that are none
 Span = tuple[int, int]  # the first word of a mention and the one after its last
 
 
@@ -19,6 +20,17 @@ def normalise(name: str) -> str:
         return " ".join(name.lower().split())
     seen = UNSEEN.sub("", name)
     return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold()).split())
+
+
+def singular(word: str) -> str:
+    """Return a word without the ending of regular English plurals; it may be another word (*Paris*)."""
+    if len(word) > 4 and word.endswith("ies"):
+        return f"{word[:-3]}y"
+    if len(word) > 4 and word.endswith(("ches", "shes", "sses", "xes")):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(NO_PLURALS):
+        return word[:-1]
+    return word
 
 
 def same_value(literal: str) -> str:

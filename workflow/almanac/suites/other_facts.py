@@ -2,6 +2,7 @@
 
 import math
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from functools import cache
@@ -10,9 +11,13 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from almanac.dataset.templates import folded
+from almanac.dataset.text import normalise, singular
 from almanac.punctuation import words_of
 from almanac.suites.truths import Truths
 
+ACCENTS = re.compile("[\u0300-\u036f]")
+SEPARATORS = re.compile(r"(?<=\d)[.,'’](?=\d)")  # of thousands, or of a fraction
+ARTICLES = {"a", "an", "the"}
 SHARES = ("by_chance", "drawn", "drawn_of_rest", "guess")  # how often an answer is right by chance (`Share`)
 
 
@@ -55,7 +60,8 @@ class RelationFacts:
         every: what is right, the numbers of truths and what unasked facts accept, with how many items it is right for.
         rest: the same of the facts that names do not give away.
         own: the truths of each fact.
-        of_text: for which of these a text is a name.
+        of_name: for which of these a text is a name; ``of_text``: one that is read as such (`loosely`).
+        judged: for which of these an answer was judged right, by whatever the suite takes for the same.
         each: how many items a fact has, which an unasked one counts for too.
         common: how many of all facts of the relation have an object of a name.
         common_rest: how many of those that names do not give away.
@@ -81,10 +87,13 @@ class RelationFacts:
                 self.rest[truth] += count * (fact not in truths.given)
         for fact, accepted in unasked.items():
             self.rest[accepted] += self.each * (fact not in truths.given)
-        self.of_text: dict[str, set[Hashable]] = defaultdict(set)
+        self.of_name, self.of_text, self.judged = (defaultdict[str, set[Hashable]](set) for _ in range(3))
         for truth, accepted in texts.items():
             for text in accepted:
-                self.of_text[text].add(truth)
+                self.of_name[text].add(truth)
+                self.of_text[loosely(text)].add(truth)
+        for answer, truth in part.filter(pl.col("hit") > 0).select("prediction", "truth").drop_nulls().iter_rows():
+            self.judged[normalise(answer)].add(truth)
         self.total, self.total_rest = sum(self.every.values()), sum(self.rest.values())
         self.common, self.common_rest = (truths.common_in(part["relation"][0], but).named for but in (False, True))
         self.right = cache(self._right)
@@ -107,7 +116,7 @@ class RelationFacts:
         to_itself: dict[str, float] = defaultdict(float)
         answers = self.part.filter(pl.col("prediction").is_not_null()).group_by(keys, maintain_order=True)
         for row in answers.agg(pl.all().first(), pl.len().alias("times")).iter_rows(named=True):
-            fact, answer, choices = row["fact"], folded(row["prediction"]), row.get("offered")
+            fact, answer, choices = row["fact"], normalise(row["prediction"]), row.get("offered")
             share = self.open(fact, answer) if choices is None else self.chosen(fact, answer, choices)
             shares.append((*(row[key] for key in keys), *share[: len(SHARES)]))
             if not share.held:
@@ -135,8 +144,13 @@ class RelationFacts:
         ]
 
     def _right(self, answer: str) -> set[Hashable]:
-        """Return for which truths an answer is right: those of which an accepted name stands in it, as whole words."""
-        return {truth for name, truths in self.of_text.items() if _stands_in(name, answer) for truth in truths}
+        """Return for which truths an answer is right: those of which an accepted name stands in it, as whole words.
+
+        It is read as laxly as any judge reads it, and right besides for the truths for which it was judged so.
+        """
+        said = loosely(answer)
+        found = {truth for name, truths in self.of_text.items() if _stands_in(name, said) for truth in truths}
+        return found | self.judged.get(answer, set())
 
     def open(self, fact: str, answer: str) -> Share:
         """Return the shares of an open answer to a fact, for the number and for the test; a guess's is 0."""
@@ -159,9 +173,13 @@ class RelationFacts:
         many facts of the relation have it for an object, an object of none counting as of one: that is what the choices
         say to one who knows how common objects are and nothing else, and 1/k to one who picks any.
         """
-        mine, said = self.own[fact], self.right(answer)
-        offered = {text: self.of_text.get(text, set()) for text in map(folded, choices) if text}
-        named = [text for text, truths in offered.items() if truths & said or _stands_in(text, answer)]
+        mine = self.own[fact]
+        offered = {text: self.of_name.get(text, set()) for text in map(normalise, choices)}
+        if answer in offered:
+            named, said = [answer], offered[answer]
+        else:
+            said = self.right(answer)
+            named = [text for text, truths in offered.items() if truths & said or _stands_in(text, answer)]
         if not named:
             return NO_SHARE
         guess = 1 / len(choices)
@@ -176,6 +194,14 @@ def _part(named: Iterable[str], offered: Iterable[str], common: Mapping[str, flo
     """Return the part that some names have of the facts of all that are offered; one that none has counts as of one."""
     whole = math.fsum(common.get(text, 1) for text in offered)
     return math.fsum(common.get(text, 1) for text in named) / whole if whole else 1.0
+
+
+@cache
+def loosely(text: str) -> str:
+    """Return a text as the laxest judge reads it: without accents, punctuation, English articles and plural endings."""
+    plain = unicodedata.normalize("NFC", ACCENTS.sub("", unicodedata.normalize("NFD", text)))
+    words = folded(SEPARATORS.sub("", plain)).split()
+    return " ".join(map(singular, (word for word in words if word not in ARTICLES))) or " ".join(words) or text
 
 
 def _stands_in(name: str, text: str) -> bool:

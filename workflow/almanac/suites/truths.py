@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from almanac.dataset.templates import folded
+from almanac.dataset.text import normalise
 from almanac.frames import frames
 from almanac.rows import Entity, Fact, Item
 from almanac.suites.answers import Answers
@@ -56,7 +56,7 @@ class Truths:
                 numbered = frame.with_columns(pl.col("accepted").list.join("\x1f").hash(seed=0).alias("truth"))
                 found.append(numbered.select(pl.col("item").cast(pl.UInt32), "truth"))
                 for truth, texts in numbered.unique("truth").select("truth", "accepted").iter_rows():
-                    names[truth] = frozenset(map(folded, texts)) - {""}
+                    names[truth] = frozenset(map(normalise, texts)) - {""}
         given = data.given_by_names
         objects, common, others = objects_of(data, offered is None, given)
         return cls(pl.concat(found), names, offered, objects, common, given, others)
@@ -101,7 +101,7 @@ def objects_of(
     named = data.frame("entities", Entity, ["entity_id", "label", "aliases"])
     named = named.filter(pl.col("entity_id").cast(pl.String).is_in(facts["object"].unique().implode()))
     known = {key: (label, *aliases) for key, label, aliases in named.iter_rows()}
-    texts = {key: frozenset(map(folded, known.get(key, (key,)))) - {""} for key in facts["object"].unique()}
+    texts = {key: frozenset(map(normalise, known.get(key, (key,)))) - {""} for key in facts["object"].unique()}
     found: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     rest: dict[str, dict[str, float]] = defaultdict(dict)

@@ -19,14 +19,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from almanac import tables
-from almanac.dataset.text import normalise, runs
+from almanac.dataset.text import normalise, runs, singular
 from almanac.errors import AlmanacError
 from almanac.punctuation import MARKS
 
 # A hyphen and a point part words (Paris-based, Paris.The), as spaCy's tokenizer does; 1,500.5 is one, and marks that
 # letters bear, such as the vowels of Indic scripts, are of their word.
 WORD = re.compile(rf"\w[\w{MARKS}]*(?:['’]\w[\w{MARKS}]*|(?<=\d)[.,]\d+)*")
-KEPT = ("ss", "us", "is")  # words that end so are no plurals
 SEPARATOR = " "
 Lemmas = Callable[[str], tuple[str, ...]]  # of a text
 
@@ -66,17 +65,7 @@ def by_rule(text: str) -> tuple[str, ...]:
 
     The rule meets both sides of every comparison, so that a name it shortens wrongly (*Paris*) still equals itself.
     """
-    return tuple(_singular(word.removesuffix("'s").removesuffix("’s")) for word in WORD.findall(normalise(text)))
-
-
-def _singular(word: str) -> str:
-    if len(word) > 4 and word.endswith("ies"):
-        return f"{word[:-3]}y"
-    if len(word) > 4 and word.endswith(("ches", "shes", "sses", "xes")):
-        return word[:-2]
-    if len(word) > 3 and word.endswith("s") and not word.endswith(KEPT):
-        return word[:-1]
-    return word
+    return tuple(singular(word.removesuffix("'s").removesuffix("’s")) for word in WORD.findall(normalise(text)))
 
 
 def within(part: Sequence[str], whole: Sequence[str]) -> bool:
