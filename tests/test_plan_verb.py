@@ -13,6 +13,7 @@ from almanac.config.reading import SHIPPED
 from almanac.edition import costs as estimates
 from almanac.edition.costs import TABLES, TRAINING, Size, by_model, costs, measured, sizes, spent, total
 from almanac.job_size import needs
+from almanac.models import cards
 from almanac.verbs.plan import overrides, remarks
 
 REPOSITORY = Path(__file__).parents[1]
@@ -53,6 +54,15 @@ def test_a_large_model_takes_a_gpu_and_is_downloaded_once():
     assert row.core_hours == 0
     assert row.gpu_gib == pytest.approx(7e9 * 2 * 1.3 / 2**30)
     assert row.download_bytes == 14 * B
+
+
+@pytest.mark.parametrize("card", [True, False])
+def test_where_no_gpu_is_seen_the_plan_says_what_cores_take(monkeypatch, card):
+    monkeypatch.setattr(cards, "seen", lambda: card)
+    config = edition(models=[{"name": "large", "path": "large", "parameters": 7 * B}])
+    hours = sum(row.core_hours for row in costs(config.model_copy(update={"gpus": 0})))
+    said = "\n".join(remarks(config, costs(config), {}, []))
+    assert (f"No GPU is seen here; without one it would take {hours:,.1f} core hours." in said) is not card
 
 
 def test_without_gpus_the_same_model_takes_a_core():

@@ -23,6 +23,7 @@ from almanac.config.models import UNKNOWN_SIZE
 from almanac.edition.costs import Cost, Factors, by_model, costs, measured, sizes, total
 from almanac.errors import AlmanacError
 from almanac.locked import as_given, mistake_in_word
+from almanac.models import cards
 from almanac.options import FILE, FOLDER
 from almanac.sources.options import DumpOptions
 
@@ -118,6 +119,9 @@ def remarks(config: EditionConfig, rows: Sequence[Cost], factors: Factors, editi
         )
     if any(row.gpu_hours for row in rows):
         out.append("Assumed: a GPU of 100 TFLOP/s.")
+        if not cards.seen():
+            on_cores = total(costs(config.model_copy(update={"gpus": 0}), factors)).core_hours
+            out.append(f"No GPU is seen here; without one it would take {on_cores:,.1f} core hours.")
     # After settling, a checkpoint that is here has its number.
     if unknown := [one.name for one in config.models if (one.hub or one.path) and one.parameters is None]:
         billions = UNKNOWN_SIZE // 1_000_000_000
