@@ -609,6 +609,14 @@ def test_several_models_can_be_named_in_short(tmp_path):
     assert (alone.name, alone.path) == ("last-step", str(spaced))
 
 
+def test_checkpoints_listed_stand_in_the_order_of_their_steps_too_each_run_in_its_places():
+    names = ["last", "step-1000", "b-step-2", "step-90", "b-step-1", "base", "step-200"]
+    models = [{"name": name, "path": f"/models/{name}"} for name in names]
+    found = check(GOOD | {"models": [*GOOD["models"], *models]}, "mine.yaml", REPOSITORY).models
+    ordered = ["last", "step-90", "b-step-1", "step-200", "b-step-2", "base", "step-1000"]
+    assert [one.name for one in found[-len(names) :]] == ordered
+
+
 def test_checkpoints_named_in_short_stand_in_the_order_of_their_steps_and_other_models_where_they_were(tmp_path):
     """A shell lists step-1000, step-200, step-90."""
     names = ["last", "step-1000", "step-200", "step-90", "base"]

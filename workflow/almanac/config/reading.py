@@ -209,27 +209,25 @@ def _named_in_short(
 ) -> list[dict[str, Any]]:
     """Return the entries of models named in short, with spaces between; of folders named alike, with what holds them.
 
-    Where two runs have a step alike, all their checkpoints are named so. Checkpoints of one run stand together in the
-    order of their steps: a shell lists step-10 before step-9. A folder's name may have spaces itself: a text is several
-    models only where one of its words is a model.
+    Where two runs have a step alike, all their checkpoints are named so. A folder's name may have spaces itself: a text
+    is several models only where one of its words is a model.
     """
 
     def is_model(word: str) -> bool:
         there = os.path.exists(found(word, folders))  # noqa: PTH110 (a text that is too long is no error to it)
         return there or word in registry or IN_SHORT.match(word) is not None
 
-    def run_and_step(entry: Mapping[str, Any]) -> tuple[str, int]:
-        return checkpoint(entry["name"]) or (entry["name"], 0)
+    def run(entry: Mapping[str, Any]) -> str:
+        return (checkpoint(entry["name"]) or (entry["name"],))[0]
 
     words = [text] if is_model(text) or not any(map(is_model, text.split())) else text.split()
     entries = [_one_more(word, registry, where, folders) for word in words]
     times = Counter(entry["name"] for entry in entries)
-    alike = {run_and_step(entry)[0] for entry in entries if times[entry["name"]] > 1}
+    alike = {run(entry) for entry in entries if times[entry["name"]] > 1}
     for entry in entries:
-        if run_and_step(entry)[0] in alike and entry.get("path"):
+        if run(entry) in alike and entry.get("path"):
             entry["name"] = as_name(f"{Path(entry['path']).absolute().parent.name}-{entry['name']}")
-    runs = [run_and_step(entry)[0] for entry in entries]
-    return sorted(entries, key=lambda entry: (runs.index(run_and_step(entry)[0]), run_and_step(entry)[1]))
+    return entries
 
 
 def _one_more(text: str, registry: Mapping[str, Any], where: str, folders: Sequence[Path]) -> dict[str, Any]:
