@@ -575,6 +575,8 @@ def test_the_demo_with_ones_own_models_alone_says_what_is_not_asked():
             {"name": "name.7b", "hub": "owner/name.7b", "revision": "0123456789" * 4},
         ),
         ("http://localhost:8000/v1", {"name": "localhost-8000", "api": "http://localhost:8000/v1"}),
+        ("/models/été", {"name": "ete", "path": "/models/été"}),
+        ("/models/模型", {"name": "model", "path": "/models/模型"}),
         ("medium", {"name": "medium", "path": None}),
     ],
 )
@@ -585,6 +587,12 @@ def test_a_model_can_be_named_in_short(text, entry):
     assert {key: found[key] for key in entry} == entry
     assert config.model is None, "what is recorded are the models"
     assert EditionConfig.model_validate(config.model_dump(mode="json")) == config
+
+
+def test_a_name_that_is_not_the_folders_is_told():
+    told = []
+    check(GOOD | {"model": "/models/modèle"}, "mine.yaml", REPOSITORY, tell=told.append)
+    assert "the model in /models/modèle is called modele in tables, folders and `compare`" in told
 
 
 def test_a_base_that_is_no_model_is_named():

@@ -12,6 +12,7 @@ import pandas
 import pytest
 from tests.models.tiny_networks import llama
 from tests.models.tiny_tokenizers import byte_level
+from transformers import BertConfig, BertModel
 
 import almanac
 from almanac.cli import main
@@ -272,3 +273,6 @@ def test_what_cannot_be_measured_so_is_refused_in_words(checkpoint, tmp_path, ca
     assert "0 of 1 relations qualify" in capsys.readouterr().err
     with pytest.raises(AlmanacError, match="needs its tokenizer"):
         almanac.measure(object(), None, "ic_lke")
+    headless = BertModel(BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8))
+    with pytest.raises(AlmanacError, match="measure: BertModel has no head that predicts tokens; load the checkpoint"):
+        almanac.measure(headless, "a tokenizer, at which nobody looks", "ic_lke")

@@ -98,7 +98,15 @@ def measure(
 def _saved(model: Any, tokenizer: Any, folder: Path) -> Path:
     if tokenizer is None:
         raise AlmanacError("measure: a model of transformers needs its tokenizer; give both, or a checkpoint's folder")
+    from almanac.models.registry import FAMILIES  # as the model has, PyTorch, which takes seconds
+
     model.save_pretrained(folder)
+    named = list(model.config.architectures or [])
+    if not any(name.endswith(ending) for name in named for endings in FAMILIES.values() for ending in endings):
+        raise AlmanacError(
+            f"measure: {type(model).__name__} has no head that predicts tokens; load the checkpoint with one, by "
+            "AutoModelForCausalLM, AutoModelForMaskedLM or AutoModelForSeq2SeqLM"
+        )
     tokenizer.save_pretrained(folder)
     return folder
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import unicodedata
 from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -69,8 +70,9 @@ def in_short(text: str, registry: Collection[str] = ()) -> dict[str, Any]:
 
 
 def as_name(text: str) -> str:
-    """Return a text as a name in tables and folders, of a long one its end: a step is there."""
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text)[-LONGEST_NAME:].strip("-_.") or "model"
+    """Return a text as a name in tables and folders, without accents; of a long one its end: a step is there."""
+    plain = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", plain)[-LONGEST_NAME:].strip("-_.") or "model"
 
 
 def checkpoint(name: str) -> tuple[str, int] | None:

@@ -67,6 +67,9 @@ def check(
     by_name = short is not None or (isinstance(models, list) and any(isinstance(model, str) for model in models))
     registry = read_yaml(registry_path) if by_name or registry_path.is_file() else {}
     more = [] if short is None else _named_in_short(str(short), registry, where, folders)
+    for entry in more:
+        if not (path := str(entry.get("path") or "")).isascii():
+            tell(f"the model in {path} is called {entry['name']} in tables, folders and `compare`")
     if isinstance(models, list):
         models = [_look_up(model, registry, registry_path, where) for model in models] + more
     filled["models"] = models

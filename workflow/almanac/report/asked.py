@@ -128,8 +128,8 @@ class FactsAsked:
         return (
             f"Relations of {self.dataset} without a question or a statement of their own that every method can use: "
             f"{shortened(self.labelled, most=LISTED)}. What lacks one is asked by the label, in English, as in “What "
-            f"is the {self.labelled[0]} of …?”. A table of templates changes that; some statements must end in [Y] "
-            "(docs/facts.md)."
+            f"is the {self.labelled[0]} of …?”, or not at all where a method says so. A table of templates changes "
+            "that; some statements must end in [Y] (docs/facts.md)."
         )
 
 
