@@ -61,8 +61,11 @@ def agreements(dataset: str, model: str, found: Sequence[Called]) -> list[Agreem
     """
     rows = []
     for at, one in enumerate(found):
-        pairs = [(other, _on_both(one, other)) for other in found[at + 1 :]]
-        pairs = [(other, both) for other, both in pairs if both.height >= FEW]
+        on_both = [
+            (other, one.facts.join(other.facts, on="fact", how="inner", suffix=" other", maintain_order="left"))
+            for other in found[at + 1 :]
+        ]
+        pairs = [(other, both) for other, both in on_both if both.height >= FEW]
         for (other, both), agreed in zip(pairs, _agreed([both for _, both in pairs]), strict=True):
             mine, theirs = both["known"].to_numpy(), both["known other"].to_numpy()
             cells = (mine & theirs, mine & ~theirs, theirs & ~mine, ~mine & ~theirs)
@@ -73,11 +76,6 @@ def agreements(dataset: str, model: str, found: Sequence[Called]) -> list[Agreem
             counts = (both.height, known, first, second, neither)
             rows.append(Agreement(dataset, model, *one.key, *other.key, *counts, **numbers))
     return rows
-
-
-def _on_both(one: Called, other: Called) -> pl.DataFrame:
-    """Return the facts that two methods asked, with what the second calls them as ``known other``, ``score other``."""
-    return one.facts.join(other.facts, on="fact", how="inner", suffix=" other", maintain_order="left")
 
 
 def _agreed(pairs: Sequence[pl.DataFrame]) -> list[Estimate]:

@@ -120,6 +120,11 @@ class Data:
         rows = asked.join(objects, on=key).select("relation_id", "subject_id", "object").iter_rows()
         return {(relation, subject): tuple(keys) for relation, subject, keys in rows}
 
+    def untrue(self, fact: Fact, keys: Iterable[str]) -> Iterator[str]:
+        """Yield those things, in their order, that are no object of a fact's subject and relation under any name."""
+        taken = {name for key in self.true[fact.relation_id, fact.subject_id] for name in self.names.folded(key)}
+        return (key for key in keys if taken.isdisjoint(self.names.folded(key)))
+
     def choices_of(self, facts: Iterable[Fact]) -> dict[str, Choices]:
         """Return the wrong choices of some test facts, by fact; those of others are not held."""
         wanted = pa.array([fact.fact_id for fact in facts], pa.string())

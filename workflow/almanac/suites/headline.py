@@ -101,9 +101,7 @@ def measures(
             yield own.measure(OTHER_RELATIONS, Estimate(*beyond[0]) if beyond else None, "macro_of_facts", ("hit",))
             yield own.measure(FACTS, answered["fact"].n_unique(), "other", ("fact",))
             yield from own.measures(KNOWN_OF_RELATION, "macro_of_facts", "hit", by=[RELATION])
-            if answered.is_empty():
-                continue
-            if not (method.by_answer or isinstance(method.guess, Mapping)):
+            if answered.is_empty() or not (method.by_answer or isinstance(method.guess, Mapping)):
                 continue
             truths = truths or Truths.of(answers, _offered(suite, method, answers, data, options), data)
             if method.by_answer:

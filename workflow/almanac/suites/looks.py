@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
 from almanac.rows import Measure
-from almanac.suites.judged import conditions_of
+from almanac.suites.judged import Range, conditions_of
 
 # Okabe and Ito's palette: told apart by colour-blind readers, and in this order also in grey; with wine, Tol's.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255")
@@ -49,6 +49,13 @@ def look(index: int, model: str | None = None) -> dict[str, Any]:
     # After each len(COLOURS) lines every colour has another marker.
     marker = MARKERS[(index + index // len(COLOURS)) % len(MARKERS)]
     return {"color": COLOURS[index % len(COLOURS)], "marker": marker, **_looks.get({}).get(model or "", {})}
+
+
+def least(row: Measure, column: str) -> float:
+    """Return from which value of a column on the items of a number were chosen."""
+    reached = conditions_of(row)[column]
+    assert isinstance(reached, Range) and reached.least is not None
+    return reached.least
 
 
 def values(rows: Sequence[Measure]) -> tuple[npt.NDArray[np.float64], ...]:

@@ -33,21 +33,16 @@ class Drafter:
 
     def __init__(self, data: Data, options: DraftingOptions) -> None:
         self.relations = {row.relation_id: row for row in data.relations}
-        self._names, self._facts = data.names, data.by_relation
-        self._options = options
-        self._prompts = prompts("drafting")
-
-    def shown(self, relation_id: str) -> list[Fact]:
-        """Return the facts of a relation that are shown, drawn by a seed."""
-        own = {fact.fact_id: fact for fact in self._facts.get(relation_id, ())}
-        order = hash_order(own, self._options.seed, "shown", relation_id)
-        return [own[fact_id] for fact_id in order[: self._options.facts]]
+        self._label, self._prompts = data.names.label, prompts("drafting")
+        self.shown: dict[str, list[Fact]] = {}  # by relation, drawn by a seed
+        for relation_id in self.relations:
+            own = {fact.fact_id: fact for fact in data.by_relation.get(relation_id, ())}
+            order = hash_order(own, options.seed, "shown", relation_id)
+            self.shown[relation_id] = [own[fact_id] for fact_id in order[: options.facts]]
 
     def pairs(self, relation_id: str) -> list[tuple[str, str]]:
         """Return the labels of the shown facts."""
-        return [
-            (self._names.label(fact.subject_id), self._names.label(fact.object_key)) for fact in self.shown(relation_id)
-        ]
+        return [(self._label(fact.subject_id), self._label(fact.object_key)) for fact in self.shown[relation_id]]
 
     def draft_text(self, relation: Relation, style: str) -> str:
         """Return the prompt for a style: worked examples, then the relation's facts."""
@@ -92,7 +87,7 @@ class Drafting(Author[DraftingOptions]):
         if before is None:
             yield from _drafts(drafter, data, options)
         else:
-            yield from _round_trip(drafter, self._written(before, data, options), before.count)
+            yield from _round_trip(drafter, self._written(before, data, drafter), before.count)
 
     def write(self, answers: Answers, data: Data, options: DraftingOptions) -> list[Draft]:
         """Return every draft with its verdict; those that do not lead the model back to their relation are dropped.
@@ -104,12 +99,11 @@ class Drafting(Author[DraftingOptions]):
             for row in part.links.iter_rows(named=True):
                 if row["experiment"] == ROUND_TRIP and row["logprobs"]:
                     votes[row["template_id"]].append(row["logprobs"].index(max(row["logprobs"])) == row["index"])
-        drafts = self._written(answers, data, options)
+        drafts = self._written(answers, data, Drafter(data, options))
         return [_agreed(draft, votes.get(draft.template_id, ()), options.agreement) for draft in drafts]
 
-    def _written(self, answers: Answers, data: Data, options: DraftingOptions) -> list[Draft]:
+    def _written(self, answers: Answers, data: Data, drafter: Drafter) -> list[Draft]:
         """Judge what the model wrote."""
-        drafter = Drafter(data, options)
         columns = ("experiment", "relation_id", "style", "template_id", "status", "reason", "texts")
         drafts = (part.links.filter(pl.col("experiment") != ROUND_TRIP) for part in answers.parts(columns))
         rows = [row for links in drafts for row in links.iter_rows(named=True)]
@@ -142,7 +136,7 @@ def _drafts(drafter: Drafter, data: Data, options: DraftingOptions) -> Iterator[
         raise AlmanacError(f"drafting: relations: {', '.join(strange)}: not in the dataset, which has {there}")
     asked = Asked()
     for relation_id in sorted(options.relations or drafter.relations):
-        shown, relation = drafter.shown(relation_id), drafter.relations[relation_id]
+        shown, relation = drafter.shown[relation_id], drafter.relations[relation_id]
         if not shown:
             continue
         wanted: list[tuple[str, str, str | None, str]] = [
@@ -176,7 +170,7 @@ def _round_trip(drafter: Drafter, drafts: Sequence[Draft], first: int) -> Iterat
         if draft.verdict != KEEP:
             continue
         true = labels.index(drafter.relations[draft.relation_id].label)
-        for fact, pair in zip(drafter.shown(draft.relation_id), drafter.pairs(draft.relation_id), strict=True):
+        for fact, pair in zip(drafter.shown[draft.relation_id], drafter.pairs(draft.relation_id), strict=True):
             what = "question asks for" if draft.style == "question" else "sentence speaks of"
             text = f"{filled(draft.text, *pair)}\nThe {what}:"
             request = Request(request_id="", kind="choices", context_id=None, text=text, choices=choices)

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
 from almanac.rows import Measure
-from almanac.suites.judged import Range, conditions_of
-from almanac.suites.looks import COLOURS, GREY, MARKERS, chance_line, legend, look, unit_axis, values
+from almanac.suites.judged import conditions_of
+from almanac.suites.looks import COLOURS, GREY, MARKERS, chance_line, least, legend, look, unit_axis, values
 
 LOOKS: dict[str, dict[str, Any]] = {
     "probability_at": {"color": COLOURS[0], "marker": "o", "markersize": 2.5, "label": "true pairs"},
@@ -30,8 +30,8 @@ def accuracy_at_k(rows: Sequence[Measure], chance: float) -> Figure:
     figure = Figure(figsize=(7.2, 4.6), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     for index, model in enumerate(_models(rows)):
-        own = sorted((row for row in rows if row.model == model), key=_least)
-        level = [_least(row) for row in own]
+        own = sorted((row for row in rows if row.model == model), key=lambda row: least(row, "confidence"))
+        level = [least(row, "confidence") for row in own]
         _plot(upper, level, own, index)
         lower.plot(level, [row.n or np.nan for row in own], markersize=4, **look(index, model))
     chance_line(upper, chance)
@@ -64,11 +64,6 @@ def _plot(axes: Axes, at: Sequence[float], rows: Sequence[Measure], index: int) 
     own_look = look(index, str(rows[0].model))
     axes.plot(at, share, label=rows[0].model, markersize=5, **own_look)
     axes.fill_between(at, low, high, color=own_look["color"], alpha=0.15, linewidth=0)
-
-
-def _least(row: Measure) -> float:
-    condition = conditions_of(row)["confidence"]
-    return (condition.least or 0.0) if isinstance(condition, Range) else 0.0
 
 
 def by_shots(rows: Sequence[Measure], enough: Mapping[str, float | None], chance: float) -> Figure:

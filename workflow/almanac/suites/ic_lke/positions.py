@@ -167,19 +167,14 @@ class _Relation:
         self, asked: Asked, relation_id: str, facts: Sequence[Fact], data: Data, options: PositionOptions
     ) -> None:
         self._asked, self._relation_id, self._facts, self._options = asked, relation_id, facts, options
-        self._names, self._true = data.names, data.true
+        self._data, self._names = data, data.names
         self._known = {normalise(name) for key in self._names.entities for name in self._names.names(key)}
-        self._objects = {fact.object_key: self._names.folded(fact.object_key) for fact in facts}
-
-    def wrong(self, fact: Fact) -> Iterator[str]:
-        """Yield the objects of the relation that share no name with a true object of the fact's subject."""
-        true = {name for key in self._true[fact.relation_id, fact.subject_id] for name in self._names.folded(key)}
-        return (key for key, own in self._objects.items() if not own & true)
+        self._objects = list(dict.fromkeys(fact.object_key for fact in facts))
 
     def one_a_subject(self) -> dict[str, Fact]:
         """Return the usable facts by id, of each subject one and of subjects that read alike one."""
-        usable = (fact for fact in self._facts if fact.split is not None and next(self.wrong(fact), None) is not None)
-        drawn = {fact.fact_id: fact for fact in usable}
+        known = (fact for fact in self._facts if fact.split is not None)
+        drawn = {fact.fact_id: fact for fact in known if any(True for _ in self._data.untrue(fact, self._objects))}
         found: dict[str, Fact] = {}
         for fact_id in hash_order(drawn, self._options.seed, "one a subject"):
             found.setdefault(self._names.reading(drawn[fact_id].subject_id), drawn[fact_id])
@@ -200,7 +195,8 @@ class _Relation:
 
     def _replacement(self, fact: Fact, kind: Kind, draw: int) -> tuple[str, str]:
         """Return the pair that stands for a fact's: an invented subject with an object, or the subject with another."""
-        found = self._names.label(hash_order(self.wrong(fact), self._options.seed, kind, fact.fact_id, draw)[0])
+        order = hash_order(self._objects, self._options.seed, kind, fact.fact_id, draw)
+        found = self._names.label(next(self._data.untrue(fact, order)))
         if kind == "unknown":
             return invented_name(fact.fact_id, self._known, self._options.seed), found
         return self._names.label(fact.subject_id), found

@@ -133,7 +133,7 @@ class Asker:
                 objects[NULL] = wrong
             if given is not None:
                 key = given.get(fact.relation_id)
-                if key is not None and key in pools.untrue(fact, [key]):
+                if key is not None and key in pools.data.untrue(fact, [key]):
                     objects[SPURIOUS] = key
                 else:
                     has = "no object there" if key is None else f"{key!r}, which is true of its subject"

@@ -1,7 +1,7 @@
 """What is drawn for each fact by seed: templates, names, other subjects, other relations."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -167,7 +167,7 @@ class Pools:
     def wrong_object(self, fact: Fact) -> str | None:
         """Draw an object of a fact's relation that is not true of its subject, under no name; none if there is none."""
         order = hash_order(self.objects[fact.relation_id], self.options.seed, "null", fact.fact_id)
-        return next(self.untrue(fact, order), None)
+        return next(self.data.untrue(fact, order), None)
 
     @cached_property
     def common_objects(self) -> Mapping[str, list[str]]:
@@ -195,12 +195,6 @@ class Pools:
             Coverage("asked", asked, None),
             *(Coverage(what, len(keys), sum(len(set(self.names.names(key))) for key in keys)) for what, keys in things),
         ]
-
-    def untrue(self, fact: Fact, keys: Iterable[str]) -> Iterator[str]:
-        """Yield those things, in their order, that are no object of a fact's subject and relation under any name."""
-        true = self.data.true[fact.relation_id, fact.subject_id]
-        taken = frozenset().union(*(self.names.folded(key) for key in true))
-        return (key for key in keys if key not in true and not taken & self.names.folded(key))
 
     def name_pool(self, key: str, variant: Variant) -> tuple[str, ...]:
         """Draw an entity's names and, where there is one, one more, which stands last.

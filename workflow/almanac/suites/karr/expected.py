@@ -95,7 +95,7 @@ class _First:
             return NotAsked(thing, reason)
         logs = dict(zip(mined["choices"], mined["logprobs"], strict=True))
         common = pools.common_objects[fact.relation_id]
-        false = list(pools.untrue(fact, common))
+        false = list(pools.data.untrue(fact, common))
         if not false:
             return NotAsked(thing, f"each of the relation's {len(common)} most common objects is true of its subject")
         return max(false, key=lambda key: logs[pools.names.label(key)])

@@ -11,9 +11,8 @@ from matplotlib.ticker import NullLocator
 
 from almanac.rows import Measure
 from almanac.suites.chapter import Shown
-from almanac.suites.judged import Range, conditions_of
 from almanac.suites.karr.asking import FACTS, NULL
-from almanac.suites.looks import STROKES, intervals, legend, look, unit_axis
+from almanac.suites.looks import STROKES, intervals, least, legend, look, unit_axis
 
 MOST_RELATIONS = 30  # as many as the paper draws
 
@@ -142,18 +141,11 @@ def _of_like_size(models: Sequence[str], parameters: Mapping[str, int], factor: 
     return groups
 
 
-def _level(row: Measure) -> float:
-    """Return the KaRR from which on facts are counted."""
-    reached = conditions_of(row)["ratio"]
-    assert isinstance(reached, Range) and reached.least is not None
-    return reached.least
-
-
 def _line(axes: Axes, rows: Sequence[Measure], style: str, **own_look: Any) -> None:
     """Draw shares by threshold; nothing where nothing has a value."""
-    own = sorted((row for row in rows if row.value is not None), key=_level)
+    own = sorted((least(row, "ratio"), row.value) for row in rows if row.value is not None)
     if own:
-        axes.plot([_level(row) for row in own], [row.value or 0.0 for row in own], style, **own_look)
+        axes.plot(*zip(*own, strict=True), style, **own_look)
 
 
 def _log_scale(axes: Axes) -> None:
