@@ -249,11 +249,7 @@ class Answers:
     ) -> Iterator[tuple[pl.DataFrame, int, int]]:
         """Yield stretches of items of at most ``size`` links with their columns, and from and to which link is theirs.
 
-        Args:
-            columns: what is wanted of items.
-            fields: what is wanted of their settings.
-            linked: the item of each link, sorted.
-            size: see `parts`.
+        ``linked`` has the item of each link, sorted.
         """
         if len(linked) and linked[-1] >= self.count:
             raise AlmanacError(

@@ -35,16 +35,7 @@ def greedy(
     instruction: str | None = None,
     options: tuple[str, ...] | None = None,
 ) -> Request:
-    """Return a request for the likeliest text by which a model answers.
-
-    Args:
-        text: what is asked.
-        tokens: of the answer, at most.
-        stop: what ends the answer; none: nothing but its length.
-        context_id: what the model reads first.
-        instruction: what it is told to do.
-        options: what it is to pick from.
-    """
+    """Return a request for the likeliest text by which a model answers; ``stop`` ends it, or its length alone."""
     return Request(
         request_id="",
         kind="generate",

@@ -131,13 +131,7 @@ def filled(title: str, asks: str, parts: Iterable[Table | Drawing | str]) -> Cha
 
 
 def board(name: str, caption: str, rows: Iterable[Mapping[str, Cell]]) -> Table:
-    """Return a table of the rows that hold a number, without columns in which nothing stands.
-
-    Args:
-        name: of the table.
-        caption: of the table.
-        rows: cells by the names of their columns, which are the same in all rows.
-    """
+    """Return a table of the rows, of the same columns, that hold a number, without columns in which nothing stands."""
     kept = [row for row in rows if any(isinstance(cell, Measure) and stands(cell) for cell in row.values())]
     head = [title for title in (kept[0] if kept else ()) if any(stands(row[title]) for row in kept)]
     return Table(name, caption, head, [[row[title] for title in head] for row in kept])

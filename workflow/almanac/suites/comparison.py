@@ -65,13 +65,7 @@ class Board:
 
     @classmethod
     def each(cls, judged: Mapping[str, Judged], entrants: Sequence[Entrant], method: Method) -> "Iterator[Board]":
-        """Yield what the models answered in each setting of a method (`Method.by`) whose form any of them followed.
-
-        Args:
-            judged: the items of each model, by its name; of one suite and dataset.
-            entrants: the models.
-            method: the method.
-        """
+        """Yield what the models answered in each setting of a method (`Method.by`) whose form any of them followed."""
         settings: dict[str, dict[str, Called]] = defaultdict(dict)
         for name, own in judged.items():
             for one in called(own, [method]):

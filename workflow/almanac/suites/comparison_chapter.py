@@ -36,11 +36,7 @@ def chapter(
 ) -> Chapter | None:
     """Return the chapter of one method on one dataset; none where fewer than two models know something.
 
-    Args:
-        method: the method.
-        rows: its numbers between models in one setting (`by_setting`), in the order of `comparison.compare`.
-        models: who was asked.
-        relations: the relations' names.
+    ``rows`` are its numbers between models in one setting (`by_setting`), in the order of `comparison.compare`.
     """
     from almanac.suites import comparison_figures as figures
 

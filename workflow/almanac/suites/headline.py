@@ -75,13 +75,7 @@ def measures(
 ) -> Iterator[Measure]:
     """Yield the headline numbers of a model: what is known, by chance, and above it, where that is defined.
 
-    Args:
-        suite: whose methods they are of.
-        options: its settings.
-        judged: the model's items.
-        said: ``item``, ``reading`` and ``prediction``, the answer as it was read.
-        answers: what was asked.
-        data: the dataset.
+    ``said`` has ``item``, ``reading`` and ``prediction``, the answer as it was read.
 
     Raises:
         AlmanacError: the suite's `offered` lacks a column, or a method is of a reading or reads a column that there is

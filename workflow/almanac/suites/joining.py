@@ -58,13 +58,8 @@ def join(
 ) -> Judged:
     """Return what became of one model's items.
 
-    Args:
-        suite: whose items they are.
-        options: its settings.
-        answers: what was asked.
-        data: the dataset.
-        outcomes: one row an item and reading, in the order of the items; an item without one is left out.
-        own: the suite's own tables of what was judged.
+    ``outcomes`` has one row an item and reading, in the order of the items; an item without one is left out. ``own``
+    are the suite's own tables of what was judged.
 
     Returns:
         A row an item and reading, with the columns of `EVERY` (``prediction`` where the suite reads it, ``dataset`` in

@@ -215,13 +215,7 @@ class Judged:
     ) -> list[Measure]:
         """Return a number of each group, sorted, that was computed elsewhere; without a value where there is none.
 
-        Args:
-            metric: its name.
-            formula: how it was computed.
-            of: from which columns.
-            by: what the items are grouped by.
-            estimates: the numbers by the values of these columns.
-            ps: the p of tests, likewise.
+        ``estimates`` and the p of tests, ``ps``, are by the values of the columns that the items are grouped by.
         """
         return [
             self._measure(

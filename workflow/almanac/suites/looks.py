@@ -68,13 +68,8 @@ def intervals(
 ) -> None:
     """Draw numbers with their intervals as a line in a model's look; one without an interval is a point alone.
 
-    Args:
-        axes: where.
-        at: the place of each number.
-        rows: the numbers, at least one.
-        index: the place of the line, for its look where there is no model.
-        model: whose numbers they are.
-        style: what differs from the usual look.
+    ``index`` is the place of the line, for its look where there is no model; ``style`` is what differs from the usual
+    look.
     """
     own, low, high = values(rows)
     # Rounding may put a limit on the wrong side of its number, and a bar of negative length is refused.

@@ -99,14 +99,11 @@ class RelationFacts:
         self.right = cache(self._right)
 
     def held_against_others(self, keys: Sequence[str]) -> tuple[list[tuple[Any, ...]], list[tuple[Any, str, float]]]:
-        """Hold each answer against the other facts.
+        """Hold each answer, distinct by the columns ``keys``, against the other facts.
 
         What is known above chance is a mean over facts, and over pairs of an answer and another fact. How far it would
         be another for other facts depends on both parts that a fact has in such pairs, its answer and its objects
         (Hoeffding 1948): an answer that fits many facts, and a fact that fits many answers.
-
-        Args:
-            keys: the columns by which answers are distinct.
 
         Returns:
             The values of these columns for each distinct answer, and the answer's shares; and the relation, each fact,

@@ -13,10 +13,6 @@ PROMPTS = RESOURCES / "prompts"
 
 @functools.cache
 def prompts(name: str) -> Mapping[str, Any]:
-    """Return what models are told, as ``resources/prompts/NAME.yaml`` has it; all callers share it.
-
-    Args:
-        name: of the file, without its ending.
-    """
+    """Return what models are told, as ``resources/prompts/NAME.yaml`` has it; all callers share it."""
     found: dict[str, Any] = yaml.safe_load((PROMPTS / f"{name}.yaml").read_text("utf-8"))
     return found

@@ -73,10 +73,6 @@ def estimates(*worlds: pl.DataFrame, never_level: float = LEVEL) -> dict[str, Es
 def recovery(judged: Judged, *by: str) -> list[Measure]:
     """Return what each group recovers of the facts that have a dose (0 included: the names are met, the fact is not).
 
-    Args:
-        judged: items of one model.
-        by: what makes the groups.
-
     Returns:
         ``accuracy_by_exposure`` by dose, a share of items in which those of a subject are one draw, and the numbers of
         `estimates`, for which a fact that is asked several times in a group counts once. Nothing where the model was

@@ -76,15 +76,7 @@ def asked(
 ) -> Iterator[CalledFacts]:
     """Yield what the methods of a suite call the facts of one model; with ``all``, by each half of their templates too.
 
-    Args:
-        found: what each method calls them.
-        judged: the model's items.
-        world: the world that the model was taught.
-        model: its name in every world.
-        choices: how many choices a fact of the dataset has at most.
-        axis: as in `CalledFacts`.
-        level: likewise.
-        decoder: likewise.
+    ``choices`` is how many choices a fact of the dataset has at most; all else is as in `CalledFacts`.
     """
     validated = [one for one in found if one.method.validated]
     for one in validated:
@@ -260,9 +252,7 @@ def _level(
 def _shared(own: Sequence[Sequence[CalledFacts]], dose: int | None) -> _Facts | None:
     """Return the facts of a world that every method scored for every model; none where an end has none of them.
 
-    Args:
-        own: what the methods call the facts, by model.
-        dose: `_Facts.most`; none: the largest dose.
+    ``dose`` is `_Facts.most`; none: the largest.
     """
     frames = [one.found.facts.drop_nulls(["score", "dose"]) for model in own for one in model]
     texts = [frame.with_columns(pl.col("fact", "subject").cast(pl.String)).sort("fact") for frame in frames]

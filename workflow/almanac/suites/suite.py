@@ -248,13 +248,7 @@ class Suite(Asks[Settings]):
         return tuple(map(partial(_read_as, first), self.methods)) if more else self.methods
 
     def judge(self, answers: Answers, data: Data, options: Settings) -> Iterator[Judgements]:
-        """Yield what becomes of the items, in their order, each item whole.
-
-        Args:
-            answers: one model's.
-            data: the dataset.
-            options: the settings.
-        """
+        """Yield what becomes of one model's items, in their order, each item whole."""
         raise NotImplementedError
 
     def offered(self, method: Method, answers: Answers, data: Data, options: Settings) -> pl.DataFrame | None:
@@ -274,13 +268,7 @@ class Suite(Asks[Settings]):
         return frame
 
     def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: Settings) -> list[Measure]:
-        """Return the numbers of one model on one dataset.
-
-        Args:
-            judged: its items with their outcomes.
-            own: the suite's own tables, by name.
-            options: the settings.
-        """
+        """Return the numbers of one model on one dataset, of its items and of the suite's own tables, by name."""
         raise NotImplementedError
 
     def comparable(self, method: Method, judged: Mapping[str, Judged], shown: Shown) -> Mapping[str, Judged]:

@@ -93,13 +93,7 @@ class QuestionMaker:
         self._several = {name: one["text"] for name, one in told["released"].items()}
 
     def ask(self, fact: Fact, sentences: Sequence[WordedFact], short_answer: bool) -> None:
-        """Ask one fact in every type, style and context.
-
-        Args:
-            fact: a test fact.
-            sentences: its wordings.
-            short_answer: whether its subject is asked for a short answer too; once a subject and relation.
-        """
+        """Ask one fact in every type, style and context; where ``short_answer`` says so, for a short answer too."""
         passages = self._read_before(fact)
         wrong: dict[str, list[str]] = {where: self._wrong(fact, where) for where in self.options.negatives}
         for sentence in sentences:
@@ -224,11 +218,6 @@ def ask(data: Data, options: FactEvalOptions, own: Mapping[str, type]) -> Iterat
     """Put the test facts of a dataset as questions, a relation at a time.
 
     A subject with several true objects is asked for a short answer once a relation.
-
-    Args:
-        data: all its facts say what is true, and wrong objects are drawn among them.
-        options: types, styles, wrong objects, contexts, sample, seed; a file of written questions.
-        own: the suite's own tables.
 
     Raises:
         AlmanacError: the file of written questions cannot be read or has a fault.

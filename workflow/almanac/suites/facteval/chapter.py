@@ -155,10 +155,7 @@ def _notes(plain: Sequence[FormBoard]) -> Iterator[str]:
 def _drawings(shown: Shown, kept: Collection[tuple[str, str]], options: FactEvalOptions) -> Iterator[Drawing]:
     """Yield the figures, with the first kind of wrong objects: of questions from templates, and by who worded them.
 
-    Args:
-        shown: what is known of the suite on the dataset.
-        kept: by model the types and styles in which its answers say something.
-        options: the settings.
+    ``kept`` has by model the types and styles in which its answers say something.
     """
     from almanac.suites.facteval import figures  # matplotlib, which nothing else of the suite needs
     from almanac.suites.looks import lines_along

@@ -144,13 +144,7 @@ class WrongObjects:
         return lambda key: not (self._senses[self._label[key]] & barred or truth.intersection(self._finer(key)))
 
     def draw(self, fact: Fact, where: str, count: int = WRONG, purpose: str = "negatives") -> list[str]:
-        """Draw wrong objects of a fact, uniformly without repetition, seeded by the fact's identity.
-
-        Args:
-            fact: a train or test fact of the dataset.
-            where: ``relation``, ``type`` or ``uniform``.
-            count: how many are wanted.
-            purpose: what they are drawn for; another purpose is another draw.
+        """Draw wrong objects of a fact, uniformly without repetition, seeded by the fact's identity and their purpose.
 
         Returns:
             Object keys whose labels differ; fewer than wanted where there are no more.

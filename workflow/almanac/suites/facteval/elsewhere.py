@@ -66,11 +66,7 @@ class GivenRow:
 
 
 def read(path: Path, own: Mapping[str, type]) -> Elsewhere:
-    """Return the questions and the models' answers of a table.
-
-    Args:
-        path: the table; `KNOWN` are the columns that there can be (docs/facteval.md says what they hold).
-        own: the suite's own tables.
+    """Return the questions and the models' answers of a table; `KNOWN` are its columns (docs/facteval.md).
 
     Raises:
         AlmanacError: a column is unknown, lacks or stands twice, there is no row, a cell is impossible, a question of a

@@ -18,9 +18,7 @@ METRICS = {"precision": "precision", "recall": "recall", "f1": "F1"}  # with the
 def by_type(rows: Sequence[Measure], first: str = STRICT) -> Figure:
     """Draw precision, recall and F1, a panel each, by type and style; hollow: as the released scorer reads answers.
 
-    Args:
-        rows: pooled numbers of one way of asking, in any modes.
-        first: the mode that is drawn filled.
+    ``first`` is the mode that is drawn filled.
     """
     experiments = sorted({_told(row, "experiment") for row in rows})
     labels = [NAMES[name].replace(" ", "\n", 1).replace(" a ", "\na ") for name in experiments]

@@ -67,11 +67,8 @@ def as_released(
 ) -> Verdict:
     """Judge an answer as the released scorer does.
 
-    Args:
-        question: what was asked.
-        answer: what the model said.
-        abstentions: phrases; the whole answer is searched for them as strings, before anything else.
-        separator: how choices are read back out of the prompt: chat models' at commas, others' at dashes too.
+    The whole answer is searched for the phrases of abstention as strings, before anything else. Choices are read back
+    out of the prompt as ``separator`` says: chat models' at commas, others' at dashes too.
     """
     if abstentions.within_text(answer):
         return Verdict("missing")

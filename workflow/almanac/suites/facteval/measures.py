@@ -186,11 +186,6 @@ def robustness(judged: Judged) -> list[Measure]:
 def across(judged: Mapping[str, Judged], shown: Shown, options: FactEvalOptions) -> list[Measure]:
     """Return the numbers between models, and those of the questions alone.
 
-    Args:
-        judged: of each model on one dataset, by its name.
-        shown: what is known of the suite there.
-        options: the pairs of models.
-
     Returns:
         For each pair, by experiment, origin, negatives and reading, without a passage: ``f1_difference`` and
         ``abstained_difference``, of the tuned model less its base. By style, over all relations (the mean of their

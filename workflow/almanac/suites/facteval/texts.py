@@ -146,12 +146,7 @@ def fault(text: str, style: str, fact: Fact, data: Data) -> str | None:
 
 
 def read_written(path: Path, tested: Sequence[Fact], data: Data) -> tuple[dict[str, list[WordedFact]], list[NotAsked]]:
-    """Read written questions as a person has left them.
-
-    Args:
-        path: JSON Lines of `WrittenQuestion`.
-        tested: the facts that are asked.
-        data: their dataset.
+    """Read written questions, JSON Lines of `WrittenQuestion`, as a person has left them.
 
     Returns:
         The wordings of each fact, and what was dropped or is of no fact that is asked, with the reason.
@@ -273,12 +268,8 @@ def ask_how_alike(before: Answers, asked: Asked, layer: int | None) -> Iterator[
 
     False statements are left out: what they say depends on the wrong object, not on the wording. A blank or a question
     that is the same text in multiple choice and short answer is taken once; where a relation has several templates a
-    pair stands for each. A pair is linked to the first item that asks what a model has written.
-
-    Args:
-        before: what was asked in the first round.
-        asked: collects it.
-        layer: of the embedder, whose hidden states are compared; the last if none.
+    pair stands for each. A pair is linked to the first item that asks what a model has written. Compared are hidden
+    states of the embedder, of its last layer if none is named.
     """
     wanted = ("fact_id", "relation_id", "origin", "text")
     rows = (

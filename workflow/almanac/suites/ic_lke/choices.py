@@ -119,11 +119,9 @@ def chance(judged: Judged) -> Measure:
 
 
 def deviation(judged: Judged, of: str) -> float | None:
-    """Return the standard deviation (of a sample, n - 1) of the accuracies of several askings; none of fewer than two.
+    """Return the standard deviation (n - 1) of the accuracies of several askings, which a column tells apart.
 
-    Args:
-        judged: items of all askings.
-        of: the column that tells the askings apart.
+    There is none of fewer than two.
     """
     rows = judged.measures("accuracy", "macro_of_facts", "hit", by=[of])
     found = [row.value for row in rows if row.value is not None]

@@ -274,9 +274,6 @@ def _as_choices(links: pl.DataFrame) -> pl.DataFrame:
 def agreement(judged: Judged) -> list[Measure]:
     """Return how far an experiment agrees with IC-LKE on the facts that both answered.
 
-    Args:
-        judged: the items of the experiment.
-
     Returns:
         ``same_prediction`` (how often they choose the same), ``accuracy_difference`` (its accuracy less IC-LKE's),
         ``kappa`` (of being right) and ``pearson`` (of the accuracies over relations).

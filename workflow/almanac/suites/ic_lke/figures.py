@@ -67,13 +67,7 @@ def _plot(axes: Axes, at: Sequence[float], rows: Sequence[Measure], index: int) 
 
 
 def by_shots(rows: Sequence[Measure], enough: Mapping[str, float | None], chance: float) -> Figure:
-    """Draw accuracy by the number of examples, a line a model with 95 % intervals, dashed where it is enough.
-
-    Args:
-        rows: the accuracy of each model at each number.
-        enough: the least number that is enough, of each model.
-        chance: accuracy of a guess.
-    """
+    """Draw accuracy by the number of examples, a line a model with 95 % intervals, dashed where it is enough."""
     figure = Figure(figsize=(7.2, 3.8), layout="constrained")
     axes = figure.subplots()
     for index, model in enumerate(_models(rows)):

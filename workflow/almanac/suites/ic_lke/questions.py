@@ -64,13 +64,7 @@ class Questioner:
     """
 
     def __init__(self, suite: Asks[Any], data: Data, options: Any, relations: Sequence[str] = ()) -> None:
-        """Begin with nothing asked yet.
-
-        Args:
-            suite: whose questions they are.
-            data: the dataset.
-            options: the suite's settings: ``sample``, ``at_least`` and ``seed`` say which facts are asked (`tested`).
-            relations: those that are asked; none: all.
+        """Begin with nothing asked yet; the facts are a sample by the settings ``sample``, ``at_least`` and ``seed``.
 
         Raises:
             AlmanacError: the dataset has no such relation.
@@ -148,11 +142,6 @@ class Questioner:
 def chosen(found: Mapping[str, list[Fact]], relations: Sequence[str], suite: str) -> dict[str, list[Fact]]:
     """Return the facts of the relations that a suite's ``relations`` names, or of all where it names none.
 
-    Args:
-        found: the facts of each relation of the dataset (`Data.drawn`, `Data.by_relation`).
-        relations: those that are named.
-        suite: its name, for the message.
-
     Raises:
         AlmanacError: the dataset has no such relation.
     """
@@ -167,14 +156,7 @@ def chosen(found: Mapping[str, list[Fact]], relations: Sequence[str], suite: str
 def draw_examples(facts: Sequence[Fact], shots: int, seed: int, draw: int, key: str = "shots") -> list[Fact]:
     """Draw the in-context examples of a relation from its train facts, in one seeded order.
 
-    Fewer examples of the same draw are the first of more.
-
-    Args:
-        facts: of one relation.
-        shots: how many.
-        seed: of the draws.
-        draw: the number of the draw.
-        key: the setting that says how many, for the message.
+    Fewer examples of the same draw are the first of more. ``key`` is the setting that says how many, for the message.
 
     Raises:
         AlmanacError: there are fewer train facts than ``shots``.

@@ -114,13 +114,7 @@ class Separators(ChoiceSuite[SeparatorOptions]):
 
 
 def differences(judged: Judged, others: Sequence[str], metric: str = "difference") -> list[Measure]:
-    """Return the accuracy of separators less that of the space on the same facts, over all relations and in each.
-
-    Args:
-        judged: items of all separators.
-        others: the separators.
-        metric: what the numbers are called.
-    """
+    """Return the accuracy of separators less that of the space on the same facts, over all relations and in each."""
     own = judged.where(separator=(*others, SPACE))
     rows = []
     for group in (own, *own.groups("relation")):

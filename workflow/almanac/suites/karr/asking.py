@@ -55,11 +55,9 @@ def pools_of(data: Data, options: KarrOptions) -> tuple[Pools, list[NotAsked]]:
 
 
 def read_spurious(path: Path, pools: Pools) -> dict[str, str]:
-    """Return the false object of each relation that a file names.
+    """Return the false object of each relation that a file names, JSON Lines of `SpuriousObject`.
 
-    Args:
-        path: JSON Lines of `SpuriousObject`. A name that an object of the relation has means that object.
-        pools: what is drawn from.
+    A name that an object of the relation has means that object.
 
     Raises:
         AlmanacError: the file cannot be read, a relation stands twice or is not in the dataset, or a name is empty.

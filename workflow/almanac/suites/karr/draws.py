@@ -93,12 +93,8 @@ def sentences(
 ) -> tuple[dict[str, tuple[str, ...]], list[NotAsked]]:
     """Return each relation's templates that end in the object, and the statements that cannot be used.
 
-    A prefix ends in the object by what it is. A relation without any gets one of its label.
-
-    Args:
-        templates: of a dataset.
-        relations: of a dataset.
-        property_aliases: whether templates count that were made of a property's other names.
+    A prefix ends in the object by what it is. A relation without any gets one of its label. With ``property_aliases``
+    those count, too, that were made of a property's other names.
     """
     found: dict[str, dict[str, None]] = defaultdict(dict)
     refused = []

@@ -126,11 +126,7 @@ def log_mean(values: Sequence[float]) -> float:
 
 
 def estimate(leaves: Leaves[Beta], variant: Variant) -> KarrEstimate:
-    """Compute a fact's KaRR.
-
-    Args:
-        leaves: log-probabilities, each as the variant's ``tokens`` reads it.
-        variant: how they are put together.
+    """Compute a fact's KaRR from log-probabilities, each as the variant's ``tokens`` reads it.
 
     Returns:
         The values, or the reason why there is none: an empty denominator, a weight that no token gives, nothing drawn.

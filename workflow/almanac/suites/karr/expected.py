@@ -28,11 +28,6 @@ def ask(asker: Asker, facts: Sequence[Fact], before: Answers) -> Iterator[Batch]
     A fact is refused whose relation's question has no answer, or whose relation has no common object that is not true
     of its subject.
 
-    Args:
-        asker: as of the first round.
-        facts: those that are asked; of relations without a template the first round has refused them.
-        before: the first round, with the model's answers.
-
     Raises:
         AlmanacError: the first round has asked other facts, by other methods, with other draws or with no question what
             is expected.

@@ -18,12 +18,7 @@ MOST_RELATIONS = 30  # as many as the paper draws
 
 
 def by_threshold(shown: Shown, modes: Mapping[str, str]) -> Figure:
-    """Draw, a panel a mode, the share of facts that reach each threshold (log scale); with a false object dashed.
-
-    Args:
-        shown: what is known of the suite on one dataset.
-        modes: the titles of the panels by mode.
-    """
+    """Draw, a panel a mode, the share of facts that reach each threshold (log scale); with a false object dashed."""
     figure = Figure(figsize=(7.2, 3.4), layout="constrained")
     panels: list[Axes] = list(figure.subplots(1, len(modes), sharey=True, squeeze=False)[0])
     for axes, (mode, title) in zip(panels, modes.items(), strict=True):
@@ -47,10 +42,7 @@ def by_threshold(shown: Shown, modes: Mapping[str, str]) -> Figure:
 def by_relation(shown: Shown, mode: str, named: Sequence[str] = ()) -> Figure:
     """Draw, a panel a relation, the share of its facts that reach each threshold, a line a model.
 
-    Args:
-        shown: what is known of the suite on one dataset.
-        mode: by which KaRR is computed.
-        named: the relations that are drawn, in this order; none: those with most facts.
+    Drawn are the relations ``named``, in this order, or those with most facts.
     """
     facts: dict[str, int] = {}
     for row in shown.valued("known", "relation", experiment=mode, asked=FACTS):
@@ -88,10 +80,7 @@ def by_size(shown: Shown, names: Mapping[str, str]) -> Figure:
     """Draw the share called known by the number of parameters (log scale), with 95 % intervals.
 
     A colour a method; a line joins the models of a family, whose stroke it has. Where no two are of one, it joins all.
-
-    Args:
-        shown: what is known of the suite on one dataset.
-        names: the methods' names by experiment; they are drawn in this order.
+    Methods are drawn in the order of their names by experiment, ``names``.
     """
     parameters = sizes(shown)
     known = {name: shown.valued("known", experiment=name, asked=FACTS) for name in names}

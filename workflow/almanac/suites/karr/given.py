@@ -29,11 +29,7 @@ class DrawKey(NamedTuple):
 
 
 def read(path: Path, asked: Asked) -> Elsewhere:
-    """Return what the draws of a file ask: Parquet, or JSON Lines where the name ends so.
-
-    Args:
-        path: a table of `GivenDraw`.
-        asked: collects it.
+    """Return what the draws (`GivenDraw`) of a file ask: Parquet, or JSON Lines where the name ends so.
 
     Raises:
         AlmanacError: as `check`, or the file is no such table.

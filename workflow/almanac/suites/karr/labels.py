@@ -13,12 +13,7 @@ WORDS = {"known": 1.0, "unknown": 0.0, "true": 1.0, "false": 0.0}
 
 
 def read(path: Path, facts: Iterable[str], asked: Iterable[str]) -> list[Rating]:
-    """Read labels and check them.
-
-    Args:
-        path: JSON Lines or Parquet of `Rating`: ``item`` is a fact's id, or ``MODEL/`` and a fact's id.
-        facts: the ids of the dataset's facts.
-        asked: the ids of those that are asked.
+    """Read labels, JSON Lines or Parquet of `Rating`, and check them; an ``item`` is a fact's id or ``MODEL/`` and one.
 
     Raises:
         AlmanacError: the file cannot be read or is empty; a fact is not in the dataset, a value is no label, a rater
@@ -57,13 +52,7 @@ def _number(value: str) -> float | None:
 
 
 def reference(labels: Sequence[Rating], model: str, facts: Iterable[str]) -> Mapping[str, float]:
-    """Return the mean label of each fact that is labelled, over raters: those for this model and those for any.
-
-    Args:
-        labels: `read`.
-        model: the model's name in the tables.
-        facts: the ids of the dataset's facts.
-    """
+    """Return the mean label of each fact that is labelled, over raters: those for this model and those for any."""
     known = set(facts)
     values: dict[str, list[float]] = defaultdict(list)
     for row in labels:

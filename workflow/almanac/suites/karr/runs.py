@@ -59,12 +59,8 @@ class Runs:
     ) -> None:
         """Judge a fact with its true object in every run.
 
-        Args:
-            experiment: the method.
-            fact_id: which fact.
-            drawn: what was drawn for it, for KaRR and K-Prompts.
-            numbers: what the model said, as each mode reads it.
-            blanks: what it filled in, by the position of the template, for LAMA and ParaRel.
+        KaRR and K-Prompts are judged by what was ``drawn``, LAMA and ParaRel by their ``blanks``, which stand by the
+        position of the template.
 
         Raises:
             AlmanacError: a run's string was not asked.

@@ -72,12 +72,7 @@ def _rest_of(template: str, name: str, found: str) -> Gamma:
 
 
 def plan(drawn: FactDraw, variant: Variant) -> Leaves[Planned]:
-    """Return the sentences of a draw.
-
-    Args:
-        drawn: the fact's templates and names.
-        variant: which gammas belong to a beta, and what is scored under other relations.
-    """
+    """Return the sentences of a draw, as a variant continues its betas and scores them under other relations."""
 
     def betas(part: str, of: str | None, names: tuple[str, ...], templates: tuple[str, ...]) -> tuple[Planned, ...]:
         pairs = itertools.product(templates, names)

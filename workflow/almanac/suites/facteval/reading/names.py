@@ -237,13 +237,7 @@ class LongerNames:
         return max(map(len, self.runs), default=0)
 
     def hold(self, span: Span, said: Reading, accepted: Sequence[str]) -> bool:
-        """Whether a mention of an object in an answer is a part of a longer name that is none of the object's.
-
-        Args:
-            span: the mention's words.
-            said: the answer.
-            accepted: the object's names.
-        """
+        """Whether a mention of an object in an answer is a part of a longer name that is no ``accepted`` one."""
         first, last = span
         for start in range(max(0, last - self.most), first + 1):
             for end in range(last, min(len(said.words), start + self.most) + 1):

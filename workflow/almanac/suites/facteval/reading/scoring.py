@@ -183,11 +183,7 @@ def judge(question: JudgedQuestion, answer: str, abstentions: Abstentions, longe
     missing, whatever else it says, as the paper counts; a phrase inside a name that the question offers or accepts, or
     repeated from the question, is none.
 
-    Args:
-        question: what was asked.
-        answer: what the model said.
-        abstentions: the phrases.
-        longer: names of objects in which a true one's name does not count, of a short answer; none without a dataset.
+    Of a short answer a true name does not count within a longer one of another object (``longer``).
     """
     said = own_turn(question, answer)
     if question.type == "saq":
@@ -315,11 +311,7 @@ def _repeated(span: Span, said: Reading, places: Sequence[Span], asked: Reading)
     `Luxembourg is a country` repeats what was asked about, and does not name its capital; so does `Vienna is the
     capital of Luxembourg`, and `the capital is Luxembourg` does not.
 
-    Args:
-        span: the words in the answer.
-        said: the answer.
-        places: where the same words stand in the question.
-        asked: the question.
+    ``places`` are where the same words stand in the question.
     """
     first, last = span
     if not places:
@@ -362,12 +354,9 @@ def _precision(said: Reading, found: Mapping[str, Sequence[Span]]) -> float:
 def things(said: Reading, whole: Sequence[Span] = ()) -> list[Span]:
     """Return the things that an answer lists, as runs of words.
 
-    They stand between commas, semicolons, line breaks, slashes, bullets, `and`, `or`. Nothing divides a mention of an
-    accepted name (`Washington, D.C.`), a date or a number, and words that end in a colon announce the list.
-
-    Args:
-        said: the answer.
-        whole: mentions of accepted names.
+    They stand between commas, semicolons, line breaks, slashes, bullets, `and`, `or`. Nothing divides a mention
+    (``whole``) of an accepted name (`Washington, D.C.`), a date or a number, and words that end in a colon announce the
+    list.
     """
     names = [(said.starts[first], said.ends[last - 1]) for first, last in whole if first < last]
     values = [*((one.start, one.end) for one in said.dates), *((one.start, one.end) for one in said.numbers)]

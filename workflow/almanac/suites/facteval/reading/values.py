@@ -117,12 +117,7 @@ class Number:
     unit: str | None = None
 
     def agrees(self, wanted: "Number", alone: bool) -> bool:
-        """Whether it is the wanted number, in its unit if that has one.
-
-        Args:
-            wanted: the number that is looked for.
-            alone: whether this one is the whole answer, which may leave the unit out.
-        """
+        """Whether it is the wanted number, in its unit if that has one; an answer ``alone`` may leave it out."""
         same = wanted.unit is None or self.unit == wanted.unit or (alone and self.unit is None)
         return self.value == wanted.value and same
 
