@@ -323,12 +323,7 @@ def _numbers(frame: pl.DataFrame, on: Sequence[str]) -> tuple[NDArray[np.uint64]
 
 
 def expanded(settings: Sequence[Setting], kind: type[Any]) -> pl.DataFrame:
-    """Return settings with a column for each field of their class, of its type; texts as categories.
-
-    Args:
-        settings: each once.
-        kind: their class, a NamedTuple of texts, numbers and truth values.
-    """
+    """Return settings, each once, with a column for each field of their class, of its type; texts as categories."""
     texts = {name: [getattr(row, name) for row in settings] for name in ("setting", "label", "fields")}
     found = pl.DataFrame(texts, dict.fromkeys(texts, pl.String)).rename({"label": "setting_label"})
     types = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}

@@ -168,14 +168,8 @@ class Asked:
     ) -> int:
         """Add a question and return its number.
 
-        Args:
-            experiment: which of the suite's it belongs to.
-            setting: how it is asked.
-            fact: what it asks for; none where it is about no fact.
-            accepted: the texts that count as true.
-            relation: its relation, where there is no fact.
-            template: the template that words it.
-            name: the name of the subject that it is asked by, where that is one of several.
+        Where it is about no ``fact`` it may have a ``relation``; ``name`` is the subject's by which it is asked, where
+        that is one of several, and ``template`` what words it.
 
         Raises:
             AlmanacError: ``accepted`` is one text, whose letters would each count as true.
@@ -194,12 +188,8 @@ class Asked:
     ) -> None:
         """Say which request serves an item, in which role; said twice, it counts once.
 
-        Args:
-            item: the item's number, of this round or of an earlier one.
-            role: what the request is to the item.
-            request: the request; its id is made here.
-            index: the position of the true choice, if any, or whatever number the suite's `judge` needs.
-            weight: how much it counts, if that is said.
+        The item may be of an earlier round. ``index`` is the position of the true choice, if any, or whatever number
+        the suite's `judge` needs, and ``weight`` how much the request counts, if that is said.
         """
         request_id = self.request(request)
         self._links.setdefault((item, role, request_id), Link(item, role, request_id, index, weight))

@@ -39,11 +39,7 @@ def against_false(own: Judged, answered: pl.DataFrame, false: Judged, truths: Tr
     some objects better than others, whatever the subject, the better liked of a fact's two is the true one in as many
     cases as it has facts, of those of both.
 
-    Args:
-        own: the items that the numbers are of.
-        answered: those that were answered.
-        false: the same facts asked with false objects.
-        truths: what is right for all these items.
+    ``false`` are the same facts asked with false objects.
     """
     wrong = (
         false.frame.filter(pl.col("hit").is_not_null())
@@ -101,11 +97,6 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
 
     A fact of several items that differ in what is right, as a true statement and a false one do, is tested where the
     answers differ: one who says the same to both is right once, whichever is the true one.
-
-    Args:
-        own: the items that the numbers are of.
-        answered: those that were answered, with ``prediction``.
-        truths: what is right for them.
     """
     if answered["prediction"].null_count() == answered.height and answered["hit"].any():
         return  # It is right by something else than an answer.

@@ -145,12 +145,8 @@ def stands(cell: Cell) -> bool:
 def spread(row: Any, name: str, n: int) -> Measure:
     """Return a number of a row that is no `Measure`, with its interval, as a cell: columns NAME, NAME_low, NAME_high.
 
-    The cell opens no items: the number is of several models, or of elsewhere.
-
-    Args:
-        row: has these attributes, and ``suite`` and ``where``.
-        name: of the number.
-        n: what it counts.
+    The row has ``suite`` and ``where`` too; ``n`` is what the number counts. The cell opens no items: the number is of
+    several models, or of elsewhere.
     """
     value, low, high = (getattr(row, f"{name}{end}") for end in ("", "_low", "_high"))
     counts = (n, 0, 0, 0, 0, 0)
@@ -249,12 +245,9 @@ class Shown:
     ) -> Table:
         """Return a folded table of numbers by relation.
 
-        Args:
-            name: of the table.
-            caption: of the table.
-            rows: numbers of one relation each, with how their items were asked.
-            head: what the columns are called that follow relation and model: how it was asked, the number and, where
-                there is a third, how many items were answered.
+        ``rows`` are numbers of one relation each, with how their items were asked. ``head`` names the columns that
+        follow relation and model: how it was asked, the number and, where there is a third, how many items were
+        answered.
         """
         answered = ((row, how, row.n - row.n_missing - row.n_error - row.n_invalid) for row, how in rows)
         cells = [(self.relation(row), row.model, how, row, count) for row, how, count in answered]

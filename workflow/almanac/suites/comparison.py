@@ -121,9 +121,7 @@ def setting_of(row: Measure) -> dict[str, Condition]:
 def compare(found: Board, wanted: Callable[[str, str], bool] = lambda one, other: False) -> list[Measure]:
     """Return every number between the models of one method.
 
-    Args:
-        found: what they answered.
-        wanted: whether a difference of two models, by name, has numbers by relation.
+    ``wanted`` says whether a difference of two models, by name, has numbers by relation.
 
     Returns:
         ``mean_accuracy`` and ``relation_deviation``, that over relations, a model, in the order of the paper's figures

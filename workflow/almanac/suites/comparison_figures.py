@@ -34,10 +34,7 @@ class Map(NamedTuple):
 def heat_map(rows: Sequence[Measure], labels: Mapping[str, str], series: Mapping[str, str] | None = None) -> Figure:
     """Draw accuracy by relation (rows, best first by the mean over models) and model (columns, in their order).
 
-    Args:
-        rows: the accuracy of each model in each relation.
-        labels: the relations' names.
-        series: the family of each model, where families are parted; their members stand side by side.
+    ``series`` is the family of each model, where families are parted; their members stand side by side.
     """
     models = list(dict.fromkeys(str(row.model) for row in rows if row.value is not None))
     known: dict[str, dict[str, float]] = defaultdict(dict)

@@ -241,13 +241,7 @@ class Judged:
     ) -> Measure:
         """Return one number of all these items, which was computed from them.
 
-        Args:
-            metric: its name.
-            estimate: its value, with or without an interval; none where there is none.
-            formula: how it was computed.
-            of: from which columns.
-            p: that of a test.
-            other: the other model, of a number between two.
+        ``p`` is that of a test, ``other`` the other model of a number between two.
         """
         if not isinstance(estimate, Estimate):
             estimate = Estimate(None if estimate is None else float(estimate), None, None)

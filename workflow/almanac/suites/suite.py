@@ -170,12 +170,8 @@ class Asks(Generic[Settings]):
     def ask(self, at: Round, data: Data, options: Settings, before: Answers | None) -> Iterator[Batch]:
         """Yield what is asked in a round, some facts at a time.
 
-        Args:
-            at: the round.
-            data: the dataset.
-            options: the settings.
-            before: what was asked in the earlier rounds and, in a round about one model, its answers; none in the
-                first round. Items are counted on from ``before.count``.
+        ``before`` is what was asked in the earlier rounds and, in a round about one model, its answers; none in the
+        first round. Items are counted on from ``before.count``.
         """
         raise NotImplementedError
 
@@ -282,8 +278,7 @@ class Suite(Asks[Settings]):
     def over(self, judged: Mapping[str, Judged]) -> list[Measure]:
         """Return the suite's own numbers over several datasets of sources together; their ``dataset`` is empty.
 
-        Args:
-            judged: the items of each model that was asked of all of them, by its name (`joining.together`).
+        Counted are the items of each model that was asked of all of them, by its name (`joining.together`).
         """
         return []
 

@@ -182,14 +182,11 @@ def read_written(path: Path, tested: Sequence[Fact], data: Data) -> tuple[dict[s
 
 
 def self_bleu(sentences: Sequence[Sequence[str]]) -> float | None:
-    """Return the mean BLEU of each sentence with all others as its references: 1 where all are the same.
+    """Return the mean BLEU of each sentence, as tokens, with all others as its references: 1 where all are the same.
 
     N-grams up to `ORDER` weigh the same; smoothing is method 1 of Chen and Cherry (2014). Identical to the
     leave-one-out definition, but linear: a sentence's count of an n-gram, clipped by the largest in any other, is the
     smaller of its own and the second largest of all.
-
-    Args:
-        sentences: tokens of each; their order does not matter.
 
     Returns:
         None for fewer than two sentences.

@@ -122,12 +122,7 @@ def arranged(experiment: str, arrangement: str) -> str:
 
 
 def by_place(measures: Sequence[Measure], means: Sequence[Measure]) -> Figure:
-    """Draw each object's probability by its place, a row of panels a model; replaced ones apart, a line their mean.
-
-    Args:
-        measures: ``probability_at`` and ``replaced_at``.
-        means: the mean probability of true pairs.
-    """
+    """Draw each object's probability by its place, a row of panels a model; replaced ones apart, a line their mean."""
     rows = [(row, conditions_of(row)) for row in measures if row.value is not None]
     models = _models(row for row, _ in rows)
     kinds = list(dict.fromkeys((str(at["experiment"]), str(at["arrangement"])) for _, at in rows))
