@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from almanac import tables
 from almanac.dataset.names import ObjectNames, likeness
+from almanac.errors import AlmanacError
 from almanac.frames import frame_of, read_frame
 from almanac.rows import Choices, Entity, Evidence, Exposure, Fact, Relation, Template
 from almanac.suites.options import of_each
@@ -119,6 +120,17 @@ class Data:
         objects = known.group_by(key).agg(pl.col("object").unique().sort())
         rows = asked.join(objects, on=key).select("relation_id", "subject_id", "object").iter_rows()
         return {(relation, subject): tuple(keys) for relation, subject, keys in rows}
+
+    def chosen(self, named: Sequence[str], setting: str) -> list[str]:
+        """Return the relations that a setting names, in the order of the dataset, or all where it names none.
+
+        Raises:
+            AlmanacError: the dataset has no such relation.
+        """
+        if strange := [name for name in named if name not in self.drawn]:
+            there = ", ".join(self.drawn)
+            raise AlmanacError(f"{setting}: {strange[0]!r} is not in the dataset, which has {there}; correct it")
+        return [name for name in self.drawn if not named or name in named]
 
     def untrue(self, fact: Fact, keys: Iterable[str]) -> Iterator[str]:
         """Yield those things, in their order, that are no object of a fact's subject and relation under any name."""

@@ -23,7 +23,6 @@ from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter as chapters
 from almanac.suites.ic_lke.choices import PAPER, outcome
 from almanac.suites.ic_lke.options import Arrangement, Kind, PositionOptions
-from almanac.suites.ic_lke.questions import chosen
 from almanac.suites.judged import Judged, Not, conditions_of
 from almanac.suites.suite import BarResult, Judgements, Own, Round, Suite
 from almanac.tables import hash_order, seed_of
@@ -81,8 +80,8 @@ class Positions(Suite[PositionOptions]):
             AlmanacError: the dataset has no relation of that name.
         """
         asked = Asked({"places": Position})
-        for relation_id, own in chosen(data.by_relation, options.relations, self.name).items():
-            relation = _Relation(asked, relation_id, own, data, options)
+        for relation_id in data.chosen(options.relations, f"{self.name}: relations"):
+            relation = _Relation(asked, relation_id, data, options)
             usable = relation.one_a_subject()
             if len(usable) < options.pairs:
                 asked.refuse(
@@ -163,13 +162,12 @@ def _verdict(start: int, dose: int, most: Measure | None, never: Measure | None)
 class _Relation:
     """Asks the sequences of one relation."""
 
-    def __init__(
-        self, asked: Asked, relation_id: str, facts: Sequence[Fact], data: Data, options: PositionOptions
-    ) -> None:
-        self._asked, self._relation_id, self._facts, self._options = asked, relation_id, facts, options
+    def __init__(self, asked: Asked, relation_id: str, data: Data, options: PositionOptions) -> None:
+        self._asked, self._relation_id, self._options = asked, relation_id, options
+        self._facts = data.by_relation[relation_id]
         self._data, self._names = data, data.names
         self._known = {normalise(name) for key in self._names.entities for name in self._names.names(key)}
-        self._objects = list(dict.fromkeys(fact.object_key for fact in facts))
+        self._objects = list(dict.fromkeys(fact.object_key for fact in self._facts))
 
     def one_a_subject(self) -> dict[str, Fact]:
         """Return the usable facts by id, of each subject one and of subjects that read alike one."""

@@ -1,6 +1,6 @@
 """IC-LKE's questions: examples of a relation, a subject, and choices of which one is true (Wu et al., section 3)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, ClassVar
@@ -69,7 +69,7 @@ class Questioner:
         Raises:
             AlmanacError: the dataset has no such relation.
         """
-        self.facts = chosen(data.drawn, relations, suite.name)
+        self.facts = {name: data.drawn[name] for name in data.chosen(relations, f"{suite.name}: relations")}
         tested = data.tested(options.sample, options.seed, options.at_least)
         self.tested = {relation_id: tested[relation_id] for relation_id in self.facts}
         self.names, self.true = data.names, data.true
@@ -137,20 +137,6 @@ class Questioner:
             text = layout.question(self.subject(fact), bool(pairs))
             request = Request("", "choices", context_id, text, best_only=best_only or None)
             self.add(fact, experiment, setting, request, template, layout.before_choice)
-
-
-def chosen(found: Mapping[str, list[Fact]], relations: Sequence[str], suite: str) -> dict[str, list[Fact]]:
-    """Return the facts of the relations that a suite's ``relations`` names, or of all where it names none.
-
-    Raises:
-        AlmanacError: the dataset has no such relation.
-    """
-    for relation_id in relations:
-        if relation_id not in found:
-            raise AlmanacError(
-                f"{suite}: relations: {relation_id!r} is not in the dataset, which has {', '.join(found)}; correct it"
-            )
-    return {relation_id: own for relation_id, own in found.items() if not relations or relation_id in relations}
 
 
 def draw_examples(facts: Sequence[Fact], shots: int, seed: int, draw: int, key: str = "shots") -> list[Fact]:

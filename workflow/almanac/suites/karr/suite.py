@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import polars as pl
 
-from almanac.errors import AlmanacError
 from almanac.rows import Fact, Rating
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Asked, Batch
@@ -76,11 +75,7 @@ class Karr(Suite[KarrOptions]):
                 dataset; the first round has not asked what the second is made of, or with other settings.
         """
         pools, refused = pools_of(data, options)
-        if strange := [one for one in options.figure_relations if one not in data.drawn]:
-            raise AlmanacError(
-                f"{self.name}: figure_relations: {strange[0]!r} is not in the dataset, which has "
-                f"{', '.join(data.drawn)}; correct it"
-            )
+        data.chosen(options.figure_relations, f"{self.name}: figure_relations")  # refuses one that there is not
         asked = Asked(self.tables("asked"), first=before.count if before is not None else 0)
         tested = [fact for own in data.tested(options.sample, options.seed, options.at_least).values() for fact in own]
         asker = Asker(pools, data.choices_of(tested), asked)
