@@ -219,11 +219,8 @@ def _difference(facts: pl.DataFrame) -> Estimate:
 
     Its ends are as far away as those of the interval of what is known (`grouped.macro`), which holds the truth of few
     hits too, and farther by what chance adds to the variance: both are squared and added (Newcombe 1998). Known and
-    chance vary together, so that what chance adds is the variance of ``draw`` less that of the hits, where that is
-    more.
-
-    Args:
-        facts: ``relation``, ``subject``, ``hit`` and ``d``, and ``draw``: all that a fact brings to the mean.
+    chance vary together, so that what chance adds is the variance of ``draw`` (all that a fact brings to the mean) less
+    that of the hits, where that is more.
     """
     value, (known, low, high) = _macro(facts, "d"), grouped.macro(facts, [], "hit", "relation", "subject").rows()[0]
     added = max(0.0, _variance(facts, "draw") - _variance(facts, "hit")) * normal_quantile(LEVEL) ** 2

@@ -19,13 +19,7 @@ def drawn(sample: int | None, facts: int) -> int:
 
 
 def of_each(sample: int | None, at_least: int, relations: int) -> int | None:
-    """Return how many test facts of each relation are asked (none: all).
-
-    Args:
-        sample: how many of each relation, at least.
-        at_least: how many in all, if each relation has enough: of few relations more of each are asked.
-        relations: how many relations there are.
-    """
+    """Return how many test facts of each relation are asked (none: all); of few relations more, ``at_least`` in all."""
     return None if sample is None else max(sample, -(-at_least // max(relations, 1)))
 
 

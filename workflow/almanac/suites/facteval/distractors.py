@@ -28,10 +28,10 @@ from almanac.rows import Fact
 from almanac.suites.data import Data
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, NONE, POOLS, RELEVANT, Wording
+from almanac.suites.facteval.reading.names import ARTICLES
 from almanac.tables import hash_order, seed_of
 
 WRONG = 3  # wrong choices of a multiple-choice question
-ARTICLES = {"a", "an", "the"}
 BITS = 64
 EVIDENCE, SENTENCE = "evidence", "template"  # where a passage is from
 PURPOSE = "passage"  # what a passage's wrong object is drawn for

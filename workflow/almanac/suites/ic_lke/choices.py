@@ -119,10 +119,7 @@ def chance(judged: Judged) -> Measure:
 
 
 def deviation(judged: Judged, of: str) -> float | None:
-    """Return the standard deviation (n - 1) of the accuracies of several askings, which a column tells apart.
-
-    There is none of fewer than two.
-    """
+    """Return the standard deviation (n - 1) of the accuracies of askings that a column tells apart, two at least."""
     rows = judged.measures("accuracy", "macro_of_facts", "hit", by=[of])
     found = [row.value for row in rows if row.value is not None]
     return float(np.std(found, ddof=1)) if len(found) > 1 else None

@@ -31,7 +31,6 @@ AS_IS, WHOLE = "as_is", "whole"  # the experiment and the arrangement of a seque
 REPLACED, FOLLOWING, REST = "replaced", "following", "rest"  # the classes of pairs
 CLASSES = {"correct": (FOLLOWING, REST), REPLACED: (REPLACED,), FOLLOWING: (FOLLOWING,), REST: (REST,)}
 IN_BIN = "probability_in_bin"
-HALF = 0.5
 
 
 class PositionSetting(NamedTuple):
@@ -100,7 +99,7 @@ class Positions(Suite[PositionOptions]):
         value = pl.col("logprobs").list.get(pl.col("index"), null_on_oob=True)
         for part in answers.parts(("accepted", "status", "index", "logprobs")):
             found = part.links.with_columns(pl.when(pl.col("status") == "ok").then(value).alias("score"))
-            correct = pl.col("score").exp() > HALF
+            correct = pl.col("score").exp() > 0.5
             judged = found.select(
                 "item",
                 pl.when(correct).then(pl.col("accepted").list.first()).alias("prediction"),

@@ -61,7 +61,7 @@ def by_relation(shown: Shown, mode: str, named: Sequence[str] = ()) -> Figure:
         axes.set_title(_short(shown.relations.get(relation, relation)), fontsize=8)
     for axes in grid.flat[len(relations) :]:
         axes.set_visible(False)
-    for axes in grid.flat[max(0, len(relations) - columns) : len(relations)]:
+    for axes in grid.flat[len(relations) - columns : len(relations)]:
         axes.tick_params(labelbottom=True)
         axes.set_xlabel("KaRR")
     for axes in grid.flat:
