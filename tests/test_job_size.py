@@ -8,6 +8,7 @@ import pytest
 
 from almanac import job_size
 from almanac.config import EditionConfig
+from almanac.edition import jobs
 from almanac.edition.jobs import Jobs, by_name
 from almanac.edition.layout import Layout
 from almanac.job_size import (
@@ -17,10 +18,10 @@ from almanac.job_size import (
     MOST_MINUTES,
     USED,
     facts_megabytes,
+    gpu_seen,
     needs,
     used,
 )
-from almanac.models import cards
 
 MIB = 2**20
 # (stored MiB that the job reads, MiB of memory at most, CPU seconds), by `python -m benchmarks.tables`.
@@ -130,7 +131,7 @@ def test_a_job_asks_for_the_time_of_what_it_runs_on(tmp_path, parameters, device
     ],
 )
 def test_a_job_has_its_part_of_the_cores(tmp_path, monkeypatch, parameters, settings, card, threads):
-    monkeypatch.setattr(cards, "seen", lambda: card)
+    monkeypatch.setattr(jobs, "gpu_seen", lambda: card)
     config = EditionConfig.model_validate(
         {
             "edition": "mine",
@@ -164,7 +165,7 @@ def test_a_card_is_seen_by_its_device(tmp_path, monkeypatch, device, visible, pl
     if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     (tmp_path / device).touch()
-    assert cards.seen(tmp_path) is seen
+    assert gpu_seen(tmp_path) is seen
 
 
 def test_memory_holds_the_weights():

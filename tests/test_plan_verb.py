@@ -13,7 +13,7 @@ from almanac.config.reading import SHIPPED
 from almanac.edition import costs as estimates
 from almanac.edition.costs import TABLES, TRAINING, Size, by_model, costs, measured, sizes, spent, total
 from almanac.job_size import needs
-from almanac.models import cards
+from almanac.verbs import plan
 from almanac.verbs.plan import overrides, remarks
 
 REPOSITORY = Path(__file__).parents[1]
@@ -58,7 +58,7 @@ def test_a_large_model_takes_a_gpu_and_is_downloaded_once():
 
 @pytest.mark.parametrize("card", [True, False])
 def test_where_no_gpu_is_seen_the_plan_says_what_cores_take(monkeypatch, card):
-    monkeypatch.setattr(cards, "seen", lambda: card)
+    monkeypatch.setattr(plan, "gpu_seen", lambda: card)
     config = edition(models=[{"name": "large", "path": "large", "parameters": 7 * B}])
     hours = sum(row.core_hours for row in costs(config.model_copy(update={"gpus": 0})))
     said = "\n".join(remarks(config, costs(config), {}, []))

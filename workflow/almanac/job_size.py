@@ -1,5 +1,6 @@
 """How large a job is: what it needs, by the model's parameters and the tokens it reads; and what it has used."""
 
+import os
 import re
 import resource
 import sys
@@ -11,6 +12,7 @@ BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 BASE_MIB = 1500  # an interpreter with PyTorch loaded, measured with the demo's models
 GPU_FROM = 300_000_000  # parameters; below, a CPU core is as quick as waiting for a GPU
 THREADS_FROM = 30_000_000  # parameters; below, threads cost more than they save
+GPU_DEVICES = ("nvidia[0-9]*", "kfd", "dxg")  # of NVIDIA, of AMD, and of either in Windows' Linux
 CPU_FLOPS, GPU_FLOPS = 2e10, 1e14  # what one core and one card do at the least
 # By benchmarks.tables (docs/clusters.md): measuring 6.5 million requests takes 1.9 MiB a stored MiB above its start,
 # and freezing them 0.3 s a stored MiB, four times which is left for slower disks and cores.
@@ -58,6 +60,13 @@ def needs(
     memory = BASE_MIB + held / 2**20 + megabytes * UNPACKED
     minutes = LEAST_MINUTES + seconds(parameters, tokens, gpu, training) / 60 + megabytes * MEGABYTE_MINUTES
     return Needs(int(memory * attempt), int(min(MOST_MINUTES, minutes * attempt)), int(gpu))
+
+
+def gpu_seen(devices: Path = Path("/dev")) -> bool:
+    """Return whether a GPU may be here, by what the system shows: PyTorch knows, and takes seconds to load."""
+    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
+        return False
+    return sys.platform == "darwin" or any(any(devices.glob(name)) for name in GPU_DEVICES)
 
 
 def facts_megabytes(folder: Path) -> float:

@@ -14,8 +14,7 @@ from almanac.config.inputs import files, known, source_files
 from almanac.dataset.options import DatasetOptions
 from almanac.edition.layout import ALL, DATASET_TABLES, Layout
 from almanac.errors import AlmanacError
-from almanac.job_size import MOST_MINUTES, THREADS_FROM, Needs, facts_megabytes, needs
-from almanac.models import cards
+from almanac.job_size import MOST_MINUTES, THREADS_FROM, Needs, facts_megabytes, gpu_seen, needs
 from almanac.models.options import AnswerOptions
 from almanac.models.wrappers import digests as wrapper_digests
 from almanac.options import to_flags
@@ -324,7 +323,7 @@ class Jobs:
         """
         model = self.model(wildcards)
         if model.takes_gpu(self.config.gpus):
-            return 1 if cards.seen() else self.cores
+            return 1 if gpu_seen() else self.cores
         return max(1, self.cores // self._jobs) if model.size >= THREADS_FROM and model.api is None else 1
 
     @cached_property

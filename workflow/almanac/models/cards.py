@@ -3,19 +3,8 @@
 import fcntl
 import os
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-
-# The devices of Linux's drivers: of NVIDIA, of AMD, and of either in Windows' Linux.
-DEVICES = ("nvidia[0-9]*", "kfd", "dxg")
-
-
-def seen(devices: Path = Path("/dev")) -> bool:
-    """Return whether a GPU may be here, by what the system shows: PyTorch knows, and takes seconds to load."""
-    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
-        return False
-    return sys.platform == "darwin" or any(any(devices.glob(name)) for name in DEVICES)
 
 
 def take(cards: Sequence[str], folder: Path) -> tuple[int, int] | None:

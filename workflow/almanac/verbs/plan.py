@@ -22,8 +22,8 @@ from almanac.config.inputs import check_inputs
 from almanac.config.models import UNKNOWN_SIZE
 from almanac.edition.costs import Cost, Factors, by_model, costs, measured, sizes, total
 from almanac.errors import AlmanacError
+from almanac.job_size import gpu_seen
 from almanac.locked import as_given, mistake_in_word
-from almanac.models import cards
 from almanac.options import FILE, FOLDER
 from almanac.sources.options import DumpOptions
 
@@ -119,7 +119,7 @@ def remarks(config: EditionConfig, rows: Sequence[Cost], factors: Factors, editi
         )
     if any(row.gpu_hours for row in rows):
         out.append("Assumed: a GPU of 100 TFLOP/s.")
-        if not cards.seen():
+        if not gpu_seen():
             on_cores = total(costs(config.model_copy(update={"gpus": 0}), factors)).core_hours
             out.append(f"No GPU is seen here; without one it would take {on_cores:,.1f} core hours.")
     # After settling, a checkpoint that is here has its number.
