@@ -951,18 +951,22 @@ def test_rows_that_stand_twice_are_one_where_they_are_merged_and_all_is_said(tmp
         facts="relation_id,subject_id,object_id\nP,Q1,Q2\nP,Q2,Q1\nP,Q1,Q2\n",
         relations="relation_id,label\nP,lies in\n",
         templates="relation_id,text,style\nP,[X] in [Y],statement\nR,[X] of [Y],statement\n",
+        popularity="entity_id,score\nQ1,9\nQ2,1\nQ1,10\nQ2,1\n",
         evidence="fact_id,text\nP|Q1|Q2,a\nP|Q1|Q2,a\n",
     )
-    assert refusal(path).count("or set datasets.NAME.merge: true") == 5
+    assert refusal(path).count("or set datasets.NAME.merge: true") == 7
     found = read_columns(path, "s", merge=True)
     assert found.entities.rows() == [("Q1", "A", ["B", "D", "E", "F"], "city"), ("Q2", "C", [], None)]
     assert found.facts["fact_id"].to_list() == ["P|Q1|Q2", "P|Q2|Q1"]
     assert [row.relation_id for row in found.templates] == ["P"]
+    assert found.popularity.select("entity_id", "score").rows() == [("Q1", 10), ("Q2", 1)]
     assert found.evidence.rows() == [("P|Q1|Q2", "a")]
     assert [note.removeprefix(f"{path}/") for note in found.notes] == [
         "entities.csv: line 4: entity 'Q1' stands again; its names are aliases (and 1 more rows so)",
         "facts.csv: line 4: the fact P|Q1|Q2 stands again; it counts once",
         "templates.csv: line 3: relation 'R' has no facts; its template is left out",
+        "popularity.csv: line 2: the popularity of entity 'Q1' (source 's', type 'entity') stands again; "
+        "the largest score counts (and 1 more rows so)",
         "evidence.csv: line 3: the fact P|Q1|Q2 has this text again; it counts once",
     ]
 

@@ -75,7 +75,8 @@ def checked(folder: Path, source: str, merge: bool = False) -> FactColumns:
         folder: holds `facts` and `entities`, and perhaps other tables; or a file of subject, relation and object.
         source: the source's name, written on every fact and every popularity that does not name its own.
         merge: whether rows that stand twice are one: of an entity's rows the first has the label, and the other labels
-            are aliases; facts and texts count once. Templates of relations without facts are left out.
+            are aliases; facts and texts count once; of an entity's scores the largest counts. Templates of relations
+            without facts are left out.
 
     Raises:
         AlmanacError: anything is wrong with a row, naming file and row; up to twenty mistakes together.
@@ -98,7 +99,7 @@ def checked(folder: Path, source: str, merge: bool = False) -> FactColumns:
         relations=known,
         facts=stated,
         templates=sorted(templates(opened("templates"), described, merge), key=lambda row: row.template_id),
-        popularity=popularity(opened("popularity"), source, named),
+        popularity=popularity(opened("popularity"), source, named, merge),
         evidence=evidence(opened("evidence"), written, merge),
         exposures=exposures(opened("exposures"), written, merge),
         notes=(*([] if folder.is_file() else passed_over(folder)), *(note for one in read for note in one.notes)),
@@ -334,8 +335,8 @@ def templates(
     return list(rows.values())
 
 
-def popularity(found: UserTable, source: str, named: pl.Series) -> pl.DataFrame:
-    """Return the rows of `Popularity`, sorted; ``source`` and ``named`` as for `facts`."""
+def popularity(found: UserTable, source: str, named: pl.Series, merge: bool = False) -> pl.DataFrame:
+    """Return the rows of `Popularity`, sorted; ``source`` and ``named`` as for `facts`, ``merge`` as for `checked`."""
     found.rows = found.rows.with_columns(pl.col("source").fill_null(source), pl.col("type").fill_null(TYPE))
     found.check(
         (
@@ -345,18 +346,18 @@ def popularity(found: UserTable, source: str, named: pl.Series) -> pl.DataFrame:
         *_counts("score"),
         (~pl.col("bucket").is_in(BUCKETS), lambda row: str(_bucket_mistake(row))),
     )
+    found.rows = found.rows.with_columns(_whole(found.rows["score"]))
     key = ("entity_id", "source", "type")
-    found.check(
-        (
-            ~pl.struct(key).is_first_distinct(),
-            lambda row: (
-                f"the popularity of entity {row['entity_id']!r} (source {row['source']!r}, type {row['type']!r}) "
-                f"{_too(found, row, *key)}"
-            ),
-        )
-    )
-    rows = found.take()
-    return rows.with_columns(_whole(rows["score"])).select(*key, "score", "bucket").sort(key)
+
+    def of(row: dict[str, Any]) -> str:
+        return f"the popularity of entity {row['entity_id']!r} (source {row['source']!r}, type {row['type']!r})"
+
+    twice = ~pl.struct(key).is_first_distinct()
+    if merge:
+        found.rows = found.rows.sort("score", descending=True, maintain_order=True)
+        found.drop(twice, lambda row: f"{of(row)} stands again; the largest score counts")
+    found.check((twice, lambda row: f"{of(row)} {_too(found, row, *key)}, {MERGED}"))
+    return found.take().select(*key, "score", "bucket").sort(key)
 
 
 def _counts(column: str) -> tuple[Check, ...]:
