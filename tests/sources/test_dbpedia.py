@@ -66,6 +66,28 @@ def test_a_thing_is_as_popular_as_it_has_ends_of_facts_and_a_loop_counts_twice(t
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("pool", [None, 10])
+def test_addresses_that_look_alike_are_one_thing_whose_degree_adds_up(tmp_path, pool):
+    ends = [
+        ("Ann", "Caf\u00e9"),
+        ("Bob", "Cafe\u0301"),
+        ("Cem", "Caf\u200b\u00e9"),
+        ("Ann\u200b", "Caf\u00e9"),
+        ("\u200b", "x"),
+    ]
+    dumped(tmp_path, "".join(f"<{DBR}{subject}> <{DBO}home> <{DBR}{place}> .\n" for subject, place in ends))
+    facts, entities = written(DbpediaOptions(pool=pool), tmp_path, tmp_path / "out")
+    assert {row.fact_id for row in facts} == {f"home|{subject}|Caf\u00e9" for subject in ("Ann", "Bob", "Cem")}
+    assert {row.entity_id for row in entities} == {"Ann", "Bob", "Cem", "Caf\u00e9"}
+    degrees = {row.entity_id: row.score for row in read(tmp_path / "out" / "popularity.parquet", Popularity)}
+    assert degrees == {"Ann": 1, "Bob": 1, "Cem": 1, "Caf\u00e9": 3}
+    omitted = read(tmp_path / "out" / "omissions.parquet", source_tables.ROWS["omissions"])
+    assert [(row.reason, row.count) for row in omitted if row.reason.startswith("an")] == [
+        ("an address names nothing", 1),
+        ("another line says the same", 1),
+    ]
+
+
 def test_degrees_do_not_depend_on_how_the_dump_is_cut(tmp_path, monkeypatch):
     lines = "".join(f"<{DBR}s{n % 91}> <{DBO}p{n % 3}> <{DBR}o{n % 17}> .\n" for n in range(2000))
     dumped(tmp_path, lines)
@@ -244,11 +266,13 @@ def test_over_sparql_a_text_is_no_object_where_it_is_empty_or_the_id_of_a_thing(
     said = {"NATO": "NATO", "UNESCO": " ", "WHO": "World\u200b Health", "OPEC": "\u00ad"}
     lines = [f'<{DBR}{thing}> <{LABEL}> "{thing}"@en .' for thing in said]
     lines += [f'<{DBR}{thing}> <{DBO}motto> "{text}"@en .' for thing, text in said.items()]
+    lines += [f'<{DBR}WHO\u200b> <{DBO}motto> "Health"@en .', f'<{DBR}WHO\u200b> <{LABEL}> "WHO?"@en .']
     with oxigraph("\n".join(lines).encode()) as url:
         options = DbpediaOptions(by="sparql", endpoint=url, relations=["motto"], pause=0)
         dbpedia.fetch(options, tmp_path, "test@example.org", print, lambda **note: None)
     tables = dbpedia.read(options, tmp_path)
-    assert [row.fact_id for row in tables.facts] == ["motto|WHO|World Health"]
+    assert {row.fact_id for row in tables.facts} == {"motto|WHO|World Health", "motto|WHO|Health"}
+    assert {row.entity_id for row in tables.entities} == {"NATO", "WHO"}, "addresses that look alike are one thing"
     assert {row.reason: row.count for row in tables.omissions.rows()} == {
         "the object is an empty text": 2, "the object is a text that is the id of a thing too": 1,
     }  # fmt: skip

@@ -50,15 +50,16 @@ def pull(
     """Return the tables that the answers give."""
     omitted = Omissions()
     facts: dict[str, Fact] = {}
+    addresses: set[str] = set()
     for relation in options.relations:
         pattern = Pattern(PREFIXES, "?s ?o", f"  ?s <{address(relation)}> ?o .")
         for row in paging.gather(server, pattern, options.page, options.facts):
             fact = _fact(relation, row, omitted)
             if fact is not None:
                 facts[fact.fact_id] = fact
+                addresses.update(row[end] for end in ("s", "o") if row[f"{end}.type"] == "uri")
         done(note=relation)
-    ids = sorted({key for fact in facts.values() for key in (fact.subject_id, fact.object_id) if key})
-    entities = _entities(server, ids, options.batch, omitted)
+    entities = _entities(server, sorted(addresses), options.batch, omitted)
     done(note="names")
     known = {entity.entity_id for entity in entities}
     kept = []
@@ -96,13 +97,13 @@ def _row(relation: str, subject: str, object_id: str | None, value: str | None) 
     return Fact(key, relation, subject, object_id, value, "string" if value else None, None, (), None, "dbpedia")
 
 
-def _entities(server: QueryServer, ids: Sequence[str], batch: int, omitted: Omissions) -> list[Entity]:
-    addresses = [f"<{RESOURCE}{one}>" for one in ids]
+def _entities(server: QueryServer, addresses: Sequence[str], batch: int, omitted: Omissions) -> list[Entity]:
+    ids, asked = sorted(set(map(identity, addresses))), [f"<{address}>" for address in addresses]
     labels: dict[str, list[tuple[str, str]]] = {one: [] for one in ids}
     aliases: dict[str, list[str]] = {one: [] for one in ids}
-    for row in paging.batched(server, LABELS, addresses, batch):
+    for row in paging.batched(server, LABELS, asked, batch):
         labels[identity(row["e"])].append((row["name.lang"], row["name"]))
-    for row in paging.batched(server, ALIASES, addresses, batch):
+    for row in paging.batched(server, ALIASES, asked, batch):
         aliases[identity(row["e"])].append(row["name"])
     entities = []
     for one in ids:

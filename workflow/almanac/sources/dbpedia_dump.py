@@ -18,6 +18,7 @@ from almanac.sources.names import clean
 from almanac.sources.options import DbpediaOptions
 from almanac.sources.reading import Aside, opened, whole_lines
 from almanac.sources.source_tables import Omissions, SourceTables
+from almanac.sources.user_table import APART, UNSEEN
 
 SOURCE, THING, TAIL = "dbpedia", "thing", "tail"
 ONTOLOGY = "http://dbpedia.org/ontology/"
@@ -25,6 +26,7 @@ RESOURCE = "http://dbpedia.org/resource/"
 LINE = re.compile(rb"<([^>]*)> <([^>]*)> <([^>]*)> \.\s*")
 BATCH = 1 << 18  # rows of a table that are made at once
 PARTS = 16  # in which triples are laid aside, each relation whole in one
+ENDS = ("subject", "object")
 TRIPLE = {"subject": pl.String(), "predicate": pl.String(), "object": pl.String()}
 
 
@@ -34,8 +36,11 @@ def address(relation: str) -> str:
 
 
 def identity(iri: str) -> str:
-    """Return the id of a thing: its name in DBpedia (`Paris`), or its whole address where it is of another place."""
-    return iri.removeprefix(RESOURCE)
+    """Return the id of a thing: its name in DBpedia (`Paris`), or its whole address where it is of another place.
+
+    It is cleaned as a dataset cleans ids, for which addresses that look alike are one thing.
+    """
+    return clean(iri.removeprefix(RESOURCE))
 
 
 def label_of(iri: str) -> str:
@@ -108,18 +113,33 @@ class _Triples:
         self._aside = Aside(TRIPLE | more, "part") if by_relation else Aside(TRIPLE)
 
     def read(self, omitted: Omissions) -> None:
-        """Lay the triples aside, and count the lines that are none."""
+        """Lay the triples aside, and count the lines that are none, or that say what another says."""
+        changed = pl.DataFrame(schema=TRIPLE)  # by cleaning the ids; a few
         with opened(self.path) as handle:
             for block in whole_lines(handle):
                 frame = _parsed(block, omitted)
-                self.relations.update(frame["predicate"].unique())
-                if self._parted:
-                    self.hashed += [frame[end].hash() for end in ("subject", "object")]
-                    subjects = frame["subject"].unique(maintain_order=True)
-                    numbers = pl.Series(hashes([one.encode() for one in subjects], SOURCE))
-                    frame = frame.join(pl.DataFrame({"subject": subjects, "number": numbers}), on="subject")
-                    frame = frame.with_columns(part=pl.col("predicate").hash() % PARTS)
-                self._aside.lay(frame)
+                cleaned = frame.with_columns(_cleaned(frame[end]) for end in ENDS)
+                named = (cleaned["subject"] != "") & (cleaned["object"] != "")
+                omitted.add("facts", "an address names nothing", self.path.name, frame.height - int(named.sum()))
+                same = (cleaned["subject"] == frame["subject"]) & (cleaned["object"] == frame["object"])
+                changed.extend(cleaned.filter(named & ~same))
+                self._lay(frame.filter(named & same))
+        if changed.height:
+            new = changed.unique(maintain_order=True)
+            for frame in self.frames():
+                new = new.join(frame, on=list(TRIPLE), how="anti", maintain_order="left")
+            omitted.add("facts", "another line says the same", self.path.name, changed.height - new.height)
+            self._lay(new)
+
+    def _lay(self, frame: pl.DataFrame) -> None:
+        self.relations.update(frame["predicate"].unique())
+        if self._parted:
+            self.hashed += [frame[end].hash() for end in ENDS]
+            subjects = frame["subject"].unique(maintain_order=True)
+            numbers = pl.Series(hashes([one.encode() for one in subjects], SOURCE))
+            frame = frame.join(pl.DataFrame({"subject": subjects, "number": numbers}), on="subject")
+            frame = frame.with_columns(part=pl.col("predicate").hash() % PARTS)
+        self._aside.lay(frame)
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """Yield them, in parts or in the order of the dump."""
@@ -146,15 +166,21 @@ def _parsed(block: bytes, omitted: Omissions) -> pl.DataFrame:
             )
             if cells.select((pl.col("end") == ".").all() & pl.col("subject").str.starts_with("<").all()).item():
                 inner = [pl.col(name).str.strip_prefix("<").str.strip_suffix(">") for name in TRIPLE]
-                return cells.select(inner).with_columns(pl.col("subject", "object").str.strip_prefix(RESOURCE))
+                return cells.select(inner).with_columns(pl.col(ENDS).str.strip_prefix(RESOURCE))
     rows: list[tuple[str, ...]] = []
     for line in block.split(b"\n"):
         if found := LINE.fullmatch(line):
-            subject, predicate, object_iri = (part.decode() for part in found.groups())
-            rows.append((identity(subject), predicate, identity(object_iri)))
+            rows.append(tuple(part.decode() for part in found.groups()))
         elif line.strip() and not line.startswith(b"#"):
             omitted.add("facts", "the line is no triple of three addresses", line.decode("utf-8", "replace"))
-    return pl.DataFrame(rows, schema=TRIPLE, orient="row")
+    return pl.DataFrame(rows, schema=TRIPLE, orient="row").with_columns(pl.col(ENDS).str.strip_prefix(RESOURCE))
+
+
+def _cleaned(ids: pl.Series) -> pl.Series:
+    """Return ids as `identity` cleans them; most have no character that it could change, and are not looked at."""
+    odd = ids.filter(ids.str.contains(rf"{APART}|{UNSEEN}|\s")).unique()
+    cleaned = {one: found for one in odd if (found := clean(one)) != one}
+    return ids.replace(cleaned) if cleaned else ids
 
 
 def _drawn(triples: _Triples, kept: Mapping[str, str], pool: int, seed: int, omitted: Omissions) -> SourceTables:
