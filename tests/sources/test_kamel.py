@@ -94,6 +94,21 @@ def test_the_tables_are_those_of_the_archive(tmp_path):
     }
 
 
+def test_names_that_look_alike_are_one_thing(tmp_path):
+    cities = ("City\u200b", "City", "Citta\u0300", "Citt\u00e0")
+    subjects = {"test": "Person 5", "train": "Person 5\u200e", "dev": "\u200b Person 5"}
+    rows = {
+        f"P36/{part}": [{"sub_label": name, "obj_label": [city]} for city in cities] for part, name in subjects.items()
+    }
+    rows["P36/test"] = [{"sub_label": "Person 5", "obj_label": [named("City")], "obj_uri": ["Q1"]}]
+    rows["P36/dev"].append({"sub_label": "\u00ad", "obj_label": ["\u00ad"]})
+    write(tmp_path, rows)
+    found = tables(tmp_path, tmp_path)
+    own = "P36|subject:Person 5"
+    assert {row.fact_id for row in found["facts"]} == {f"{own}|Q1", f"{own}|object:Citt\u00e0"}
+    assert {row.entity_id for row in found["entities"]} == {"subject:Person 5", "Q1", "object:Citt\u00e0"}
+
+
 def test_ids_that_are_not_as_many_as_objects_and_another_archive_are_refused(tmp_path):
     write(tmp_path, {"P36/test": [{"sub_label": "Shu", "obj_uri": ["Q1", "Q2"], "obj_label": [named("Chengdu")]}]})
     with pytest.raises(AlmanacError, match=r"P36/test.jsonl: line 1 has 1 objects and 2 of their ids"):

@@ -41,7 +41,7 @@ FILES = {
         "P571": ["[X] began in [Y]."],
         "P1": ["[X] has [Y]."],
     },
-    "cleaned_T_REx/allsub2alias.json": {"Q142": ["France", "French Republic"], "Q419": ["Peru"], "Q1": []},
+    "cleaned_T_REx/allsub2alias.json": {"Q142": ["France", "French Republic"], "Q419": ["Peru"], "Q1": ["\u200b"]},
     "cleaned_T_REx/obj2alias_for_gpt2_vocab.json": {"Q90": ["Paris", "City of Light"], "Q2868": ["Lima"]},
 }
 

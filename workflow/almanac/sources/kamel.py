@@ -13,6 +13,7 @@ from almanac.errors import AlmanacError
 from almanac.rows import Relation, Template
 from almanac.sources import values
 from almanac.sources.lama import Collected, subject_of
+from almanac.sources.names import clean
 from almanac.sources.options import KamelOptions
 from almanac.sources.reading import BROKEN, decoded, member, zipped
 from almanac.sources.source_tables import SourceTables
@@ -122,7 +123,7 @@ def _add(
     collected: Collected, part: KamelFile, line: KamelLine, known: dict[tuple[str, str], str], literal: dict[str, str]
 ) -> None:
     """Add a line's facts; ``known`` holds objects by relation and name, ``literal`` the kind of a relation's values."""
-    subject = subject_of(line.sub_label.strip())
+    subject = subject_of(line.sub_label)
     if not collected.entity(subject, [line.sub_label]):
         collected.omissions.add("facts", "subject has no label", part.where)
         return
@@ -154,4 +155,4 @@ def _add(
 def _names(found: str | KamelObject) -> Sequence[str]:
     """Return an object's names, the one that counts first."""
     names = [found] if isinstance(found, str) else [found.chosen, *filter(None, [found.rdf]), *found.alternative]
-    return list(dict.fromkeys(name.strip() for name in names if name.strip()))
+    return list(dict.fromkeys(seen for name in names if (seen := clean(name))))

@@ -11,6 +11,7 @@ import msgspec
 from almanac.errors import AlmanacError
 from almanac.rows import Relation, Template
 from almanac.sources.lama import Collected
+from almanac.sources.names import clean
 from almanac.sources.options import KassessOptions
 from almanac.sources.reading import BROKEN, decoded, member, zipped
 from almanac.sources.source_tables import SourceTables
@@ -80,7 +81,7 @@ def _add(
     if not templates.get(fact.relation):
         collected.omissions.add("facts", "relation has no template", fact.relation)
         return
-    called = {what: [one for one in names[of].get(key, ()) if one.strip()] for what, (key, of) in ends.items()}
+    called = {what: [one for one in names[of].get(key, ()) if clean(one)] for what, (key, of) in ends.items()}
     for what, (identity, _) in ends.items():
         if not called[what]:
             collected.omissions.add("facts", f"{what} has no name", identity)

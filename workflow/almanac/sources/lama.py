@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from almanac.rows import Entity, Evidence, Fact, Relation, Template
+from almanac.sources.names import clean
 from almanac.sources.reading import decoded, member, zipped
 from almanac.sources.records import LIST_SEPARATOR
 from almanac.sources.source_tables import Omissions, SourceTables
@@ -24,7 +25,10 @@ class Probed(msgspec.Struct):
 
 
 class Collected:
-    """Facts, entities and evidence as they come; what comes again is kept once."""
+    """Facts, entities and evidence as they come; what comes again is kept once.
+
+    Ids are cleaned as a dataset cleans them, since some are names: those that look alike are one.
+    """
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -36,8 +40,9 @@ class Collected:
 
     def entity(self, identity: str, names: Iterable[str], kind: str | None = None) -> bool:
         """Name an entity; its first name is the label. Return whether it has any name."""
+        identity = clean(identity)
         found = self._names.setdefault(identity, {})
-        found.update(dict.fromkeys(name.strip() for name in names if name.strip()))
+        found.update(dict.fromkeys(name.strip() for name in names if clean(name)))
         self._types[identity] = self._types.get(identity) or kind
         return bool(found)
 
@@ -54,6 +59,7 @@ class Collected:
         split: str | None = None,
     ) -> str:
         """Add a fact and return its id."""
+        subject, object_id = clean(subject), object_id and clean(object_id)
         fact_id = f"{relation}|{subject}|{object_id or value}"
         fact = Fact(fact_id, relation, subject, object_id, value, datatype, precision, qualifiers, split, self._source)
         self._facts.setdefault(fact_id, fact)
@@ -103,7 +109,7 @@ def probed(archive: Path) -> tuple[list[Relation], list[Template]]:
 
 def subject_of(name: str) -> str:
     """Return the id of a subject of which the name alone is known; a bar would separate the parts of a fact's id."""
-    return f"subject:{name.replace(LIST_SEPARATOR, '%7C')}"
+    return f"subject:{clean(name).replace(LIST_SEPARATOR, '%7C')}"
 
 
 def template(relation: str, text: str) -> Template:
