@@ -28,7 +28,7 @@ def book(number: object, title: str, ratings: object, year="2000", **more) -> di
 
 BOOKS = [
     book(1, "NA", 60),
-    book(2, "na", "", year="2010", publisher=""),
+    book(2, "na", "", year="2010", publisher="\u200e "),
     book(3, '"Quoted', 30, isbn="", isbn13="x"),
     book(4, "Twice", 5, year="1999"),
     book(5, "TWICE", 4, year="1999"),

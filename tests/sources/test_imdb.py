@@ -372,7 +372,7 @@ def test_the_few_titles_that_have_directors_are_found_among_many_that_have_none(
     assert objects(tables(folder, tmp_path, pool=2), "director") == {(row[0], "nm0000001") for row in crew}
 
 
-@pytest.mark.parametrize("profession", ["", " "])
+@pytest.mark.parametrize("profession", ["", " ", "\u200b"])
 def test_who_has_an_empty_profession_has_none(tmp_path, profession):
     folder = damaged(tmp_path, "name.basics", swapped("\tactor\t", f"\t{profession}\t"))
     assert objects(tables(folder, tmp_path), "profession") == set()

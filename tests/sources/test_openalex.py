@@ -88,6 +88,14 @@ def test_works_become_papers_journals_and_authors(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("blank", ["", " ", "\u200b", "\u200e\u00a0"])
+def test_a_cell_that_shows_nothing_gives_no_fact(tmp_path, blank):
+    source = {"id": "S9", "display_name": blank, "issn_l": blank, "host_organization_name": blank, "type": "journal"}
+    works = [work(number, 8, primary_location={"source": source}, doi=blank) for number in (1, 2)]
+    found = tables(write(tmp_path / "raw", works), tmp_path)
+    assert {row.relation_id for row in found["facts"]} == {"openalex.paper_year", "openalex.paper_author"}
+
+
 def test_a_work_whose_citations_are_not_told_has_none(tmp_path):
     untold = {key: value for key, value in work(3, 2).items() if key != "cited_by_count"}
     found = tables(write(tmp_path / "raw", [*WORKS[:2], untold]), tmp_path)

@@ -21,6 +21,7 @@ from almanac.tables import seed_of
 NOTHING = "\\N"
 BATCH = 1_000_000  # rows of a stream that are looked at together
 NAMES = pl.Enum(BUCKETS)
+SEEN = rf"[^\s\x1c-\x1f{UNSEEN[1:-1]}]"  # a character that is neither white space nor unseen
 
 
 @contextmanager
@@ -206,6 +207,11 @@ def readable_text(column: str) -> pl.Expr:
     return 5 * plain > 3 * pl.col(column).str.len_chars().cast(pl.Int64)
 
 
+def shown(text: pl.Expr) -> pl.Expr:
+    """Whether a text has anything that is seen: to a dataset all others are empty."""
+    return text.str.contains(SEEN)
+
+
 def popularity(frame: pl.DataFrame, source: str, kind: str) -> pl.DataFrame:
     """Return the rows of the popularity table for a frame with ``entity_id``, ``score`` and ``bucket``."""
     bucket = pl.col("bucket").cast(pl.String)
@@ -231,8 +237,7 @@ def assembled(
         omissions: gets what is left out.
     """
     rows = pl.concat(found).unique("fact_id", keep="first", maintain_order=True)
-    shown = pl.col("label").str.replace_all(UNSEEN, "").str.strip_chars() != ""
-    names = pl.concat([frame.select(columns(Entity)) for frame in entities]).filter(shown)
+    names = pl.concat([frame.select(columns(Entity)) for frame in entities]).filter(shown(pl.col("label")))
     names = names.unique("entity_id", keep="first", maintain_order=True)
     known = names.select("entity_id")
     lost = pl.concat(

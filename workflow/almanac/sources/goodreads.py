@@ -13,7 +13,16 @@ import polars as pl
 from almanac.errors import AlmanacError
 from almanac.rows import Relation
 from almanac.sources.checking import DIGITS
-from almanac.sources.frames import assembled, drawn_from, facts, histogram_from, popularity, readable, readable_text
+from almanac.sources.frames import (
+    assembled,
+    drawn_from,
+    facts,
+    histogram_from,
+    popularity,
+    readable,
+    readable_text,
+    shown,
+)
 from almanac.sources.options import GoodreadsOptions
 from almanac.sources.reading import json_lines, laid_aside
 from almanac.sources.source_tables import Omissions, SourceTables
@@ -99,7 +108,7 @@ def read(options: GoodreadsOptions, folder: Path) -> SourceTables:
             omissions.add("facts", reason, str(example), count)
         asked = judged.filter(pl.col("reason").is_null()).drop("len", "reason").join(titles.lazy(), on="folded")
         has = {
-            "publisher": pl.col("publisher") != "",
+            "publisher": shown(pl.col("publisher")),
             "author": pl.col("authors").list.len() > 0,
             "isbn13": pl.col("isbn13").str.contains(r"^\d{13}$"),
             "isbn10": pl.col("isbn10").str.contains(r"^\d{9}[\dX]$"),

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from almanac.errors import AlmanacError
-from almanac.sources.frames import NOTHING, owned, readable, scan
+from almanac.sources.frames import NOTHING, owned, readable, scan, shown
 from almanac.sources.options import ImdbOptions
 from almanac.sources.reading import check_cells, opened
 from almanac.sources.source_tables import Omissions
@@ -63,7 +63,7 @@ def identifier(prefix: str, column: str) -> pl.Expr:
 
 def only(column: str) -> pl.Expr:
     """Return a comma-separated list's text where it has one element, else nothing."""
-    return pl.when(~pl.col(column).str.contains(r"^\s*$|,")).then(pl.col(column))
+    return pl.when(shown(pl.col(column)) & ~pl.col(column).str.contains(",", literal=True)).then(pl.col(column))
 
 
 def alike(text: pl.Expr) -> pl.Expr:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import polars as pl
 
 from almanac.rows import BucketSize, Relation
-from almanac.sources.frames import bucketed, drawn, drawn_from, facts, histogram_from, popularity
+from almanac.sources.frames import bucketed, drawn, drawn_from, facts, histogram_from, popularity, shown
 from almanac.sources.options import DrawnOptions
 from almanac.sources.thirds import cuts, sizes
 
@@ -62,7 +62,7 @@ def asked_of(text: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
     Args:
         text: expressions for ``paper_year, venue, publisher, doi``.
     """
-    there = {name: text[name].is_not_null() & (text[name].cast(pl.String) != "") for name in text}
+    there = {name: text[name].is_not_null() & shown(text[name].cast(pl.String)) for name in text}
     publisher = there["publisher"] & ~text["publisher"].str.contains("/", literal=True)
     return there | {"publisher": publisher}
 
@@ -126,7 +126,7 @@ def draw_places(source: str, kind: str, relation: str, places: pl.DataFrame, opt
         options: the pool and the seed.
     """
     scored, own_sizes = bucketed(places, source, kind)
-    may = scored.filter(pl.col("asked") & (pl.col("value") != "") & pl.col("bucket").is_not_null())
+    may = scored.filter(pl.col("asked") & shown(pl.col("value")) & pl.col("bucket").is_not_null())
     picked = drawn(may, options.pool, options.seed, source, relation)
     picked = picked.with_columns(subject_id=pl.lit(f"{kind}:") + pl.col("id").cast(pl.String))
     found = facts(picked, f"{source}.{relation}", source, value=pl.col("value"), datatype="string")
