@@ -250,6 +250,37 @@ def test_a_relations_quantities_are_in_one_unit_and_those_in_others_are_counted(
     ]
 
 
+def test_each_of_several_quantities_of_one_qualifier_has_its_own_unit(tmp_path):
+    metre, foot = "Q11573", "Q3710"
+    jumps = {"Q1": [("5", metre), ("16", foot)], "Q2": [("7", metre)], "Q3": [("7", metre), ("7", foot)]}
+    rows = [
+        (f"<{WD}{of}>", f"<{WIKIBASE}propertyType>", f"<{WIKIBASE}{kind}>")
+        for of, kind in (("P1", "WikibaseItem"), ("P2", "Quantity"))
+    ]
+    for item, distances in jumps.items():
+        node = f"<{WD}statement/{item}>"
+        rows += [
+            (f"<{WD}{item}>", f"<{RDFS_LABEL}>", f'"thing {item}"@en'),
+            (f"<{WD}{item}>", f"<{PROP}P1>", node),
+            (node, f"<{WIKIBASE}rank>", f"<{WIKIBASE}NormalRank>"),
+            (node, f"<{PROP}statement/P1>", f"<{WD}Q90>"),
+        ]
+        for amount, unit in distances:
+            own, number = f"<{WD}value/{amount}{unit}>", f'"+{amount}"^^<{XSD}decimal>'
+            rows += [
+                (node, f"<{PROP}qualifier/P2>", number),
+                (node, f"<{PROP}qualifier/value/P2>", own),
+                (own, f"<{WIKIBASE}quantityAmount>", number),
+                (own, f"<{WIKIBASE}quantityUnit>", f"<{WD}{unit}>"),
+            ]
+    with oxigraph("".join(f"{' '.join(row)} .\n" for row in dict.fromkeys(rows)).encode()) as url:
+        tables = bring(url, tmp_path, relations=["P1/P2"])
+    assert {(row.subject_id, row.value) for row in tables.facts} == {("Q1", "5"), ("Q2", "7"), ("Q3", "7")}
+    assert {row.qualifiers for row in tables.facts} == {("P1=Q90", f"unit={metre}")}
+    other = f"P1.P2 in another unit than {metre}, its most frequent"
+    assert [(row.reason, row.count) for row in tables.omissions.rows()] == [(other, 2)]
+
+
 def test_a_text_that_is_the_id_of_an_item_is_left_out_and_counted(tmp_path):
     tables = of_claims(tmp_path, "P1545", "String", ("Q1", ['"Q1"', '"1st"'], {}))
     assert [row.value for row in tables.facts] == ["1st"]

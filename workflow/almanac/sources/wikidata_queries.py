@@ -71,7 +71,9 @@ def statements(property_id: str, qualifier: str | None, kind: str) -> Pattern:
         lines.append(f"  OPTIONAL {{ ?statement {path} ?node . {_TIME.format(node='node', name='time')} }}")
         variables += " ?time ?time_precision"
     elif kind == "Quantity":
-        lines.append(f"  OPTIONAL {{ ?statement {path} ?node . ?node wikibase:quantityUnit ?unit . }}")
+        # A statement has one value, but a qualifier may give several, of which each has its own unit.
+        amount = "wikibase:quantityAmount ?o ; " if qualifier else ""
+        lines.append(f"  OPTIONAL {{ ?statement {path} ?node . ?node {amount}wikibase:quantityUnit ?unit . }}")
         variables += " ?unit"
     return Pattern(PREFIXES, variables, "\n".join(lines))
 
