@@ -11,11 +11,12 @@ from tests.sources.sparql_servers import FAULTS, oxigraph, proxy
 from tests.sources.wikidata_rdf import FEMALE, PROP, RDFS_LABEL, WD, WIKIBASE, XSD, WikidataShape, shipped
 
 from almanac.errors import AlmanacError
-from almanac.sources import paging, wikidata_items
+from almanac.sources import paging, wikidata_claims, wikidata_items
 from almanac.sources.answers import digest
 from almanac.sources.files import FactTables, read_folder
 from almanac.sources.names import clean
 from almanac.sources.options import WikidataOptions
+from almanac.sources.source_tables import Omissions
 from almanac.sources.sparql import Client
 from almanac.sources.wikidata import fetch, read
 from almanac.sources.wikidata_queries import ALIASES, LABELS, LAUREATES, PROPERTIES, SITELINKS, statements
@@ -119,6 +120,17 @@ def test_a_laureate_with_births_of_two_ranks_has_each_once(tmp_path):
     born = {(row.value, row.qualifiers) for row in found.facts if row.relation_id == "P569"}
     assert born == {("1879", ()), ("1880", ("rank=preferred",))}
     assert "another statement says the same" not in {row.reason for row in found.omissions.rows()}
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_of_a_laureates_birth_in_two_precisions_the_finer_counts_in_any_order(monkeypatch, backwards):
+    """A decade and its first year are one time, of another precision."""
+    row = {"s": f"{WD}Q1", "statement": "s", "rank": f"{WIKIBASE}NormalRank", "prize": f"{WD}Q38104"}
+    born = [row | {"birth": "1900-01-01T00:00:00Z", "birth_precision": finer} for finer in ("8", "9")]
+    rows = [one | {"birth_rank": one["rank"]} for one in (born[::-1] if backwards else born)]
+    monkeypatch.setattr(paging, "gather", lambda *_: rows)
+    claims = wikidata_claims.of_laureates(None, WikidataOptions(nobel=True), Omissions())
+    assert [claim.value for claim in claims if claim.relation_id == "P569"] == ["1900"]
 
 
 def test_laureates_can_be_those_of_prizes_up_to_a_year(wikidata, shape, tmp_path):

@@ -149,8 +149,12 @@ def of_laureates(server: QueryServer, options: WikidataOptions, omitted: Omissio
 
 
 def _years(rows: Sequence[Row], name: str, omitted: Omissions) -> Iterator[str]:
-    """Yield the years of the different dates in rows of one person; a date that nobody gave is no omission."""
-    for row in {row[name]: row for row in rows if name in row}.values():
+    """Yield the years of the different dates in rows of one person; a date that nobody gave is no omission.
+
+    Of the same date in several precisions the finest counts.
+    """
+    dated = sorted((row for row in rows if name in row), key=lambda row: int(row[f"{name}_precision"]))
+    for row in {row[name]: row for row in dated}.values():
         if year := _year(row, name, omitted):
             yield year
 
