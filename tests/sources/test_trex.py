@@ -78,17 +78,17 @@ def test_documents_become_facts_with_their_sentences(tmp_path):
         "P17|Q2|Q3",
         "P569|Q1|1952-03-11",
         "P570|Q1|2001",
-        "P2048|Q1|+1.96",
+        "P2048|Q1|1.96",
     }
     born = facts["P569|Q1|1952-03-11"]
     assert born == Fact(born.fact_id, "P569", "Q1", None, "1952-03-11", "date", "day", (), None, "trex")
     assert facts["P570|Q1|2001"].precision == "year"
-    assert (facts["P2048|Q1|+1.96"].datatype, facts["P19|Q1|Q2"].object_id) == ("quantity", "Q2")
+    assert (facts["P2048|Q1|1.96"].datatype, facts["P19|Q1|Q2"].object_id) == ("quantity", "Q2")
     assert {(row.fact_id, row.text) for row in found["evidence"]} == {
         ("P19|Q1|Q2", "Adams was born in Cambridge."),
         ("P27|Q1|Q3", "He lived in the UK."),
         ("P17|Q2|Q3", "He lived in the UK."),
-        *((name, "Born 1952.") for name in ("P569|Q1|1952-03-11", "P570|Q1|2001", "P2048|Q1|+1.96")),
+        *((name, "Born 1952.") for name in ("P569|Q1|1952-03-11", "P570|Q1|2001", "P2048|Q1|1.96")),
     }
     entities = {row.entity_id: row for row in found["entities"]}
     assert entities["Q1"] == Entity("Q1", "Douglas Adams", ("Adams",), None), "a pronoun is no name"
@@ -117,7 +117,7 @@ def test_dates_can_be_written_as_the_texts_write_them(tmp_path):
     assert {(row.fact_id, row.object_id, row.value) for row in found["facts"]} == {
         ("P569|Q1|1968-10-24", "1968-10-24", None),
         ("P569|Q2|1968", "1968", None),
-        ("P2048|Q1|+1.96", None, "+1.96"),
+        ("P2048|Q1|1.96", None, "1.96"),
     }
     dates = {row.entity_id: row for row in found["entities"] if row.type == "date"}
     assert dates["1968-10-24"] == Entity("1968-10-24", "24 October 1968", ("1968-10-24", "October 24, 1968"), "date")
@@ -164,6 +164,19 @@ def test_a_literal_that_no_dataset_can_compare_is_left_out_and_counted(tmp_path,
     found = tables(zipped(tmp_path / "raw", {"a.json": [DOCUMENT | {"triples": own}]}), tmp_path)
     assert [row.fact_id for row in found["facts"]] == ["P19|Q1|Q2"]
     assert [row.reason for row in found["omissions"]] == [f"object is no {kind} that can be compared"]
+
+
+def test_two_spellings_of_one_value_are_one_fact(tmp_path):
+    spelt = {"P569": ["1903-00-00T00:00:00Z", "1903-01-01T00:00:00Z"], "P570": ["0987-05-04T00:00:00Z"] * 2}
+    own = [triple("Q1", name, f"{text}^^{XSD}dateTime") for name, texts in spelt.items() for text in texts]
+    own += [triple("Q1", "P2048", f"{text}^^{XSD}decimal") for text in ("4", "+4.0", "4.00")]
+    found = tables(zipped(tmp_path / "raw", {"a.json": [DOCUMENT | {"triples": own}]}), tmp_path)
+    assert {row.fact_id: row.precision for row in found["facts"]} == {
+        "P569|Q1|1903": "year",
+        "P570|Q1|987-05-04": "day",
+        "P2048|Q1|4": None,
+    }
+    assert {row.fact_id for row in found["evidence"]} == {row.fact_id for row in found["facts"]}
 
 
 def test_relations_bear_their_properties_names(tmp_path):

@@ -236,9 +236,12 @@ def _lay_aside(
         # A thing whose names are the ways in which texts write it, and that no popularity is counted of.
         names.add((_part(literal.value), literal.value, triple.object.surfaceform, 0))
         found, literal = literal.value, None
-    elif literal is not None and values.read(literal.datatype, literal.value, literal.precision)[0] is None:
-        omissions.add("facts", f"object is no {literal.datatype} that can be compared", literal.value)
-        return
+    elif literal is not None:
+        value, _ = values.read(literal.datatype, literal.value, literal.precision)
+        if value is None:
+            omissions.add("facts", f"object is no {literal.datatype} that can be compared", literal.value)
+            return
+        literal = literal._replace(value=value)
     key = (predicate[1], subject[1], found, *(literal or (None, None, None)))
     mentions.add((_part(subject[1]), *key, sentence, zlib.crc32((sentence or "").encode())))
     for mention, entity in ((triple.subject, subject), (triple.object, item)):
@@ -258,8 +261,8 @@ def _sentence(document: Abstract, triple: Triple) -> str | None:
 def _literal(text: str) -> Literal | None:
     """Return a date or a number.
 
-    T-REx drops how precise a date is: the first of January stands for its year. Of dates before Christ the year alone
-    is kept, since their days have no form here; 0 is 1 BC in RDF.
+    T-REx drops how precise a date is: the first of January, or a day of no month, stands for its year. Of dates before
+    Christ the year alone is kept, since their days have no form here; 0 is 1 BC in RDF.
     """
     found = LITERAL.match(text)
     if found is None:
@@ -268,7 +271,9 @@ def _literal(text: str) -> Literal | None:
         year, month, day = date.groups()
         if int(year) <= 0:
             return Literal(f"{1 - int(year)} BC", "date", "year")
-        return Literal(year, "date", "year") if (month, day) == ("01", "01") else Literal(date[0][:-1], "date", "day")
+        if (month, day) in (("01", "01"), ("00", "00")):
+            return Literal(year, "date", "year")
+        return Literal(date[0][:-1], "date", "day")
     return Literal(found[1], "quantity", None) if found[2] in ("decimal", "integer", "double") else None
 
 
