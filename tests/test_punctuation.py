@@ -49,6 +49,13 @@ def test_an_object_follows_a_template_as_its_script_parts_words():
         ("Paris", "首都はParisです", ["Paris"]),  # a word ends where another script goes on
         ("กรุงเทพ", "ไทยมีกรุงเทพเป็นเมืองหลวง", ["กรุงเทพ"]),
         ("서울", "서울특별시", []),  # Korean parts its words
+        ("जापान", "वह जापानी है", []),  # Japanese, of Japan: a vowel sign goes on with the word
+        ("जापान", "राजधानी जापान की", ["जापान"]),
+        ("त", "वित", []),  # a vowel sign before it is of the same word
+        ("Zu", "Zu\u0308rich", []),  # decomposed, as composed
+        ("Paris", "❤\ufe0fParis \u0301Paris", ["Paris", "Paris"]),  # marks that no letter bears
+        ("❤", "❤\ufe0f", ["❤"]),
+        ("กรุงเทพ", "ที่กรุงเทพ", ["กรุงเทพ"]),  # a mark ends no word where words are not parted
     ],
 )
 def test_names_stand_as_words_of_their_own_where_words_are_parted(name, text, found):

@@ -1,16 +1,20 @@
 """How sentences end, and where words begin and end, in the scripts of the world."""
 
 import re
+from itertools import groupby
 from unicodedata import category
 
 STOPS = ".。．｡।॥۔։።។။"  # Latin, Chinese and Japanese, Indic, Urdu, Armenian, Ethiopic, Khmer, Burmese
 QUESTION_MARKS = ("?", "？", "؟", "՞", "፧", ";")  # Latin, Chinese and Japanese, Arabic, Armenian, Ethiopic, Greek
 # Scripts written without spaces: kana, Han, Thai, Lao, Myanmar, Khmer. Each character counts as a word.
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-# Marks that letters bear, such as the vowels of Indic scripts; to `re` they are none of a word.
-MARKS = "".join(char for char in map(chr, range(0x300, 0x10000)) if category(char).startswith("M"))
+# Marks that letters bear, such as the vowels of Indic scripts; to `re` they are none of a word. As ranges, which `re`
+# compiles faster than single characters.
+_BY_MARK = groupby(map(chr, range(0x300, 0x10000)), lambda char: category(char).startswith("M"))
+MARKS = "".join(f"{run[0]}-{run[-1]}" for run in (list(chars) for is_mark, chars in _BY_MARK if is_mark))
 _UNSPACED = re.compile(f"[{UNSPACED}]")
-_IN_WORD = rf"[^\W{UNSPACED}]"
+# A mark goes on with a word where a letter bears it: an emoji's is none of a word.
+_IN_WORD = rf"(?![{UNSPACED}])(?:\w|(?<=[\w{MARKS}])[{MARKS}])"
 
 
 def unstopped(text: str) -> str:
