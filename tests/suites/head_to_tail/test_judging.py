@@ -109,6 +109,17 @@ def test_a_true_answer_is_no_missing_one_unless_the_model_is_told_to_say_it(told
     assert says_nothing("na", "extended", ["Fe"])
 
 
+@pytest.mark.parametrize("gold", ["A", "A+", "%", "The The"])
+def test_a_true_answer_of_articles_and_punctuation_is_right_and_no_other_such_is_an_answer(gold, tmp_path):
+    rows = tables()
+    rows["entities"] = [replace(row, aliases=(*row.aliases, gold)) for row in rows["entities"]]
+    for said, found in ((gold, ("correct", 1.0)), ("An -", ("missing", 0.0))):
+        asked = trial(tmp_path / found[0], rows, judge="j").answer(lambda _, said=said: ok(texts=(f" {said}\n",))).ask()
+        assert bool(asked.links(1)) == (found[0] == "correct"), "the judge is asked about what is not missing"
+        asked.answer(lambda _: ok(texts=("correct",)))
+        assert {(row.outcome, row.score) for row in asked.outcomes()} == {found}
+
+
 def test_aliases_are_right_answers(tmp_path):
     asked = trial(tmp_path).answer(lambda question: ok(texts=(f"the {question.item.accepted[1]}!",)))
     assert {row.outcome for row in asked.outcomes()} == {"correct"}

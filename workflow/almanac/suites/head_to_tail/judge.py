@@ -10,7 +10,7 @@ from almanac.suites.answers import Answers
 from almanac.suites.asked import Asked, Batch, greedy
 from almanac.suites.head_to_tail.asking import ANSWER
 from almanac.suites.head_to_tail.options import HeadToTailOptions
-from almanac.suites.head_to_tail.scores import normalise, said
+from almanac.suites.head_to_tail.scores import is_true, normalise, said
 from almanac.suites.prompts import prompts
 
 VERDICT = "verdict"  # the role of the request that the judge answers
@@ -24,16 +24,20 @@ def unsure(listed: str) -> frozenset[str]:
     return frozenset(prompts("head_to_tail")["unsure"][listed])
 
 
-def says_nothing(told: str, listed: str, accepted: Sequence[str]) -> bool:
+def says_nothing(answer: str, listed: str, accepted: Sequence[str]) -> bool:
     """Return whether an answer is in one of the lists (`unsure`): of the longer one only what is no true answer.
 
-    The symbol of sodium is in it, and the country code of Namibia.
+    The symbol of sodium is in it, and the country code of Namibia. An answer of which nothing is compared (`A`) says
+    nothing, unless it is a true one.
 
     Args:
-        told: the answer as it is compared.
+        answer: what the model says.
         listed: the list.
         accepted: the true answers.
     """
+    told = normalise(answer)
+    if told == "" and is_true(answer, accepted):
+        return False
     return told in unsure("strict") or (told in unsure(listed) and told not in map(normalise, accepted))
 
 
@@ -75,7 +79,7 @@ def ask(before: Answers, options: HeadToTailOptions, own: Mapping[str, type]) ->
         for row in part.links.iter_rows(named=True):
             if row["role"] == ANSWER and row["status"] == "ok":
                 answer = said(row["texts"][row["index"]])
-                if not says_nothing(normalise(answer), options.unsure, row["accepted"]):
+                if not says_nothing(answer, options.unsure, row["accepted"]):
                     link = request(row["text"], row["accepted"], answer, options.judge_examples)
                     asked.link(row["item"], VERDICT, link)
         yield asked.take()

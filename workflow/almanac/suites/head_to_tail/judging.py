@@ -108,7 +108,7 @@ class _Item:
         return self.answer is not None or self.missing
 
     def _says_nothing(self, listed: str) -> bool:
-        return says_nothing(self._told, listed, self._row["accepted"])
+        return says_nothing(self.answer or "", listed, self._row["accepted"])
 
     def outcomes(self) -> Iterator[Outcome]:
         """Yield what becomes of it in each reading."""

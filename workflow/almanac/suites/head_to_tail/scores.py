@@ -42,6 +42,15 @@ def normalise(text: str) -> str:
     return " ".join(ARTICLES.sub(" ", text.lower().translate(PUNCTUATION)).split())
 
 
+def is_true(answer: str, golds: Sequence[str]) -> bool:
+    """Return whether an answer is a true one, case, outer spaces and its full stop aside; an empty one is not.
+
+    This tells apart what SQuAD compares as nothing: the answers `A`, `A+` and `%`.
+    """
+    told = answer.strip().lower()
+    return not {told, told.removesuffix(".")}.isdisjoint({gold.strip().lower() for gold in golds} - {""})
+
+
 def f1(answer: str, gold: str) -> float:
     """Return the harmonic mean of precision and recall over tokens (SQuAD): 1 of two texts without any, 0 of one."""
     one, other = normalise(answer).split(), normalise(gold).split()
@@ -80,13 +89,16 @@ def scores(answer: str, golds: Sequence[str], question: str = "") -> Scores:
     """Return the best of each score over the true answers.
 
     A true answer is named if it is the whole answer, or stands in it as whole words, and that more often than in the
-    question: where the Ford Motor Company is asked about, repeating "Ford" says nothing.
+    question: where the Ford Motor Company is asked about, repeating "Ford" says nothing. A true answer itself has all
+    of each score, although ROUGE-L finds no word in one that is signs alone.
 
     Raises:
         ValueError: there is none.
     """
     if not golds:
         raise ValueError("a question has no true answer")
+    if is_true(answer, golds):
+        return Scores(True, True, 1.0, 1.0)
     told, asked, true = normalise(answer), normalise(question), [normalise(gold) for gold in golds]
     named = any(_times(gold, told) > _times(gold, asked) for gold in true)
     best = (max(score(answer, gold) for gold in golds) for score in (f1, rouge_l))
