@@ -14,13 +14,13 @@ from almanac import __version__
 from almanac.project import INSTALLED, PROJECT
 
 VERSIONS = {
-    "pull": 10,
-    "build": 11,
+    "pull": 11,
+    "build": 12,
     "plant": 8,
-    "ask": 22,
+    "ask": 23,
     "answer": 11,
-    "measure": 64,
-    "report": 89,
+    "measure": 65,
+    "report": 90,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page
