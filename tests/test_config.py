@@ -623,6 +623,8 @@ def test_checkpoints_listed_stand_in_the_order_of_their_steps_too_each_run_in_it
     found = check(GOOD | {"models": [*GOOD["models"], *models]}, "mine.yaml", REPOSITORY).models
     ordered = ["last", "step-90", "b-step-1", "step-200", "b-step-2", "base", "step-1000"]
     assert [one.name for one in found[-len(names) :]] == ordered
+    models[1]["parameters"] = True
+    assert "models.step-1000.parameters: " in refusal(GOOD | {"models": [*GOOD["models"], *models]}), "not of another"
 
 
 def test_checkpoints_named_in_short_stand_in_the_order_of_their_steps_and_other_models_where_they_were(tmp_path):

@@ -1,13 +1,13 @@
 """The whole of an edition, what its parts must say of each other, and who is asked what."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from almanac.config.datasets import DatasetConfig, Name, PlantingConfig
-from almanac.config.models import ModelConfig, checkpoint
+from almanac.config.models import ModelConfig
 from almanac.config.suites import AuthorConfig, AuthorsConfig, SuitesConfig
 from almanac.errors import did_you_mean
 from almanac.options import OnDisk
@@ -107,18 +107,6 @@ class EditionConfig(AuthorsConfig):
     def _listed(cls, value: object) -> object:
         """Take a list of suites for their names with spaces between."""
         return " ".join(value) if isinstance(value, list) and all(isinstance(one, str) for one in value) else value
-
-    @field_validator("models")
-    @classmethod
-    def _by_step(cls, models: tuple[ModelConfig, ...]) -> tuple[ModelConfig, ...]:
-        """Put each run's checkpoints into the order of their steps: a shell lists step-10 before step-9."""
-        steps = [checkpoint(one.name) for one in models]
-        of_run: dict[str, list[tuple[int, ModelConfig]]] = defaultdict(list)
-        for one, at in zip(models, steps, strict=True):
-            if at is not None:
-                of_run[at[0]].append((at[1], one))
-        ordered = {run: iter(sorted(own, key=lambda pair: pair[0])) for run, own in of_run.items()}
-        return tuple(one if at is None else next(ordered[at[0]])[1] for one, at in zip(models, steps, strict=True))
 
     @field_validator("compare", mode="before")
     @classmethod

@@ -3,7 +3,8 @@
 import os
 import re
 import unicodedata
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
@@ -203,3 +204,14 @@ class ModelConfig(AnswerOptions):
                 f"wrapper: {self.wrapper} is one text, and this server generates by chat; set api_generate_with: "
                 "completions, or name a wrapper of turns, as chat"
             )
+
+
+def by_step(models: Sequence[ModelConfig]) -> tuple[ModelConfig, ...]:
+    """Return models with each run's checkpoints, in the places that these have, in the order of their steps."""
+    steps = [checkpoint(one.name) for one in models]
+    of_run: dict[str, list[tuple[int, ModelConfig]]] = defaultdict(list)
+    for one, at in zip(models, steps, strict=True):
+        if at is not None:
+            of_run[at[0]].append((at[1], one))
+    ordered = {run: iter(sorted(own, key=lambda pair: pair[0])) for run, own in of_run.items()}
+    return tuple(one if at is None else next(ordered[at[0]])[1] for one, at in zip(models, steps, strict=True))

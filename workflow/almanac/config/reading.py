@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from almanac import sealed
 from almanac.config.edition import KNOWN, REGISTRY, EditionConfig
-from almanac.config.models import IN_SHORT, as_name, checkpoint, in_short
+from almanac.config.models import IN_SHORT, as_name, by_step, checkpoint, in_short
 from almanac.errors import AlmanacError, did_you_mean, refuse, unclosed
 from almanac.options import FOLDERS, WORDS, explain, found, written_key
 from almanac.project import PROJECT, RESOURCES, there
@@ -88,6 +88,7 @@ def check(
             source.update(TERMS)
             config = EditionConfig.model_validate(with_terms, context=context)
     settled = config.settled()
+    settled = settled.model_copy(update={"models": by_step(settled.models)})
     for line in settled.remarks(config):
         tell(line)
     return settled
