@@ -591,8 +591,11 @@ def test_a_model_can_be_named_in_short(text, entry):
 
 def test_a_name_that_is_not_the_folders_is_told():
     told = []
-    check(GOOD | {"model": "/models/modèle"}, "mine.yaml", REPOSITORY, tell=told.append)
-    assert "the model in /models/modèle is called modele in tables, folders and `compare`" in told
+    models = "/models/modèle /models/模型 /models/plain"
+    check(GOOD | {"models": [], "model": models}, "mine.yaml", REPOSITORY, tell=told.append)
+    assert [line for line in told if "called" in line] == [
+        "the model in /models/模型 is called model; to call it otherwise: models='[{name: NAME, path: /models/模型}]'"
+    ]
 
 
 def test_a_base_that_is_no_model_is_named():

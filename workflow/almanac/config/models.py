@@ -71,9 +71,20 @@ def in_short(text: str, registry: Collection[str] = ()) -> dict[str, Any]:
 
 
 def as_name(text: str) -> str:
-    """Return a text as a name in tables and folders, without accents; of a long one its end: a step is there."""
-    plain = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", plain)[-LONGEST_NAME:].strip("-_.") or "model"
+    """Return a text without accents as a name in tables and folders, of a long one its end: a step is there."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", _without_accents(text))[-LONGEST_NAME:].strip("-_.") or "model"
+
+
+def _without_accents(text: str) -> str:
+    return "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
+
+
+def renamed(name: str, path: str | None) -> str | None:
+    """Return a remark where a model's name is not that of its folder, accents aside; none where it is."""
+    folder = Path(path).absolute().name if path else ""
+    if name.endswith(_without_accents(folder)):
+        return None
+    return f"the model in {path} is called {name}; to call it otherwise: models='[{{name: NAME, path: {path}}}]'"
 
 
 def checkpoint(name: str) -> tuple[str, int] | None:

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from almanac import sealed
 from almanac.config.edition import KNOWN, REGISTRY, EditionConfig
-from almanac.config.models import IN_SHORT, as_name, by_step, checkpoint, in_short
+from almanac.config.models import IN_SHORT, as_name, by_step, checkpoint, in_short, renamed
 from almanac.errors import AlmanacError, did_you_mean, refuse, unclosed
 from almanac.options import FOLDERS, WORDS, explain, found, written_key
 from almanac.project import PROJECT, RESOURCES, there
@@ -67,9 +67,6 @@ def check(
     by_name = short is not None or (isinstance(models, list) and any(isinstance(model, str) for model in models))
     registry = read_yaml(registry_path) if by_name or registry_path.is_file() else {}
     more = [] if short is None else _named_in_short(str(short), registry, where, folders)
-    for entry in more:
-        if not (path := str(entry.get("path") or "")).isascii():
-            tell(f"the model in {path} is called {entry['name']} in tables, folders and `compare`")
     if isinstance(models, list):
         models = [_look_up(model, registry, registry_path, where) for model in models] + more
     filled["models"] = models
@@ -89,7 +86,8 @@ def check(
             config = EditionConfig.model_validate(with_terms, context=context)
     settled = config.settled()
     settled = settled.model_copy(update={"models": by_step(settled.models)})
-    for line in settled.remarks(config):
+    of_folders = (renamed(entry["name"], entry.get("path")) for entry in more if entry["name"] not in registry)
+    for line in (*filter(None, of_folders), *settled.remarks(config)):
         tell(line)
     return settled
 
