@@ -589,12 +589,15 @@ def test_a_model_can_be_named_in_short(text, entry):
     assert EditionConfig.model_validate(config.model_dump(mode="json")) == config
 
 
-def test_a_name_that_is_not_the_folders_is_told():
+def test_a_name_that_is_not_the_folders_is_told(tmp_path):
     told = []
-    models = "/models/modèle /models/模型 /models/plain"
-    check(GOOD | {"models": [], "model": models}, "mine.yaml", REPOSITORY, tell=told.append)
+    folders = [tmp_path / name for name in ("modèle", "模型", "plain")]
+    for folder in folders:
+        folder.mkdir()
+    check(GOOD | {"model": " ".join(map(str, folders))}, "mine.yaml", REPOSITORY, tell=told.append)
+    named = f"models='[{{name: NAME, path: {folders[1]}}}]'"
     assert [line for line in told if "called" in line] == [
-        "the model in /models/模型 is called model; to call it otherwise: models='[{name: NAME, path: /models/模型}]'"
+        f"the model in {folders[1]} is called model; to call it otherwise: {named}"
     ]
 
 
