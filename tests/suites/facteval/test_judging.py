@@ -122,6 +122,11 @@ def test_words_are_whole_and_in_their_order(answer, gold):
     assert matched("saq", answer, gold) == "incorrect"
 
 
+def test_a_name_of_signs_alone_is_right_where_the_answer_has_it():
+    assert matched("saq", "€", "€") == matched("saq", "The sign is %.", "%") == "correct"
+    assert matched("saq", "%", "€") == matched("saq", "", "€") == matched("saq", "euro", "€") == "incorrect"
+
+
 def test_any_name_of_any_true_object_suffices():
     verdict = as_paper(question("saq", ("Lutetia", "Rome")), "Rome or Lutetia", OWN)
     assert (verdict.outcome, verdict.said, verdict.credit) == ("correct", "Lutetia; Rome", 1.0)

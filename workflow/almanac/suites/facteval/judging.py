@@ -50,8 +50,12 @@ def as_paper(question: JudgedQuestion, answer: str, abstentions: Abstentions) ->
         return Verdict("missing")
     words = _bare(said.words)
     names = {name: _bare(read_name(name).words) for name in question.gold}
-    # One without a word stands nowhere.
-    named = [name for name, own in names.items() if runs(words, own) or runs(own, words)]
+    # Of a name that is signs alone, no word can stand in the answer; but the name can.
+    named = [
+        name
+        for name, own in names.items()
+        if runs(words, own) or runs(own, words) or (not own and mentions(name, said))
+    ]
     if named:
         return Verdict("correct", "; ".join(named))
     return Verdict("incorrect", reason=None if words else "no words")
