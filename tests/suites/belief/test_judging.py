@@ -97,6 +97,12 @@ def test_an_empty_text_is_wrong_and_agrees_with_nothing():
     assert (found.outcome, found.answer, found.one_word, found.confidence) == ("incorrect", "", False, 0)
 
 
+def test_a_name_of_signs_alone_is_right_as_the_whole_answer_and_agrees_with_itself():
+    found = judged(text(" %.", accepted=("%", "percent")), text("%", "!", " percent", "“%”"))
+    assert (found.outcome, found.answer, found.confidence) == ("correct", "%", 0.5)
+    assert judged(text("!", accepted=("%",))).outcome == "incorrect"
+
+
 def test_a_verdict_that_rests_on_an_unsafe_name_alone_is_told():
     assert judged(text(" NY")).unsafe is True
     assert judged(text(" NY, New York")).unsafe is False

@@ -19,6 +19,7 @@ from almanac.suites.belief.lemmas import (
     first_line,
     is_one_word,
     lemmas_of,
+    naming,
     parts_of,
     texts_of,
     with_spacy,
@@ -53,10 +54,25 @@ def test_an_empty_answer_matches_nothing():
     assert not alike(("a",), ())
 
 
-def test_an_answer_of_signs_alone_names_no_object_not_even_one_that_is_signs_alone():
+def test_signs_alone_have_no_lemma_unless_they_are_an_accepted_name():
     assert by_rule("… ?!") == by_rule("§") == ()
-    assert not within(by_rule("§"), by_rule("… ?!"))
-    assert not within(by_rule("§"), by_rule("a word"))
+    lemmas = naming(("§", "section sign"), by_rule)
+    assert lemmas("§") == lemmas("“§”") == lemmas("§.") == ("§",)
+    assert lemmas("… ?!") == lemmas(".") == lemmas("") == ()
+    assert lemmas("section § signs") == ("section", "sign")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("AB-", "AB+"), ("A+", "A"), ("C#", "C"), ("C", "C++"), ("-5", "5"), ("−5 °C", "5 °C")]
+)
+def test_names_that_a_sign_tells_apart_are_two(one, other):
+    assert by_rule(one) == by_rule(f"{one}.") == by_rule(f"({one})") != by_rule(other)
+
+
+@pytest.mark.parametrize("text", ["Paris-based", "Paris--based", "Paris - based", "Paris- based", "-Paris, based"])
+def test_a_dash_between_words_is_none_of_them(text):
+    assert by_rule(text) == ("paris", "based")
+    assert by_rule("1914-1918") == ("1914", "1918")
 
 
 @given(WORDS, WORDS)

@@ -25,7 +25,7 @@ from almanac.suites.belief.asking import (
     SEQUENCE,
     VOCABULARY,
 )
-from almanac.suites.belief.lemmas import SEPARATOR, Lemmas, alike, first_line, is_one_word, lemmas_of, within
+from almanac.suites.belief.lemmas import SEPARATOR, Lemmas, alike, first_line, is_one_word, lemmas_of, naming, within
 from almanac.suites.belief.names import unsafe
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.rows import Leaning, Said
@@ -174,12 +174,12 @@ def of_text(row: Row, samples: Row | None, sequence: Row | None, lemmas: Lemmas)
         sequence: that of the greedy text's probability.
         lemmas: of texts.
     """
-    text = first_line(row["texts"][0])
-    own = lemmas(text) if text else ()
+    text, lemmas = first_line(row["texts"][0]), naming(row["accepted"], lemmas)
+    own = lemmas(text)
     names = [name for name in row["accepted"] if within(lemmas(name), own)]
     confidence = None
     if samples is not None and samples["status"] == "ok" and samples["texts"]:
-        drawn = [lemmas(line) if (line := first_line(one)) else () for one in samples["texts"]]
+        drawn = [lemmas(first_line(one)) for one in samples["texts"]]
         confidence = sum(alike(own, one) for one in drawn) / len(drawn)
     likely = sequence if sequence is not None and sequence["status"] == "ok" else None
     return Judgement(

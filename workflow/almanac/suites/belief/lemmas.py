@@ -19,13 +19,20 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from almanac import tables
+from almanac.dataset.templates import cleaned
 from almanac.dataset.text import normalise, runs, singular
 from almanac.errors import AlmanacError
-from almanac.punctuation import MARKS
+from almanac.punctuation import MARKS, unstopped
 
 # A hyphen and a point part words (Paris-based, Paris.The), as spaCy's tokenizer does; 1,500.5 is one, and marks that
-# letters bear, such as the vowels of Indic scripts, are of their word.
-WORD = re.compile(rf"\w[\w{MARKS}]*(?:['’]\w[\w{MARKS}]*|(?<=\d)[.,]\d+)*")
+# letters bear, such as the vowels of Indic scripts, are of their word. So are signs that tell names apart: the minus of
+# a number, `+` and `#` behind a word (A+, C#), and a minus behind one of up to two letters (AB-).
+WORD = re.compile(
+    r"(?:(?<![^\s(])-(?=\d))?"
+    rf"\w[\w{MARKS}]*(?:['’]\w[\w{MARKS}]*|(?<=\d)[.,]\d+)*"
+    r"(?:[+#]+|(?<!\w{3})(?<!\d)-(?![\w'’-]))?"
+)
+MINUS = str.maketrans("−", "-")
 SEPARATOR = " "
 Lemmas = Callable[[str], tuple[str, ...]]  # of a text
 
@@ -61,11 +68,36 @@ def lemmas_of(path: str | None) -> Lemmas:
 
 
 def by_rule(text: str) -> tuple[str, ...]:
-    """Return the words of a text in lower case, without signs, possessives and the endings of regular plurals.
+    """Return the words of a text in lower case, without most signs, possessives and the endings of regular plurals.
 
     The rule meets both sides of every comparison, so that a name it shortens wrongly (*Paris*) still equals itself.
     """
-    return tuple(singular(word.removesuffix("'s").removesuffix("’s")) for word in WORD.findall(normalise(text)))
+    words = WORD.findall(normalise(text).translate(MINUS))
+    return tuple(singular(word.removesuffix("'s").removesuffix("’s")) for word in words)
+
+
+def naming(accepted: Sequence[str], lemmas: Lemmas) -> Lemmas:
+    """Return what knows the lemmas of texts, and takes one without any for a lemma where it equals an accepted name.
+
+    So `€` names the euro's sign, and answers that are signs alone by chance match nothing.
+
+    Args:
+        accepted: the names; quotation marks around them do not count, nor does a full stop.
+        lemmas: of texts with words.
+    """
+
+    def found(text: str) -> tuple[str, ...]:
+        if own := lemmas(text) if text else ():
+            return own
+        said = _signs(text)
+        return tuple(said.split()) if said in map(_signs, accepted) else ()
+
+    return found
+
+
+def _signs(text: str) -> str:
+    """Return a text that has no word as it is compared."""
+    return cleaned(unstopped(normalise(text)))
 
 
 def within(part: Sequence[str], whole: Sequence[str]) -> bool:
