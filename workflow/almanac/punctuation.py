@@ -12,6 +12,7 @@ UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4
 # compiles faster than single characters.
 _BY_MARK = groupby(map(chr, range(0x300, 0x10000)), lambda char: category(char).startswith("M"))
 MARKS = "".join(f"{run[0]}-{run[-1]}" for run in (list(chars) for is_mark, chars in _BY_MARK if is_mark))
+WORD = rf"[^\W_](?:[^\W_]|[{MARKS}])*"  # of letters and digits, with their marks
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 # A mark goes on with a word where a letter bears it: an emoji's is none of a word.
 _IN_WORD = rf"(?![{UNSPACED}])(?:\w|(?<=[\w{MARKS}])[{MARKS}])"

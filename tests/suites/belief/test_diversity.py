@@ -33,6 +33,7 @@ def test_words_are_compared_as_sets_without_the_slots():
     assert list(by_words(["[X] was born in [Y].", "Born in [Y], [X] was.", "[X]'s home is [Y]."])) == [0, 1, 1]
     assert list(by_words(["[X] [Y]", "[Y]: [X]"])) == [0], "none has a word"
     assert list(by_words(["a b c", "b c d"])) == [0.5]
+    assert list(by_words(["[X] की राजधानी", "[X] की राजधानियाँ"])) == [pytest.approx(2 / 3)], "vowel signs part no words"
 
 
 def test_pairs_are_averaged_within_a_relation_and_relations_alike():

@@ -30,13 +30,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from almanac import punctuation
 from almanac.dataset import templates
 from almanac.errors import AlmanacError
 from almanac.suites.belief.lemmas import load_spacy
 from almanac.suites.belief.templates import AskedTemplate, of_rows, rows_of
 
 filled = partial(templates.filled, subject="Kenya", found="Peru")
-WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+WORD = re.compile(rf"{punctuation.WORD}(?:['’]{punctuation.WORD})*")
 BATCH = 64  # texts that go through a model together
 ENVIRONMENT = "envs/lemmas.txt"
 Distances = Callable[[Sequence[str]], Iterable[float]]  # of every two of some texts

@@ -13,12 +13,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from almanac import punctuation
 from almanac.dataset.templates import first_line
-from almanac.punctuation import MARKS
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 PUNCTUATION = str.maketrans("", "", string.punctuation)
-WORD = re.compile(rf"[^\W_](?:[^\W_]|[{MARKS}])*")
+WORD = re.compile(punctuation.WORD)
 TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 
 
