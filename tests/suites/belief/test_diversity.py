@@ -90,6 +90,12 @@ def test_a_users_own_file_is_read_and_what_is_none_refused_in_a_line(tmp_path, c
     path.write_text("".join(json.dumps({"template_id": at, "text": f"[X] {at} [Y]."} | row) + "\n" for at in "ab"))
     assert main([str(path)]) == 0
     assert "| own.jsonl, all | 1 | 2 | 1.0000 |" in capsys.readouterr().out
+    other = tmp_path / "b" / path.name
+    other.parent.mkdir()
+    other.write_text(path.read_text())
+    assert main([str(path), str(other)]) == 0
+    said = capsys.readouterr().out
+    assert f"| {path}, all | 1 | 2 |" in said and f"| {other}, all | 1 | 2 |" in said, "two files of one name"
     group = {"relation_id": "r", "group": "g1", "style": "statement", "texts": ["[X] is [Y].", "[X] is it."]}
     path.write_text(json.dumps(group) + "\n")
     assert main([str(path)]) == 1

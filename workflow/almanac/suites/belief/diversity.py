@@ -19,7 +19,7 @@ that we could not recover, and its meaning the Euclidean distance for BERT-large
 import argparse
 import re
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
@@ -210,7 +210,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--embedder", help="a model's folder, for meaning")
     given = parser.parse_args(arguments)
     try:
-        files = {path.name: of_rows(rows_of(path)) for path in given.files}
+        last = Counter(path.name for path in dict.fromkeys(given.files))
+        files = {str(path) if last[path.name] > 1 else path.name: of_rows(rows_of(path)) for path in given.files}
         if empty := [name for name, own in files.items() if not own]:
             raise AlmanacError(f"{', '.join(empty)}: no template with [X] and [Y] once each")
         measures: dict[str, Distances] = {"words": by_words}
