@@ -12,7 +12,7 @@ from almanac.suites.listing import guessing
 from almanac.suites.standings import ALL, FORMAT
 from almanac.suites.suite import Method
 
-EDITION = "almanac-2026.11"
+EDITION = "almanac-2026.12"
 LARGEST = ("large", "masked")  # its largest decoder, and the model of the methods that no decoder answers
 HEAD = (
     "method",
