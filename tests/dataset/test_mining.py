@@ -77,6 +77,7 @@ def test_the_order_of_the_texts_changes_nothing(chance: random.Random):
         ("Parisians love Frances", None),  # parts of words
         ("France " + "one " * 11 + "Paris", None),  # too far apart
         ("France " + "one " * 10 + "Paris", "[X] " + "one " * 10 + "[Y]"),
+        ("France " + "हिन्दी " * 10 + "Paris", "[X] " + "हिन्दी " * 10 + "[Y]"),  # vowel signs part no word
         ("nothing of the kind", None),
         ("", None),
     ],
