@@ -11,7 +11,7 @@ from typing import NamedTuple
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 BASE_MIB = 1500  # an interpreter with PyTorch loaded, measured with the demo's models
 GPU_FROM = 300_000_000  # parameters; below, a CPU core is as quick as waiting for a GPU
-THREADS_FROM = 30_000_000  # parameters; below, threads cost more than they save
+THREADS_FROM = 30_000_000  # parameters; below, starting and loading take longer than answering
 GPU_DEVICES = ("nvidia[0-9]*", "kfd", "dxg")  # of NVIDIA, of AMD, and of either in Windows' Linux
 CPU_FLOPS, GPU_FLOPS = 2e10, 1e14  # what one core and one card do at the least
 # By benchmarks.tables (docs/clusters.md): measuring 6.5 million requests takes 1.9 MiB a stored MiB above its start,

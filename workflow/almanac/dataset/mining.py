@@ -8,15 +8,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from almanac import punctuation
 from almanac.dataset.names import ObjectNames
-from almanac.punctuation import MARKS
 from almanac.rows import Evidence, Fact, Template
 from almanac.tables import identity
 
 ORIGIN = "mined"
 MOST_WORDS = 10  # between the names; what stands farther apart is seldom about the relation
 LEAST_SUPPORT = 2  # pairs: what connects a single one is no pattern
-WORD = re.compile(rf"\w[\w{MARKS}]*")
+WORD = re.compile(punctuation.WORD)
 LETTER = re.compile(r"[^\W\d_]")
 BREAK = re.compile(r"[.?!]\s|\n")
 

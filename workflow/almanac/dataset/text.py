@@ -7,6 +7,8 @@ from decimal import Context, Decimal
 
 UNSEEN = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?")
+ARTICLES = ("the", "a", "an")
+ACCENTS = re.compile("[\u0300-\u036f]")  # of Latin, Greek and Cyrillic letters
 NO_PLURALS = ("ss", "us", "is")  # how words end that are none
 Span = tuple[int, int]  # the first word of a mention and the one after its last
 
@@ -20,6 +22,11 @@ def normalise(name: str) -> str:
         return " ".join(name.lower().split())
     seen = UNSEEN.sub("", name)
     return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold()).split())
+
+
+def unaccented(text: str) -> str:
+    """Return a text without the accents of its letters (`São` is `Sao`); the signs of other scripts stay."""
+    return unicodedata.normalize("NFC", ACCENTS.sub("", unicodedata.normalize("NFD", text)))
 
 
 def singular(word: str) -> str:

@@ -2,7 +2,6 @@
 
 import math
 import re
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from functools import cache
@@ -11,13 +10,11 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from almanac.dataset.templates import folded
-from almanac.dataset.text import normalise, singular
+from almanac.dataset.text import ARTICLES, normalise, singular, unaccented
 from almanac.punctuation import words_of
 from almanac.suites.truths import Truths
 
-ACCENTS = re.compile("[\u0300-\u036f]")
 SEPARATORS = re.compile(r"(?<=\d)[.,'’](?=\d)")  # of thousands, or of a fraction
-ARTICLES = {"a", "an", "the"}
 SHARES = ("by_chance", "drawn", "drawn_of_rest", "guess")  # how often an answer is right by chance (`Share`)
 
 
@@ -196,8 +193,7 @@ def _part(named: Iterable[str], offered: Iterable[str], common: Mapping[str, flo
 @cache
 def loosely(text: str) -> str:
     """Return a text as the laxest judge reads it: without accents, punctuation, English articles and plural endings."""
-    plain = unicodedata.normalize("NFC", ACCENTS.sub("", unicodedata.normalize("NFD", text)))
-    words = folded(SEPARATORS.sub("", plain)).split()
+    words = folded(SEPARATORS.sub("", unaccented(text))).split()
     return " ".join(map(singular, (word for word in words if word not in ARTICLES))) or " ".join(words) or text
 
 

@@ -21,14 +21,13 @@ from decimal import Decimal, InvalidOperation
 from random import Random
 
 from almanac.dataset.templates import filled
-from almanac.dataset.text import normalise, same_value
+from almanac.dataset.text import ARTICLES, normalise, same_value
 from almanac.dataset.wrong_choices import DATE
 from almanac.punctuation import words_of
 from almanac.rows import Fact
 from almanac.suites.data import Data
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, NONE, POOLS, RELEVANT, Wording
-from almanac.suites.facteval.reading.names import ARTICLES
 from almanac.tables import hash_order, seed_of
 
 WRONG = 3  # wrong choices of a multiple-choice question

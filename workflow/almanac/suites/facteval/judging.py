@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from almanac.dataset.text import runs
+from almanac.dataset.text import ARTICLES, runs
 from almanac.frames import frame_of
 from almanac.rows import Fact, Outcome, OutcomeKind
 from almanac.suites.answers import Answers, Part
@@ -27,7 +27,7 @@ from almanac.suites.data import Data
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import MCQ, SAQ, TFQ
 from almanac.suites.facteval.reading import scoring
-from almanac.suites.facteval.reading.names import ARTICLES, NO_LONGER, LongerNames, mentions, read, read_name
+from almanac.suites.facteval.reading.names import NO_LONGER, LongerNames, mentions, read, read_name
 from almanac.suites.facteval.reading.scoring import Abstentions, JudgedQuestion, Verdict, load_phrases
 from almanac.suites.facteval.rows import AnswerVerdict
 from almanac.suites.facteval.texts import ALIKE, how_alike

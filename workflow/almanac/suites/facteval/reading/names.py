@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from almanac.dataset.names import STOP_WORDS
-from almanac.dataset.text import Span, normalise, runs
+from almanac.dataset.text import ARTICLES, Span, normalise, runs, unaccented
 from almanac.punctuation import UNSPACED
 from almanac.suites.facteval.reading.values import Dated, Number, dates, numbers, read_date, read_number
 
@@ -28,7 +28,6 @@ NEGATED = re.compile(
     r"(?:\b(?:not|never|neither|nor|cannot be)|n['’]t(?: be)?)\s+(?:(?:in|at|on|by|from|to|of|an?|the)\s+){0,2}$"
 )
 BEFORE_MENTION = 30  # characters before a mention in which a negation can stand
-ARTICLES = ("the", "a", "an")
 LEAST_WITHOUT_ARTICLE = 4  # letters; "The Who" is not "who"
 CODE = 3  # letters of a code such as ISL; one of fewer may stand in any answer, in whatever capitals it is written
 CODE_WORD = re.compile(rf"\b\w{{1,{CODE}}}\b")
@@ -109,9 +108,7 @@ def _places(flat: str) -> Iterator[tuple[str, int, int]]:
 
 def fold(text: str) -> str:
     """Return a text folded as the project's names are, without Latin diacritics (`São` is `Sao`)."""
-    apart = unicodedata.normalize("NFD", normalise(text))
-    bare = unicodedata.normalize("NFC", "".join(char for char in apart if not "\u0300" <= char <= "\u036f"))
-    return " ".join(bare.split())
+    return " ".join(unaccented(normalise(text)).split())
 
 
 @functools.lru_cache(maxsize=65536)
