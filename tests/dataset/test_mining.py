@@ -78,6 +78,8 @@ def test_the_order_of_the_texts_changes_nothing(chance: random.Random):
         ("France " + "one " * 11 + "Paris", None),  # too far apart
         ("France " + "one " * 10 + "Paris", "[X] " + "one " * 10 + "[Y]"),
         ("France " + "हिन्दी " * 10 + "Paris", "[X] " + "हिन्दी " * 10 + "[Y]"),  # vowel signs part no word
+        ("France बड़ा है। Paris", None),  # a danda ends a sentence, with a space after it or without
+        ("Franceは広い。Paris", None),
         ("nothing of the kind", None),
         ("", None),
     ],

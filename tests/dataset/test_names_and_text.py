@@ -21,6 +21,10 @@ from almanac.rows import Entity, Fact
         ("Ｔｏｋｙｏ", "tokyo"),
         (" New\tYork\n", "new\u00a0york"),
         ("Σίσυφος", "ΣΊΣΥΦΟΣ"),
+        ("Musée de l’Orangerie", "Musée de l'Orangerie"),
+        ("Alsace–Lorraine", "Alsace‐Lorraine"),
+        ("“Heroes”", '"Heroes"'),
+        ("−40", "-40"),
         ("ℂ-algebra", "c-algebra"),  # a letter whose plain form is a capital
     ],
 )
@@ -30,7 +34,15 @@ def test_names_that_are_the_same(one, other):
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("Zoë", "Zoe"), ("Newyork", "New York"), ("C++", "C"), ("U.S.", "US"), ("1990", "1991"), ("The Hague", "Hague")],
+    [
+        ("Zoë", "Zoe"),
+        ("Newyork", "New York"),
+        ("C++", "C"),
+        ("U.S.", "US"),
+        ("1990", "1991"),
+        ("1990–95", "1990-95"),
+        ("The Hague", "Hague"),
+    ],
 )
 def test_names_that_are_not_the_same(one, other):
     assert normalise(one) != normalise(other)

@@ -87,6 +87,13 @@ def test_mentions_as_an_editor_can_be_left_out(tmp_path):
     assert (sum(row.entities for row in found["buckets"]), sum(row.popularity for row in found["buckets"])) == (6, 11)
 
 
+def test_a_title_of_which_nothing_is_seen_is_none(tmp_path):
+    body = HEAD + RECORDS.replace("Master.", "&#8203;.") + "</dblp>"
+    found = {row.relation_id for row in tables(write(tmp_path / "raw", body), tmp_path)["facts"]}
+    assert "dblp.ms_title" not in found
+    assert "dblp.ms_year" in found
+
+
 BOMB = (
     '<?xml version="1.0"?>\n<!DOCTYPE dblp [\n<!ENTITY a "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa">\n'
 )

@@ -36,6 +36,7 @@ SMALL = {
         name("C2", '"Quoted" pain'),
         name("C3", "NA", status="P"),
         name("C4", "Schmerz", language="GER"),
+        name("C2", " \u200b", status="P"),  # nothing that is seen
         name("C9", "Unused"),
     ],
     umls.RELATED: [

@@ -14,12 +14,12 @@ from almanac import __version__
 from almanac.project import INSTALLED, PROJECT
 
 VERSIONS = {
-    "pull": 11,
-    "build": 12,
+    "pull": 12,
+    "build": 13,
     "plant": 8,
-    "ask": 23,
+    "ask": 24,
     "answer": 11,
-    "measure": 65,
+    "measure": 66,
     "report": 90,
     "freeze": 9,
 }

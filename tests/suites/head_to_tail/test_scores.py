@@ -80,6 +80,20 @@ def test_what_squad_takes_for_equal_is_an_exact_match():
         scores("Paris", [])
 
 
+@pytest.mark.parametrize(
+    ("answer", "gold"),
+    [
+        ("“Schindler’s List”", "Schindler's List"),
+        ("«Musée de l’Orangerie».", "Musée de l'Orangerie"),
+        ("東京。", "東京"),
+        ("Alsace–Lorraine", "Alsace-Lorraine"),
+    ],
+)
+def test_printed_punctuation_is_punctuation_too(answer, gold):
+    assert scores(answer, [gold]).exact
+    assert scores(f"It is {answer}", [gold]).named
+
+
 @pytest.mark.parametrize("gold", ["A", "a+", "%", "€", "The The"])
 def test_a_true_answer_itself_has_all_of_each_score_though_nothing_of_it_may_be_compared(gold):
     assert scores(gold.upper(), ["Oslo", gold]) == scores(f"{gold}.", [gold]) == (True, True, 1.0, 1.0)

@@ -61,6 +61,7 @@ def test_one_text_serves_all_that_is_judged_of_a_fact(ask):
         (" U.S.A. and more", "U.S.A.", True, True),
         (" usa, too", "USA.", False, True),  # the code takes the full stop off the name alone
         ("", "Paris", False, False),
+        (" the Musée de l’Orangerie", "Musée de l'Orangerie", True, False),  # as it is printed
         (" ﬁji", "Fiji", True, False),  # a ligature is normalised
     ],
 )

@@ -18,7 +18,7 @@ MOST_WORDS = 10  # between the names; what stands farther apart is seldom about 
 LEAST_SUPPORT = 2  # pairs: what connects a single one is no pattern
 WORD = re.compile(punctuation.WORD)
 LETTER = re.compile(r"[^\W\d_]")
-BREAK = re.compile(r"[.?!]\s|\n")
+BREAK = re.compile(rf"[.?!]\s|[？！؟{punctuation.STOPS[1:]}]|\n")
 
 
 class NameSpan(NamedTuple):

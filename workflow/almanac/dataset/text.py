@@ -9,19 +9,28 @@ UNSEEN = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]
 NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?")
 ARTICLES = ("the", "a", "an")
 ACCENTS = re.compile("[\u0300-\u036f]")  # of Latin, Greek and Cyrillic letters
+# What is printed for the marks of a keyboard: apostrophes, quotation marks, hyphens, a minus; a dash that joins names.
+_TYPED = {**dict.fromkeys("‘’‚‛ʼ", "'"), **dict.fromkeys("“”„‟«»", '"'), **dict.fromkeys("‐‑−", "-"), "…": "..."}
+TYPED = str.maketrans(_TYPED)
+JOINING = re.compile(r"(?<=[^\W\d_])–(?=[^\W\d_])")
 NO_PLURALS = ("ss", "us", "is")  # how words end that are none
 Span = tuple[int, int]  # the first word of a mention and the one after its last
 
 
+def typed(text: str) -> str:
+    """Return a text with the apostrophes, quotation marks and hyphens of a keyboard, as in *L’Orangerie*."""
+    return text if text.isascii() else JOINING.sub("-", text.translate(TYPED))
+
+
 def normalise(name: str) -> str:
-    """Return a name as it is compared: NFKC, case folded, white space squeezed, unseen characters left out.
+    """Return a name as it is compared: NFKC, case folded, white space squeezed, unseen characters left out, `typed`.
 
     Wu et al. do not say how they compare choices; this fold is the project's (case and space).
     """
     if name.isascii():  # most names are, and NFKC leaves them as they are
         return " ".join(name.lower().split())
     seen = UNSEEN.sub("", name)
-    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold()).split())
+    return " ".join(typed(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())).split())
 
 
 def unaccented(text: str) -> str:

@@ -17,7 +17,7 @@ import polars as pl
 
 from almanac.errors import AlmanacError
 from almanac.rows import Relation
-from almanac.sources.frames import assembled, bucket_of, drawn, facts, histogram_from, popularity
+from almanac.sources.frames import assembled, bucket_of, drawn, facts, histogram_from, popularity, shown
 from almanac.sources.options import DblpOptions
 from almanac.sources.reading import laid_aside, opened
 from almanac.sources.source_tables import Omissions, SourceTables
@@ -201,9 +201,9 @@ def _facts(alone: pl.DataFrame, only: dict[tuple[str, str], Record], options: Db
                 for (person, own), record in sorted(only.items())
                 if own == degree
                 for text in record.texts.get(name, ())[:1]
-                if text
             ]
-            rows = alone.join(pl.DataFrame(texts, schema=schema, orient="row"), on="person")
+            own_texts = pl.DataFrame(texts, schema=schema, orient="row").filter(shown(pl.col("text")))
+            rows = alone.join(own_texts, on="person")
             relation = f"{degree}_{name}"
             picked = drawn(rows, options.pool, options.seed, SOURCE, relation).with_columns(subject_id="entity_id")
             precision = "year" if datatype == "date" else None

@@ -6,7 +6,7 @@ import polars as pl
 
 from almanac.errors import AlmanacError
 from almanac.rows import Relation
-from almanac.sources.frames import assembled, facts
+from almanac.sources.frames import assembled, facts, shown
 from almanac.sources.options import UmlsOptions
 from almanac.sources.reading import blocks
 from almanac.sources.source_tables import Omissions, SourceTables
@@ -66,7 +66,7 @@ def _entities(folder: Path, named: pl.Series, language: str) -> pl.DataFrame:
     usable = theirs & (pl.col("language") == language) & ~pl.col("suppressed").is_in(["O", "E", "Y"])
     best = (pl.col("status") == "P").cast(pl.Int8) * 4 + (pl.col("form") == "PF") * 2 + (pl.col("preferred") == "Y")
     names = (
-        _rows(folder, NAMES, usable & (pl.col("label") != ""))
+        _rows(folder, NAMES, usable & shown(pl.col("label")))
         .with_columns(best=best)
         .sort("concept", "best", "label", descending=[False, True, False])
         .group_by("concept", maintain_order=True)

@@ -29,10 +29,9 @@ from almanac.punctuation import MARKS, unstopped
 # a number, `+` and `#` behind a word (A+, C#), and a minus behind one of up to two letters (AB-).
 WORD = re.compile(
     r"(?:(?<![^\s(])-(?=\d))?"
-    rf"\w[\w{MARKS}]*(?:['’]\w[\w{MARKS}]*|(?<=\d)[.,]\d+)*"
-    r"(?:[+#]+|(?<!\w{3})(?<!\d)-(?![\w'’-]))?"
+    rf"\w[\w{MARKS}]*(?:'\w[\w{MARKS}]*|(?<=\d)[.,]\d+)*"
+    r"(?:[+#]+|(?<!\w{3})(?<!\d)-(?![\w'-]))?"
 )
-MINUS = str.maketrans("−", "-")
 SEPARATOR = " "
 Lemmas = Callable[[str], tuple[str, ...]]  # of a text
 
@@ -72,8 +71,8 @@ def by_rule(text: str) -> tuple[str, ...]:
 
     The rule meets both sides of every comparison, so that a name it shortens wrongly (*Paris*) still equals itself.
     """
-    words = WORD.findall(normalise(text).translate(MINUS))
-    return tuple(singular(word.removesuffix("'s").removesuffix("’s")) for word in words)
+    words = WORD.findall(normalise(text))
+    return tuple(singular(word.removesuffix("'s")) for word in words)
 
 
 def naming(accepted: Sequence[str], lemmas: Lemmas) -> Lemmas:

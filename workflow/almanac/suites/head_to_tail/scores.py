@@ -17,7 +17,9 @@ from almanac import punctuation
 from almanac.dataset.templates import first_line
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
-PUNCTUATION = str.maketrans("", "", string.punctuation)
+# ASCII's and, as MLQA extends SQuAD for all languages (Lewis et al. 2020), what Unicode calls punctuation.
+_SIGNS = (char for char in map(chr, range(0x10000)) if unicodedata.category(char).startswith("P"))
+PUNCTUATION = dict.fromkeys(map(ord, {*string.punctuation, *_SIGNS}))
 WORD = re.compile(punctuation.WORD)
 TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 
@@ -38,7 +40,7 @@ def said(text: str) -> str:
 
 
 def normalise(text: str) -> str:
-    """Return a text as SQuAD compares it: lower case, no ASCII punctuation, no English articles, spaces squeezed."""
+    """Return a text as SQuAD compares it: lower case, no punctuation, no English articles, spaces squeezed."""
     return " ".join(ARTICLES.sub(" ", text.lower().translate(PUNCTUATION)).split())
 
 

@@ -25,7 +25,7 @@ from almanac.suites.facteval.reading.values import Dated, Number, dates, numbers
 
 WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
 NEGATED = re.compile(
-    r"(?:\b(?:not|never|neither|nor|cannot be)|n['’]t(?: be)?)\s+(?:(?:in|at|on|by|from|to|of|an?|the)\s+){0,2}$"
+    r"(?:\b(?:not|never|neither|nor|cannot be)|n't(?: be)?)\s+(?:(?:in|at|on|by|from|to|of|an?|the)\s+){0,2}$"
 )
 BEFORE_MENTION = 30  # characters before a mention in which a negation can stand
 LEAST_WITHOUT_ARTICLE = 4  # letters; "The Who" is not "who"
@@ -36,7 +36,7 @@ MOST = 12  # words of a longer name; no answer states one that is longer still i
 LISTED = re.compile(r"[,;/|•]")  # what divides the items of a list
 SUFFIXES = ("jr", "sr", "inc", "ltd", "llc")  # with a comma before them or without: `Apple, Inc.`
 # A full stop after one or two letters ends no sentence: `St. Louis`, `J. R. Ewing`.
-DIVIDER = re.compile(rf"{LISTED.pattern}|(?:[!?]|(?<=\w{{3}})[.])[\"'”’)\]]*\s")
+DIVIDER = re.compile(rf"{LISTED.pattern}|(?:[!?]|(?<=\w{{3}})[.])[\"')\]]*\s")
 COMMA = re.compile(r",\s")
 
 Words = tuple[str, ...]

@@ -31,11 +31,11 @@ NEXT_TURN = re.compile(
 )
 TRUTHS = {"correct": True, "true": True, "incorrect": False, "false": False, "untrue": False}
 ALONE = {"yes": True, "no": False}  # verdicts where they begin the answer and no other stands with them
-NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor)\b|n['’]t\b")
+NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor)\b|n't\b")
 # Words in which a negation turns a verdict round: "I don't think that the given statement is correct".
 BEFORE_VERDICT = 8
 NOUNS = ("answer", "answers", "statement", "sentence", "fact", "version")  # "the correct answer is" is no verdict
-PREDICATE = re.compile(r"(?:\b(?:is|not)|['’]s|n['’]t)(?: \w+)? an? \W*$")  # "this is a correct statement" is one
+PREDICATE = re.compile(r"(?:\b(?:is|not)|'s|n't)(?: \w+)? an? \W*$")  # "this is a correct statement" is one
 # After a name that an answer begins with, that it tells of it: `Luxembourg is`, `Luxembourg's`.
 TOLD_OF = ("is", "was", "are", "were", "has", "had", "s")
 LINES = re.compile(r"[\r\n]+")  # reading squeezes white space; a line break divides a list

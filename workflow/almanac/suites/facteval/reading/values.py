@@ -64,7 +64,7 @@ UNIT = re.compile(f"[ -]?(?P<unit>{_UNIT})")
 # Thousands are divided by commas, apostrophes or narrow and no-break spaces (folding makes those plain spaces: not
 # read), decimals by a point; two points or more divide thousands.
 NUMBER = re.compile(
-    r"(?<![\w.^])[+−-]?(?P<digits>\d{1,3}(?:[,'’]\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}|\d+(?:\.\d+)?)"
+    r"(?<![\w.^])[+-]?(?P<digits>\d{1,3}(?:[,']\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}|\d+(?:\.\d+)?)"
     rf"(?:(?={_UNIT})|(?!\w|\.\d|,\d{{3}}(?!\d)))"
 )
 UNITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -178,11 +178,11 @@ def numbers(flat: str, within: Sequence[Dated] = ()) -> tuple[Number, ...]:
     """
     found: list[Number] = []
     for match in NUMBER.finditer(flat):
-        digits = re.sub(r"[,'’]", "", match.group("digits"))
+        digits = re.sub(r"[,']", "", match.group("digits"))
         value = Decimal(digits.replace(".", "") if digits.count(".") > 1 else digits)
         scale = SCALED.match(flat, match.end())
         if len(digits) <= MOST_DIGITS:
-            sign = -1 if match.group()[0] in "−-" else 1
+            sign = -1 if match.group()[0] == "-" else 1
             value *= sign * (SCALES[scale["scale"]] if scale else 1)
             found.append(_measured(flat, match.start(), scale.end() if scale else match.end(), value))
     figures, dated = _stretches(found), _stretches(within)
