@@ -240,6 +240,12 @@ def test_a_missing_column_is_one_mistake_before_any_job(tmp_path, header, says):
         assert first.startswith(f"{path}: lacks the column {says}") and first.endswith(needs)
 
 
+def test_lines_that_are_quoted_as_a_whole_are_told(tmp_path):
+    path = written(tmp_path, "a.csv", '"Subject,Relation,Object"\n"Peru,capital,Lima"\n')
+    with pytest.raises(AlmanacError, match="it has Subject,Relation,Object; its lines stand in quotation marks"):
+        read_folder(path, "s")
+
+
 def test_a_column_twice_is_refused_and_one_that_is_not_read_is_not(tmp_path):
     rows = "subject,relation,object,,\nPeru,capital,Lima,,\n"
     assert len(read_folder(written(tmp_path, "a.csv", rows), "s").facts) == 1
