@@ -72,6 +72,17 @@ def test_tokens_as_vllm_shows_them():
     assert token_range(aligned, text, 10, len(text)) == (4, 5)
 
 
+def test_a_character_may_begin_in_a_token_that_shows_its_space_alone():
+    # As llama-cpp-python shows them: half characters are left out, of ` \xc5` and `\x81` the space stays.
+    tokens, text = ["<s>", "in", " ", "", "ód", " now"], "in Łód now"
+    aligned = align(tokens, text, 1)
+    assert token_range(aligned, text, 3, 6) is None  # Ł begins in the token of the space, or in the next
+    assert token_range(aligned, text, 2, 6) == (2, 5)
+    # What vLLM shows as nothing it shows whole with the last of a character's tokens.
+    tokens, text = ["<s>", "中", "", "国"], "中国"
+    assert token_range(align(tokens, text, 1), text, 1, 2) == (2, 4)
+
+
 def test_tokens_as_llama_cpp_shows_them():
     # Echoed by llama-cpp-python 0.3.36 for a Llama-2 tokenizer: without BOS, the first word with a space of its own.
     tokens, text = [" Ada", " Lovelace", " was", " born"], "Ada Lovelace was born"

@@ -141,5 +141,24 @@ def test_further_keys_reach_the_server(url, folder):
         ApiAnswerer(options(between, folder, api_extra=("top_p=0.5", "temperature=null")))
     assert wire.bodies[-1]["top_p"] == 0.5
     assert "temperature" not in wire.bodies[-1]
-    with pytest.raises(AlmanacError, match="no KEY=JSON"):
-        ApiAnswerer(options(url, folder, api_extra=("top_p",)))
+    wrong = {"top_p": "no KEY=JSON", "n=3": "api_samples", 'model="x"': "api_model", "=3": "a key has a name"}
+    for word, says in wrong.items():
+        with pytest.raises(AlmanacError, match=says):
+            ApiAnswerer(options(url, folder, api_extra=(word,)))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "prompt is too long: 208310 tokens > 200000 maximum",
+        "The input token count (40000) exceeds the maximum number of tokens allowed (32768).",
+        "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 2048. Given: 2000 `inputs` tokens",
+        "Please reduce the length of the messages or completion.",
+    ],
+)
+def test_servers_have_many_words_for_a_text_that_is_too_long(url, folder, said):
+    answerer = ApiAnswerer(options(url, folder))
+    with proxy(url, [lambda forward: Reply.of({"error": {"message": said}}, 400)]).running() as between:
+        answerer._server.url = between
+        [response] = answerer.answer([asked(QUESTIONS[0])], {})
+    assert response.status == "too_long"

@@ -301,6 +301,25 @@ def test_a_server_whose_tokenizer_is_known_is_sent_token_ids_with_one_bos(tmp_pa
     assert isinstance(plain["prompt"], str), "to which the server adds BOS"
 
 
+def test_another_models_tokenizer_is_refused_where_a_server_only_writes(tmp_path):
+    own, other = templated(LLAMA), templated(LLAMA, metaspace)
+    own.save_pretrained(tmp_path / "own")
+    other.save_pretrained(tmp_path / "other")
+
+    def write(call):
+        """End with what was read last, ids by the served model's tokenizer."""
+        if call.method != "POST":
+            return Reply.of({"data": [{"id": "tiny"}]})
+        read = call.body["prompt"]
+        return Reply.of({"choices": [{"text": (read if isinstance(read, str) else own.decode(read))[-8:]}]})
+
+    with Wire(write).running() as url:
+        options = {"api": url, "kinds": ("generate",), "wrapper": "chat", "api_generate_with": "completions"}
+        ApiAnswerer(AnswerOptions(**options, api_tokenizer=str(tmp_path / "own")))
+        with pytest.raises(AlmanacError, match="writes something else than after their token ids by api_tokenizer"):
+            ApiAnswerer(AnswerOptions(**options, api_tokenizer=str(tmp_path / "other")))
+
+
 @pytest.mark.parametrize("by_ids", [False, True], ids=["text", "ids"])
 def test_a_server_scores_instructed_choices_as_a_local_model_does(model, checkpoint, by_ids):
     request = instructed(1, kind="choices", choices=("Paris", "Italy"))

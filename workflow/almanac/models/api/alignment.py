@@ -64,6 +64,11 @@ def _align(own: Sequence[str], text: str, special: int) -> Alignment | None:
         return None
     starts = [len(text) - place for place in reversed(mirrored)]  # The greatest place where what is shown starts.
     most = _greatest_ends(own, hidden, starts, len(text))
+    if "".join(own).strip() != text.strip():  # Characters are left out, halves too: one may begin in what is shown.
+        for index, after in enumerate(own[1:]):
+            end = starts[index] + len(own[index])
+            if not after and not hidden[index] and not text[end : end + 1].isascii():
+                most[index] = min(most[index] + 1, most[index + 1])
     begins = Places([0, *least[:-1]], [0, *most[:-1]])
     for index, token in enumerate(own):
         if hidden[index] or (index and hidden[index - 1]):  # A character may be part of both.

@@ -19,7 +19,7 @@ from almanac.errors import AlmanacError
 from almanac.models import wrappers
 from almanac.models.api.client import SHOWN, CallAnswer, CallError, Calls, Choice, OutageError, Server
 from almanac.models.api.jobs import Job, echo, jobs_of, values_of
-from almanac.models.api.selftest import PROBES, ServerTested, check_scoring
+from almanac.models.api.selftest import PROBES, ServerTested, check_reading, check_scoring
 from almanac.models.causal import CausalModel
 from almanac.models.digest import tokenizer_digest
 from almanac.models.framing import ChatTemplate, Framing, Turns, framing_of, turns
@@ -34,6 +34,12 @@ ENGINE = "api/1"
 KINDS = ("choices", "spans", "generate", "fill")  # a server tells no hidden states
 STOPS = 4  # So many stop strings are sent, the most that some servers take; texts are cut here before all of them.
 SEEDS = 2**31  # What every server takes.
+SAID_ELSEWHERE = {  # What api_extra may not hold, and why.
+    "": "a key has a name",
+    "model": "api_model names the model",
+    "n": "api_samples is how many samples a call asks for",
+    **dict.fromkeys(("messages", "prompt"), "requests say what is asked"),
+}
 PROBED = 512  # New tokens within which most models that think answer a probe.
 # gpt-oss and Gemma 4, their special tokens left out.
 CHANNELS = re.compile(r"\s*(analysis.*assistantfinal|thought\n)", re.DOTALL)
@@ -84,6 +90,8 @@ class ApiAnswerer:
                 tested = await check_scoring(calls, name, self._tokenizer)
                 print(f"{url}: {tested.words}", file=sys.stderr)
             if "generate" in self._kinds:
+                if tested is None and not self._chats and self._tokenizer is not None and self._tokenizer.tokens.prefix:
+                    await check_reading(calls, name, self._tokenizer)
                 try:
                     with contextlib.suppress(ThinkingError):  # One token is no answer.
                         await self._texts(calls, name, PROBES[0], Request("", "generate", None, "", max_new_tokens=1))
@@ -376,7 +384,7 @@ def _framing(options: AnswerOptions, tokenizer: CausalModel | None) -> Framing:
 
 
 def _extra(words: Sequence[str]) -> dict[str, Any]:
-    """Read KEY=JSON; whatever is something else is refused."""
+    """Read KEY=JSON; whatever is something else is refused, and so is what requests and other settings say."""
     found = {}
     for word in words:
         key, _, value = word.partition("=")
@@ -384,6 +392,8 @@ def _extra(words: Sequence[str]) -> dict[str, Any]:
             found[key] = json.loads(value)
         except ValueError:
             raise AlmanacError(f"api_extra: {word!r} is no KEY=JSON; write for example top_k=-1") from None
+        if (where := SAID_ELSEWHERE.get(key)) is not None:
+            raise AlmanacError(f"api_extra: {word!r}: {where}; leave it out")
     return found
 
 

@@ -23,7 +23,11 @@ logging.getLogger("openai").setLevel(logging.WARNING)  # OPENAI_LOG=debug writes
 
 SHOWN = 300  # Characters of a server's message that are passed on.
 FIRST_WAIT, LONGEST_WAIT = 0.5, 8.0  # Seconds, as in the openai package.
-TOO_LONG = re.compile(r"context[ _](length|size|window)|maximum (input|sequence|model) length|max_model_len", re.I)
+TOO_LONG = re.compile(
+    r"context[ _](length|size|window)|maximum (input|sequence|model) length|max_model_len|prompt is too long|"
+    r"token count .*exceeds|tokens .*must be <=|reduce the length",
+    re.I,
+)
 FILTERED = re.compile(r"content[ _](filter|policy|management)", re.I)
 
 

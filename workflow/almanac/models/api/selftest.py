@@ -30,7 +30,13 @@ ENDINGS = (" red", " 1990")
 # keep of a prompt for the next in one piece (16 tokens in vLLM), and the second ending is asked when the first is kept.
 FORKS = (" ".join(PROBES[:4]), *PROBES[:3])
 TOLERANCE = 0.25  # Nats; equal computations differ by this much in low precision.
+WRITTEN = 4  # Tokens after a text and after its ids.
+OWN_TOKENIZER = "api_tokenizer must hold the served model's own"
 LEAST = 2  # So many texts must agree, and half: an echo can read the letters of a generated token as another token.
+
+
+class OtherTokenizerError(CallError):
+    """The tokenizer that was named is not the served model's; whether the server scores is another question."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,8 @@ async def check_scoring(calls: Calls, name: str, tokenizer: CausalModel | None) 
             await _check_ids(calls, name, PROBES[0], tokenizer, new)
         await _check_places(calls, name, new)
         probes = await asyncio.gather(*(_probe(calls, name, text, special, new) for text in PROBES))
+    except OtherTokenizerError as error:
+        raise AlmanacError(f"{where}: {calls.server.clean(error)}") from None
     except CallError as error:
         raise AlmanacError(f"{where}: {calls.server.clean(error)}; {remedy}") from None
     said = [pair for pair in probes if pair is not None]
@@ -170,7 +178,29 @@ async def _check_ids(calls: Calls, name: str, text: str, tokenizer: CausalModel,
     pairs = zip(sent.token_logprobs[1:], plain.token_logprobs[1:], strict=False)
     alike = all(a is not None and b is not None and abs(a - b) <= TOLERANCE for a, b in pairs)
     if not len(ids) == len(sent.tokens) == len(plain.tokens) or not alike:
-        raise CallError(
+        raise OtherTokenizerError(
             f"the text {text!r} is {len(plain.tokens)} tokens to the server and {len(ids)} to api_tokenizer, or they "
-            "score differently; api_tokenizer must hold the served model's own"
+            f"score differently; {OWN_TOKENIZER}"
+        )
+
+
+async def check_reading(calls: Calls, name: str, tokenizer: CausalModel) -> None:
+    """Hold what a server that is asked for texts alone writes after token ids against what it writes after their text.
+
+    Raises:
+        AlmanacError: it is another text after most of the probes.
+    """
+    differ = 0
+    for text in PROBES:
+        ids, _ = tokenizer.wrap(tokenizer.tokens.ids(text))
+        try:
+            prompts = (text, list(ids))
+            told = [await calls.complete(model=name, prompt=one, max_tokens=WRITTEN, temperature=0) for one in prompts]
+        except CallError:  # As of a server that reads no ids; asking for texts says so.
+            return
+        differ += len({one.choices[0].text if one.choices else "" for one in told}) > 1
+    if 2 * differ > len(PROBES):
+        raise AlmanacError(
+            f"{calls.server.url}: after {differ} of {len(PROBES)} texts the model {name!r} writes something else than "
+            f"after their token ids by api_tokenizer; {OWN_TOKENIZER}"
         )
