@@ -110,21 +110,21 @@ console.log(JSON.stringify([0, 1, 2].map((at) => outcomeOf(columns, at)[0])));
     assert said == ["correct", "called known, wrongly", "error"]
 
 
-def test_how_often_a_fact_was_taught_is_what_any_of_the_models_says(layout):
-    """A checkpoint that nobody taught says nothing of it, whether it is asked first or last."""
+def test_a_fact_was_taught_as_often_as_to_the_model_that_read_it_most(layout):
+    """A checkpoint that nobody taught says nothing of it, and a null model 0, whether it is asked first or last."""
     blocks = []
     items = Items(layout, SimpleNamespace(add=blocks.extend), [])
     [dataset] = layout.config.used_datasets()
     fact = layout.data(dataset).facts[0]
     names = {"fact": [fact.fact_id], "relation": [fact.relation_id], "subject": [fact.subject_id], "object": ["Oname"]}
-    for dose in (None, 8, None):
+    for dose in (None, 0, 8, 2, None):
         frame = polars.DataFrame({**names, "dose": [dose], "hit": [True]}, schema_overrides={"dose": polars.Int64})
         items._name(dataset, frame)
         items._count(dataset, frame)
     items._name(dataset, frame.with_columns(fact=polars.lit("another")))
-    assert [(one.fact, one.dose, one.known, one.asked) for one in items.facts()] == [(fact.fact_id, 8, 3, 3)]
+    assert [(one.fact, one.dose, one.known, one.asked) for one in items.facts()] == [(fact.fact_id, 8, 5, 5)]
     searched = json.loads(blocks[0].pieces["facts"])[dataset]
-    assert (searched["fact"], searched["known"], searched["asked"]) == ([fact.fact_id, "another"], [3, 0], [3, 0])
+    assert (searched["fact"], searched["known"], searched["asked"]) == ([fact.fact_id, "another"], [5, 0], [5, 0])
 
 
 def test_values_by_which_items_are_chosen_are_whole_and_what_is_no_finite_number_is_no_value():

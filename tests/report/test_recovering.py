@@ -81,3 +81,8 @@ def test_the_figure_has_a_line_a_method_and_a_point_for_each_change(tmp_path):
 
 def test_without_planted_models_there_is_no_chapter(tmp_path):
     assert chapter_of(tmp_path, []) is None
+
+
+def test_every_table_and_figure_has_an_address_of_its_own(tmp_path):
+    names = [part.name for part in chapter_of(tmp_path, ORDER).parts if isinstance(part, Table | Drawing)]
+    assert len(names) == len(set(names)) > 1

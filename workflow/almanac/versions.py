@@ -20,7 +20,7 @@ VERSIONS = {
     "ask": 24,
     "answer": 11,
     "measure": 66,
-    "report": 90,
+    "report": 91,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

@@ -102,8 +102,9 @@ class FactsAsked:
         enough = (row for row in rows if min(row.n, self.asked_often.get(row.suite, 0)) >= FEW)
         most = [row for row in enough if conditions_of(row)["dose"] == max(doses)]
         right = [row.value for row in most if row.value is not None]
+        ends = " to ".join(dict.fromkeys(share(end) for end in (min(right), max(right)))) if right else ""
         known = (
-            f"; of those taught most often {share(min(right))} to {share(max(right))} are known, by model and method "
+            f"; of those taught most often {ends} are known, by model and method "
             f"(of those that were asked {FEW} of them at least)"
             if right
             else ""

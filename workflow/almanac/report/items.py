@@ -84,11 +84,11 @@ class Items:
         self._evidence.add(list(parts.blocks(f"{suite}-{dataset}", about)))
 
     def _name(self, dataset: str, frame: pl.DataFrame) -> None:
-        """Note the facts that are asked: their names, and how often they were taught."""
+        """Note the facts that are asked: their names, and how often whoever read them most often was taught them."""
         own = frame.filter(pl.col("fact").is_not_null()).unique("fact", maintain_order=True)
         own = own.select(pl.col("fact", *NAMED).cast(pl.String), "dose")
         every = pl.concat([self._facts.get(dataset, own.clear()), own]).group_by("fact", maintain_order=True)
-        self._facts[dataset] = every.agg(pl.col(NAMED).first(), pl.col("dose").drop_nulls().first())
+        self._facts[dataset] = every.agg(pl.col(NAMED).first(), pl.col("dose").max())
 
     def _count(self, dataset: str, frame: pl.DataFrame) -> None:
         """Count which facts one model knows by one method: those that most of its items know."""

@@ -17,8 +17,8 @@ from almanac.suites.judged import RELATION, as_text, conditions_of
 FACTS = (
     "The facts that most answers know, and those that fewest know, of those that at least half as many asked as any; a "
     "fact that all know is never listed as unknown, nor one that none knows as known. Known by: of models × methods; "
-    "only methods that are above chance for a model count, each once, however many wordings it asks. Choose a fact to "
-    "see every answer to it."
+    "only methods that are above chance for a model count, each once, however many wordings it asks. Times taught: "
+    "to the model that was taught it most often. Choose a fact to see every answer to it."
 )
 RELATIONS = (
     "What is known of each relation{dataset}, by {method}: {above} of {all} are above chance{any}.\n\n"

@@ -76,7 +76,7 @@ def chapter(layout: Layout) -> Chapter | None:
     table = Table("order", caption, HEAD, [_cells(row, named) for row in first])
     others = {key: own for key, own in levels.items() if key[0] != ALL}
     drawn = "AUC of each method with its interval (black), and where something was changed (colours)."
-    parts: list[Table | Drawing | str] = [table, Drawing("order", drawn, lambda: _figure(first, others, named))]
+    parts: list[Table | Drawing | str] = [table, Drawing("aucs", drawn, lambda: _figure(first, others, named))]
     if others:
         caption = (
             "Does the order stand? Kendall's τ between the order under a change and the order above: 1 is the same, 0 "
