@@ -181,3 +181,12 @@ def test_settings_that_cannot_be_are_refused():
         BeliefOptions(styles=())
     with pytest.raises(ValidationError, match="prompting must be distinct"):
         BeliefOptions(prompting=("zero_shot", "zero_shot"))
+
+
+def test_what_is_true_of_the_subject_too_is_no_wrong_object_though_it_was_offered(tmp_path):
+    """As where wrong choices were drawn with `exclude_true: false`."""
+    offered = [Choices("born|p:2|c:b", ("c:l", "c:o"), ("Lima", "Oslo"))]
+    trial = asked(tmp_path, Data.of(**tables() | {"choices": offered}), candidates=-1)
+    found = [one.request.choices for one in trial.questions() if one.item.fact_id == "born|p:2|c:b"]
+    ranked = [choices for choices in found if choices and "Oslo" in choices]
+    assert ranked and all(len(set(choices)) == len(choices) for choices in ranked)

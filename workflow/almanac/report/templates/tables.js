@@ -11,7 +11,7 @@ function compared(one, other, down) {
 
 // What a cell is sorted by: its number without the interval, or its text.
 function sortedBy(cell) {
-  const text = (cell.querySelector("button")?.textContent ?? cell.textContent.replace(/\[.*\]/s, "")).trim();
+  const text = (cell.querySelector("button")?.textContent ?? cell.textContent.replace(/\[[−\d.]+, [−\d.]+\]/, "")).trim();
   const number = Number(text.replaceAll(",", "").replace("−", "-").replace("<.001", ".0005"));
   return text !== "" && !Number.isNaN(number) ? number : text;
 }

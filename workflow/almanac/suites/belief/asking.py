@@ -160,7 +160,9 @@ class _Asker:
         most = self.options.candidates
         accepted = self.names.accepted(fact, self.options.aliases)
         given = self.wrong.get(fact.fact_id)
-        wrong = self._others(fact, accepted, labels) if given is None else given.labels
+        true = {name.casefold() for name in accepted}
+        offered = self._others(fact, labels) if given is None else given.labels
+        wrong = (label for label in offered if label.casefold() not in true)
         named = tuple(
             SubjectName(name, place > 0, self.names.ambiguous(fact.subject_id, name))
             for place, name in enumerate(self.names.subject(fact.subject_id, self.options.names))
@@ -169,11 +171,10 @@ class _Asker:
         labelled = {self.names.names.label(key) for key in self.names.true[fact.relation_id, fact.subject_id]}
         return Pair(fact, named, accepted, len(labelled.intersection(accepted)), kept, self.names.guessable(fact))
 
-    def _others(self, fact: Fact, accepted: Sequence[str], labels: Sequence[str]) -> Iterator[str]:
-        """Yield the relation's labels that are no true name, from a place on that is drawn for the pair."""
-        true = {name.casefold() for name in accepted}
+    def _others(self, fact: Fact, labels: Sequence[str]) -> tuple[str, ...]:
+        """Return the relation's labels, from a place on that is drawn for the pair."""
         start = seed_of(self.options.seed, "wrong", fact.fact_id) % max(1, len(labels))
-        yield from (label for label in (*labels[start:], *labels[:start]) if label.casefold() not in true)
+        return (*labels[start:], *labels[:start])
 
     def _grid(self, relation: str, source: str, wordings: Sequence[AskedTemplate], asked: Sequence[Pair]) -> Grid:
         """Return the relation's row of the paper's Table 1."""

@@ -71,7 +71,7 @@ def by_rule(text: str) -> tuple[str, ...]:
 
     The rule meets both sides of every comparison, so that a name it shortens wrongly (*Paris*) still equals itself.
     """
-    words = WORD.findall(normalise(text))
+    words = WORD.findall(normalise(text).replace("_", " "))  # emphasis: _Paris_
     return tuple(singular(word.removesuffix("'s")) for word in words)
 
 
