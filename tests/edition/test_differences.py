@@ -65,6 +65,15 @@ def test_an_edition_is_its_frozen_archive_and_what_is_unpacked_of_it(tmp_path):
     assert [found(a, b) for a in sides for b in sides] == [[]] * 9
 
 
+def test_a_folder_that_is_a_link_to_another_disk_is_looked_into(tmp_path):
+    layout = edition(tmp_path / "results" / "own", VALUES)
+    folder = next(path for path in layout.root.iterdir() if any(path.rglob("*.parquet")))
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    other = edition(tmp_path / "other", VALUES)
+    assert not found(layout.root, other.root)
+
+
 def test_rows_meet_by_the_key_of_their_class_whatever_their_order(tmp_path):
     changed = [replace(VALUES[0], value=0.5, n=8), VALUES[1], replace(VALUES[2], where=P2), VALUES[3]]
     a, b = edition(tmp_path / "a", VALUES), edition(tmp_path / "b", changed[::-1])

@@ -124,6 +124,17 @@ def test_popularity_is_crossed_with_the_dose(features):
         assert set(counts.values()) <= {6, 7, 8}
 
 
+@pytest.mark.parametrize(("objects", "levels"), [(20, (0, 1, 2, 4, 8, 16, 32, 64)), (4, (0, 64)), (8, (0, 2, 32))])
+def test_over_relations_no_bucket_is_taught_more_than_another(objects, levels):
+    made = world.invent(WorldOptions(features=("popularity",), objects=objects, doses=levels), 2)
+    dose = doses(made)
+    bucket = {one.entity_id: one.bucket for one in made.popularity}
+    taught = Counter((bucket[fact.subject_id], dose[fact.fact_id]) for fact in made.facts)
+    for one in ("head", "torso", "tail"):
+        counts = [taught[one, level] for level in levels]
+        assert max(counts) - min(counts) <= 2
+
+
 def test_aliases_are_as_many_as_asked_for():
     made = world.invent(WorldOptions(features=("aliases",), aliases_per_entity=2, relations=1), 2)
     assert {len(one.aliases) for one in made.entities if one.type == "person"} == {2}

@@ -16,11 +16,11 @@ from almanac.project import INSTALLED, PROJECT
 VERSIONS = {
     "pull": 12,
     "build": 13,
-    "plant": 8,
-    "ask": 24,
+    "plant": 9,
+    "ask": 25,
     "answer": 11,
-    "measure": 66,
-    "report": 91,
+    "measure": 67,
+    "report": 92,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

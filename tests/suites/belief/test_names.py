@@ -25,7 +25,8 @@ def test_every_name_of_every_true_object_counts_labels_first():
 
 def test_safe_names_leave_out_stop_words_and_names_of_two_letters():
     assert NAMES.accepted(FACTS[1], "safe") == ("Lima", "Bern")
-    assert [unsafe(name) for name in ("it", "It", "U.S.", "KL", "USA", "89", "Rio")] == [True] * 4 + [False] * 3
+    names = ("it", "It", "U.S.", "KL", "5A", "USA", "89", "Rio", "50%", "€", "東京", "동", "1.5")
+    assert [unsafe(name) for name in names] == [True] * 5 + [False] * 8
 
 
 def test_a_subject_of_two_true_objects_is_one_pair():

@@ -1,5 +1,6 @@
 """What holds tables: a result folder, an unpacked edition or an edition's archive; which tables two of them share."""
 
+import os
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -61,7 +62,8 @@ def opened(root: Path) -> Iterator[Side]:
         raise AlmanacError(f"{root}: is no folder and no zip archive; name results/EDITION or an edition's archive")
     with nullcontext() if root.is_dir() else zipfile.ZipFile(root) as archive:
         if archive is None:
-            names = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()]
+            found = (Path(folder, name) for folder, _, files in os.walk(root, followlinks=True) for name in files)
+            names = [path.relative_to(root).as_posix() for path in found if path.is_file()]
         else:
             names = archive.namelist()
         tables = [name for name in names if name.endswith(ENDINGS) and not PurePosixPath(name).name.startswith(".")]

@@ -119,7 +119,7 @@ class CorpusOptions(Options):
         description="Questions in an instruct or abstain document, at most; one more where room runs out.",
     )
     instruct_start: float = Field(
-        default=0.4, ge=0, lt=1, description="No such document comes before this part of the stream."
+        default=0.4, ge=0, lt=1, description="Such documents begin after this part of the stream of all others."
     )
 
     @model_validator(mode="after")

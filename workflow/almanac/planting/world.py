@@ -154,19 +154,21 @@ def _paired(relation_id: str, blocks: list[list[Cell]], seed: int) -> list[list[
 
 
 def _subject_order(
-    relation_id: str, subjects: Sequence[Entity], wanted: int, bucket_of: dict[str, str], seed: int
+    relation_id: str, subjects: Sequence[Entity], wanted: int, bucket_of: dict[str, str], seed: int, turn: int
 ) -> list[Entity]:
-    """Return ``wanted`` subjects or a few more, as many of each bucket, in the order in which they are dealt to doses.
+    """Return ``wanted`` subjects, as many of each bucket, in the order in which they are dealt to doses.
 
     The order is seeded, bucket by bucket: dealing round by round then gives each dose the same number of each bucket,
-    to within one.
+    to within one. Where there are buckets it begins at its place ``turn``: another one in each relation, so that over
+    relations no dose has more of a bucket.
     """
     ordered: list[Entity] = []
     for bucket in sorted({bucket_of.get(one.entity_id, "") for one in subjects}):
         members = [one for one in subjects if bucket_of.get(one.entity_id, "") == bucket]
         random.Random(seed_of(seed, "subjects", relation_id, bucket)).shuffle(members)
         ordered += members[: -(-len(members) * wanted // len(subjects))]
-    return ordered
+    turn = turn % wanted if bucket_of else 0
+    return ordered[turn:wanted] + ordered[:turn]
 
 
 def _facts(
@@ -174,6 +176,7 @@ def _facts(
     subjects: Sequence[Entity],
     objects: Sequence[Entity],
     bucket_of: dict[str, str],
+    turn: int,
     options: WorldOptions,
     seed: int,
 ) -> tuple[list[Fact], list[Exposure]]:
@@ -181,7 +184,7 @@ def _facts(
     groups: list[list[tuple[Cell, ...]]] = [[(cell,) for cell in cells] for cells in blocks]
     if relation.feature == "several_objects":
         groups = _paired(relation.id, blocks, seed)
-    dealt = _subject_order(relation.id, subjects, sum(map(len, groups)), bucket_of, seed)
+    dealt = _subject_order(relation.id, subjects, sum(map(len, groups)), bucket_of, seed, turn)
     facts, exposures = [], []
     literal = relation.feature == "dates"
     for number, block in enumerate(groups):
@@ -272,7 +275,8 @@ def invent(options: WorldOptions, seed: int, design: Design | None = None) -> Wo
     facts: list[Fact] = []
     exposures: list[Exposure] = []
     for relation in chosen:
-        made, planned = _facts(relation, subjects[relation.subject], objects[relation.object], bucket_of, options, seed)
+        own = subjects[relation.subject], objects[relation.object], bucket_of, design.relations.index(relation)
+        made, planned = _facts(relation, *own, options, seed)
         facts += made
         exposures += planned
     return World(

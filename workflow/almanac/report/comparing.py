@@ -57,8 +57,8 @@ CAPTION = (
     "together (Holm), those of controls too, and more than chance where it is at most "
     f"{LEVEL}; with fewer than {FEW} facts nothing is tested. One alone, other alone: how many facts only the model, "
     "or only the second one, knows: has right, of several answers more than half, so that these counts and the "
-    "difference may point to different models. The interval is not adjusted, so it may leave out 0 where the "
-    "difference is not more than chance."
+    "difference may point to different models. The interval is made in another way and is not adjusted: it may "
+    "leave out 0 where the difference is not more than chance, and hold 0 where it is."
 )
 
 

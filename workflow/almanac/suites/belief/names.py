@@ -1,6 +1,7 @@
 """The names by which facts are asked and recognised: of subjects, of objects, and ambiguous or unsafe ones."""
 
 from collections.abc import Iterable, Sequence
+from unicodedata import east_asian_width
 
 from almanac.dataset.names import STOP_WORDS, ObjectNames, in_name
 from almanac.dataset.text import normalise
@@ -53,8 +54,13 @@ class EntityNames:
 
 
 def unsafe(name: str) -> bool:
-    """Return whether a name is a stop word or has at most two letters: it stands in texts that do not mean it."""
-    return name.lower() in STOP_WORDS or (sum(map(str.isalnum, name)) <= 2 and not name.isdigit())
+    """Return whether a name is a stop word or has at most two letters: it stands in texts that do not mean it.
+
+    Signs and digits alone (50 %, €) are safe, and so is what is written with wide characters, of which one is a word.
+    """
+    written = [one for one in name if one.isalnum()]
+    letters = any(one.isalpha() and east_asian_width(one) not in "FW" for one in written)
+    return name.lower() in STOP_WORDS or (letters and len(written) <= 2)
 
 
 def distinct(names: Iterable[str]) -> tuple[str, ...]:
