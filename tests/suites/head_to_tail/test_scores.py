@@ -111,6 +111,29 @@ def test_a_true_answer_itself_has_all_of_each_score_though_nothing_of_it_may_be_
         ("The the", "the", "", True),
         ("something", "the", "", False),
         ("東京です", "東京", "", False),
+        ("Paris—the capital of France", "Paris", "", True),
+        ("Paris/Île-de-France", "Paris", "", True),
+        ("Paris(France)", "Paris", "", True),
+        ("Paris...maybe", "Paris", "", True),
+        ("Paris,France", "Paris", "", True),
+        ("1939–1945", "1939", "", True),
+        ("born 27.1.1756", "1756", "", True),
+        ("Mozart was born on 1756-01-27.", "1756", "", True),
+        ("AC/DC", "AC/DC", "", True),
+        ("it was Coca Cola", "Coca-Cola", "", True),
+        ("it was Coca-Cola", "Coca Cola", "", True),
+        ("Guinea-Bissau", "Guinea", "", False),
+        ("O'Neil", "Neil", "", False),
+        ("1,972,000 people", "972", "", False),
+        ("Sao Paulo", "São Paulo", "", True),
+        ("Luxembourg, Luxembourg", "Luxembourg", "What is the capital of Luxembourg?", True),
+        ("Luxembourg", "Luxembourg City", "What is the capital of Luxembourg?", False),
+        ("about 35", "3.5", "", False),
+        ("35", "3.5", "", False),
+        ("it is 3.5.", "3.5", "", True),
+        ("it is 3.5", "3", "", False),
+        ("-5", "5", "", False),
+        ("It is −5.", "-5", "", True),
     ],
 )
 def test_a_true_answer_is_named_where_it_stands_in_whole_words_and_not_from_the_question(answer, gold, question, named):
@@ -141,6 +164,21 @@ def test_scores_are_shares_and_an_exact_match_has_all_of_f1(answer, golds):
 )
 def test_an_answer_is_its_first_line_that_announces_no_other_without_markup(text, answer):
     assert said(text) == answer
+
+
+@pytest.mark.parametrize(
+    "answer", ["May 22, 1990", "22 May 1990", "on the 22nd of May, 1990.", "1990-05-22", "22 Mai 1990"]
+)
+def test_a_day_may_be_written_with_its_month(answer):
+    assert scores(answer, variants(["1990-05-22"], "text")).named == ("Mai" not in answer)
+    assert not scores(answer, variants(["1990-05-02"], "text")).named
+
+
+def test_junior_is_of_the_surname():
+    assert set(variants(["Martin Luther King Jr."], "persons")) == {
+        "Martin Luther King Jr.", "M L King Jr.", "Martin L King Jr.", "Martin King Jr."
+    }  # fmt: skip
+    assert variants(["Robert Downey Jr."], "persons") == ("Robert Downey Jr.", "R Downey Jr.")
 
 
 @pytest.mark.parametrize(

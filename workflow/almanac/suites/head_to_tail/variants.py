@@ -6,13 +6,15 @@ from collections.abc import Iterable, Iterator
 
 from almanac.suites.head_to_tail.scores import normalise
 
-VERSION = 5  # raise it with every change of a rule by which an answer is correct
+VERSION = 6  # raise it with every change of a rule by which an answer is correct
 YEAR = re.compile(r"\d{4}")
 MONTH = "|".join(f"{name}|{name[:3]}" for name in map(str.lower, calendar.month_name[1:]))
 # A date: day, month and year in any order, as words or as numbers.
 DATE = re.compile(
     rf"(?:(?:on|in) )?(?:(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)?|{MONTH}|of)[ .,/-]+)*\d{{4}}(?:[/-]\d{{1,2}}){{0,2}}"
 )
+DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
+JUNIOR = re.compile(r"[JS]r\.?")
 REGNAL = re.compile(r"[IVX]+\.?")
 GENDERED = {"actor": "actress", "actress": "actor"}
 
@@ -24,12 +26,14 @@ def variants(golds: Iterable[str], kind: str) -> tuple[str, ...]:
         golds: the true answers.
         kind: what the answer is: ``persons`` may have initials for given names or the first of these alone (see
             `_of_person`), a ``profession`` spaces for underscores and either gender, a ``school`` goes without its
-            country.
+            country. A day (1990-05-22) is written with its month's name too, whatever the kind.
     """
     return tuple(dict.fromkeys(form for gold in golds for form in (gold, *_forms(gold, kind))))
 
 
 def _forms(gold: str, kind: str) -> Iterator[str]:
+    if day := DAY.fullmatch(gold):
+        yield from _of_day(*map(int, day.groups()))
     if kind == "persons":
         yield from _of_person(gold)
     elif kind == "profession":
@@ -41,15 +45,24 @@ def _forms(gold: str, kind: str) -> Iterator[str]:
         yield gold.rpartition(",")[0].strip()
 
 
+def _of_day(year: int, month: int, day: int) -> Iterator[str]:
+    """Yield a day with the name of its month, which may be short: 22 May 1990, May 22nd, 1990."""
+    ending = "th" if day in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+    for name in {calendar.month_name[month]: None, calendar.month_abbr[month]: None} if 0 < month < 13 else ():
+        for number in (f"{day}", f"{day}{ending}"):
+            yield from (f"{number} {name} {year}", f"{number} of {name} {year}", f"{name} {number} {year}")
+
+
 def _of_person(gold: str) -> Iterator[str]:
     """Yield a person's name with initials for given names, or with the first of these alone.
 
     There are none of what is not made of given names and a surname (the Soldier King, Alexis I, Louis of Toulouse). A
     form of which one word remains as answers are compared is none either: A Garfunkel loses its *article*, and any
-    Garfunkel would be right. A surname begins at its first small letter (Ludwig van Beethoven).
+    Garfunkel would be right. A surname begins at its first small letter (Ludwig van Beethoven), and *Jr.* is of it.
     """
     words = gold.split()
-    surname = next((at for at, word in enumerate(words) if word[0].islower()), len(words) - 1)
+    final = len(words) - 1 - bool(len(words) > 1 and JUNIOR.fullmatch(words[-1]))
+    surname = next((at for at, word in enumerate(words) if word[0].islower()), final)
     given, last = words[:surname], words[surname:]
     if not given or not all(word[0].isalpha() for word in given):
         return
