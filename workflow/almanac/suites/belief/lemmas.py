@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 from almanac import tables
 from almanac.dataset.templates import cleaned
-from almanac.dataset.text import normalise, runs, singular
+from almanac.dataset.text import normalise, runs, same_value, singular
 from almanac.errors import AlmanacError
 from almanac.punctuation import MARKS, unstopped
 
@@ -69,10 +69,12 @@ def lemmas_of(path: str | None) -> Lemmas:
 def by_rule(text: str) -> tuple[str, ...]:
     """Return the words of a text in lower case, without most signs, possessives and the endings of regular plurals.
 
+    Numbers are by value: 1,500 is 1500.
+
     The rule meets both sides of every comparison, so that a name it shortens wrongly (*Paris*) still equals itself.
     """
     words = WORD.findall(normalise(text).replace("_", " "))  # emphasis: _Paris_
-    return tuple(singular(word.removesuffix("'s")) for word in words)
+    return tuple(same_value(singular(word.removesuffix("'s"))) for word in words)
 
 
 def naming(accepted: Sequence[str], lemmas: Lemmas) -> Lemmas:
