@@ -8,12 +8,12 @@ are called above chance, that of models of which any relation is, adjusted for a
 editions of twelve rows adjusted together: with all facts of the relations asked, and with two of each, whose answers
 are held against the others all the same. Then models that pick any of the choices they are offered, or the commonest;
 models that name anything at all where each fact of a relation has an object of its own, some asked in several
-wordings, or of subjects that relations share; models that have scores for
-objects, and are asked each fact with a false one too; and models that are shown a true and a false statement of each
-fact. These are held against the level of the first of 70 rows that are adjusted together as well. Last, how often the
-interval of what is above chance holds the truth, by designs with few hits or few facts of a relation, of five times as
-many models: above its upper end more may have been missed than is said; and the same of draws of facts asked of one
-model that has scores for objects.
+wordings, or of subjects that relations share; models that have scores for objects, and are asked each fact with a false
+one too; models that are shown a true and a false statement of each fact; and models that go by the commonest object
+where subjects have several. These are held against the level of the first of 70 rows that are adjusted together as
+well. Last, how often the interval of what is above chance holds the truth, by designs with few hits or few facts of a
+relation, of five times as many models: above its upper end more may have been missed than is said; and the same of
+draws of facts asked of one model that has scores for objects.
 """
 
 import argparse
@@ -27,11 +27,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from almanac.rows import Choices, Entity, Fact, Measure
-from almanac.suites.chance import ABOVE, GIVEN, OF_RELATION, against_false, against_others
+from almanac.suites.chance import ABOVE, GIVEN, OF_RELATION, against_false, against_others, against_statements
+from almanac.suites.commonness import Common
 from almanac.suites.data import Data
 from almanac.suites.headline import LEVEL, holm
 from almanac.suites.judged import Judged
-from almanac.suites.truths import Common, Truths, objects_of
+from almanac.suites.truths import Truths, objects_of
 
 RELATIONS, FACTS, OBJECTS, ROWS = 10, 70, 20, 12
 CHOICES = ((3, 40, False), (4, 8, False), (4, 8, True), (10, 100, True), (20, 60, True), (20, 1000, False))
@@ -49,6 +50,8 @@ NAMING = (
     (10, 20, 100, 1, 1), (10, 20, 1000, 1, 1), (10, 6, 1000, 1, 1), (10, 20, 3000, 1, 1), (36, 6, 3000, 1, 1),
     (10, 20, 100, 5, 1), (10, 20, 3000, 5, 1), (10, 20, 3000, 10, 1), (10, 20, 3000, 1, 5), (10, 20, 3000, 5, 5),
 )  # fmt: skip
+# Of subjects with several objects: `several`.
+SEVERAL = ((0.6, 1, 20, 17), (0.6, 1, 20, 8), (0.6, 2, 20, 4), (0.9, 2, 20, 17), (0.0, 3, 20, 16), (0.5, 2, 40, 20))
 SCORED = ((20, 5, 100, 40), (10, 10, 400, 40), (36, 2, 100, 20), (10, 20, 400, 20))  # relations, facts, of, objects
 
 
@@ -165,24 +168,139 @@ def names_anything(
     return list(against_others(Judged("s", "d", "m", sample), sample, Truths(of_item, texts, None, objects)))
 
 
-def judges(rng: np.random.Generator, agrees: float, knows: float) -> list[Measure]:
+def judges(rng: np.random.Generator, agrees: float | None, knows: float) -> list[Measure]:
     """Return the numbers of a model that is shown a true and a false statement of each of 200 facts, ten a relation.
 
     Args:
         rng: of the draws.
-        agrees: how often it calls a statement correct that it knows nothing of.
+        agrees: how often it calls a statement correct that it knows nothing of; none: where its object is common.
         knows: the share of facts whose two statements it tells apart.
     """
-    facts = 200
+    facts, each, objects = 200, 10, 20
+    weights = 1 / np.arange(1, objects + 1)
+    common, shown, called = {}, [], []
+    for relation in range(facts // each):
+        every = rng.choice(objects, 10 * each, p=weights / weights.sum())
+        counts = np.bincount(every, minlength=objects)
+        there = np.flatnonzero(counts)
+        asked = rng.choice(every, each, replace=False)
+        both = np.stack([asked, [rng.choice(there[there != one]) for one in asked]])
+        shown.append(both)
+        called.append(
+            rng.random(both.shape) < agrees if agrees is not None else counts[both] > np.median(counts[there])
+        )
+        common[str(relation)] = Common(len(every), len(there), {str(at): int(counts[at]) for at in there})
     fact = np.tile(np.arange(facts), 2)
     true = np.repeat([True, False], facts)
     known = np.tile(rng.random(facts) < knows, 2)
-    told = np.where(known, true, rng.random(2 * facts) < agrees)
-    frame = items(fact // 10, fact, true == told, np.where(told, "correct", "incorrect"))
+    told = np.where(known, true, np.concatenate(called, axis=1).ravel())
+    frame = items(fact // each, fact, true == told, np.where(told, "correct", "incorrect"))
     of_item = pl.DataFrame({"item": frame["item"], "truth": pl.Series(true.astype(int), dtype=pl.UInt64)})
     names = {0: frozenset({"incorrect"}), 1: frozenset({"correct"})}
-    offered = pl.DataFrame({"item": frame["item"], "offered": [["correct", "incorrect"]] * len(true)})
-    return list(against_others(Judged("s", "d", "m", frame), frame, Truths(of_item, names, offered)))
+    offered = pl.DataFrame(
+        {
+            "item": frame["item"],
+            "offered": [["correct", "incorrect"]] * len(true),
+            "shown": np.concatenate(shown, axis=1).ravel().astype(str),
+            "holds": true,
+        }
+    )
+    truths = Truths(of_item, names, offered, common=common)
+    return list(against_statements(Judged("s", "d", "m", frame), frame, truths))
+
+
+def with_several(
+    rng: np.random.Generator, design: tuple[float, int, int, int], relations: int
+) -> tuple[list[tuple[int, int, int]], dict[tuple[int, int], set[int]]]:
+    """Return facts of 200 subjects: relation, subject and object; and the objects of each relation and subject."""
+    share, more, objects, _ = design
+    weights = 1 / np.arange(1, objects)
+    facts: list[tuple[int, int, int]] = []
+    true: dict[tuple[int, int], set[int]] = {}
+    for relation, subject in itertools.product(range(relations), range(200)):
+        own = {int(one) + 1 for one in rng.choice(objects - 1, more, replace=False, p=weights / weights.sum())}
+        own |= {0} if rng.random() < share else set()
+        true[relation, subject] = own
+        facts += [(relation, subject, one) for one in sorted(own)]
+    return facts, true
+
+
+def several(
+    rng: np.random.Generator, design: tuple[float, int, int, int], asks: str, knows: float, relations: int = 3
+) -> list[Measure]:
+    """Return the numbers of a model that goes by the commonest object, where subjects have several.
+
+    It is asked 32 facts of each relation of 200 subjects.
+
+    Args:
+        rng: of the draws.
+        design: the share of subjects that have one common object, how many others each has (of a Zipf distribution),
+            how many objects there are, and how many are offered.
+        asks: ``choices``, ``statements`` (a true and a false one) or ``scores`` (of the true and a false object).
+        knows: the share of facts that it knows.
+        relations: how many there are.
+    """
+    _, _, objects, choices = design
+    facts, true = with_several(rng, design, relations)
+    there = [sorted({one for at, _, one in facts if at == relation}) for relation in range(relations)]
+    asked = []
+    for relation in range(relations):
+        own = [at for at, fact in enumerate(facts) if fact[0] == relation]
+        pools = {at: [one for one in there[relation] if one not in true[facts[at][:2]]] for at in own}
+        own = [at for at in own if len(pools[at]) >= choices - 1]
+        chosen = rng.choice(own, 32, replace=False).tolist()
+        asked += [(at, rng.permutation(pools[at])[: choices - 1].tolist()) for at in chosen]
+    tested = {at for at, _ in asked}
+    rows = [
+        Fact(f"f{at}", str(relation), f"s{relation}.{subject}", f"{relation}.{one}", None, None, None, (),
+             "test" if at in tested else None, "x")
+        for at, (relation, subject, one) in enumerate(facts)
+    ]  # fmt: skip
+    names = {f"{relation}.{one}": f"o{relation}x{one:03}" for relation in range(relations) for one in range(objects)}
+    entities = [Entity(key, name, (), None) for key, name in names.items()]
+    found = objects_of(Data.of(facts=rows, entities=entities), frozenset())
+    counts = Counter((relation, one) for relation, _, one in facts)
+    known = dict(zip(tested, rng.random(len(tested)) < knows, strict=True))
+    lines = [np.median([counts[at, one] for one in own]) for at, own in enumerate(there)]
+    frame, offered, texts = [], [], {}
+    for at, wrong in asked:
+        relation, subject, one = facts[at]
+        key = (str(relation), f"f{at}", f"s{relation}.{subject}")
+        liked = [counts[relation, other] + 1000 * (known[at] and other == one) for other in (one, *wrong)]
+        label = [names[f"{relation}.{other}"] for other in (one, *wrong)]
+        texts |= {relation * objects + other: frozenset({names[f"{relation}.{other}"]}) for other in (one, *wrong)}
+        if asks == "choices":
+            told = label[int(np.argmax(liked))]
+            frame.append((*key, told == label[0], told, 0.0, relation * objects + one))
+            offered.append((label, None, None))
+            continue
+        for other, name, score in zip((one, wrong[0]), label, liked, strict=False):
+            called, holds = bool(score > lines[relation]), other == one
+            if asks == "statements":
+                called = called and not (known[at] and not holds)
+                hit, truth = called == holds, int(holds)
+            else:
+                hit, truth = called, relation * objects + other
+            told = "correct" if called else "incorrect"
+            frame.append((*key, hit, told, float(score), truth))
+            offered.append((["correct", "incorrect"], name, holds))
+    columns = ["relation", "fact", "subject", "hit", "prediction", "score", "truth"]
+    table = pl.DataFrame(frame, columns, orient="row").with_row_index("item")
+    table = table.with_columns(pl.when("hit").then(pl.lit("correct")).otherwise(pl.lit("incorrect")).alias("outcome"))
+    if asks == "statements":
+        texts = {0: frozenset({"incorrect"}), 1: frozenset({"correct"})}
+    shown = pl.DataFrame(offered, ["offered", "shown", "holds"], orient="row").with_row_index("item")
+    truths = Truths(
+        table.select("item", pl.col("truth").cast(pl.UInt64)),
+        texts,
+        None if asks == "scores" else shown,
+        **found._asdict(),
+    )
+    both = [Judged("s", "d", "m", table.filter(pl.col("item") % 2 == turn)) for turn in (0, 1)]
+    if asks == "scores":
+        return list(against_false(both[0], both[0].frame, both[1], truths))
+    own = Judged("s", "d", "m", table)
+    return list((against_others if asks == "choices" else against_statements)(own, table, truths))
 
 
 def by_names(rng: np.random.Generator, asks: str, share: float) -> list[Measure]:
@@ -212,7 +330,7 @@ def by_names(rng: np.random.Generator, asks: str, share: float) -> list[Measure]
     choices = [Choices(f"f{at}", tuple(map(str, own)), tuple(names[one] for one in own)) for at, own in wrong.items()]
     data = Data.of(facts=facts, entities=entities, choices=choices)
     given, commonness = data.given_by_names, np.bincount(true, minlength=objects)
-    _, common, others = objects_of(data, False, given)
+    common, others = objects_of(data, given)[-2:]
     told = {}
     for at, own in wrong.items():
         pool = there if asks == "open" else np.array([true[at], *own])
@@ -315,7 +433,8 @@ def over_all(rows: Sequence[Measure]) -> Measure:
 def called(models: Sequence[Sequence[Measure]]) -> str:
     """Return the shares of models above chance over all relations, of the first of 70 rows too, and in any relation."""
     ps = np.array([over_all(rows).p for rows in models])
-    any_relation = [min(holm([row.p or 0.0 for row in rows if row.metric == OF_RELATION])) <= LEVEL for rows in models]
+    of_relations = [[row.p for row in rows if row.metric == OF_RELATION and row.p is not None] for rows in models]
+    any_relation = [min(holm(own), default=1.0) <= LEVEL for own in of_relations]
     return f"{np.mean(ps <= LEVEL):>12.3f}{np.mean(ps <= LEVEL / 70):>14.3f}{np.mean(any_relation):>14.3f}"
 
 
@@ -359,8 +478,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         models = [scores(rng, one, per_relation, knows) for one in liked]
         print(f"{20 * per_relation:<12}{knows:>7.2f}{called(models)}")
     print(f"\n{'says correct':<14}{'knows':>7}{shares}")
-    for agrees, knows in itertools.product((0.5, 0.8, 1.0), (0.0, 0.05, 0.1)):
-        print(f"{agrees:<14.1f}{knows:>7.2f}{called([judges(rng, agrees, knows) for _ in range(count)])}")
+    for agrees, knows in itertools.product((0.5, 0.8, 1.0, None), (0.0, 0.05, 0.1)):
+        name = "of the common" if agrees is None else f"{agrees:.1f}"
+        print(f"{name:<14}{knows:>7.2f}{called([judges(rng, agrees, knows) for _ in range(count)])}")
+    head = f"{'have one':<10}{'others':>7}{'objects':>9}{'choices':>9}{'asks':>12}{'knows':>7}"
+    print(f"\n{head}{shares}{'above':>8}{'over 0':>8}")
+    for design, asks, knows in itertools.product(SEVERAL, ("choices", "statements", "scores"), (0.0, 0.1)):
+        models = [several(rng, design, asks, knows) for _ in range(count)]
+        found = [over_all(rows) for rows in models]
+        above_it, sure = np.mean([row.value for row in found]), np.mean([(row.low or 0.0) > 0 for row in found])
+        print(
+            "{:<10}{:>7}{:>9}{:>9}".format(*design)
+            + f"{asks:>12}{knows:>7.2f}{called(models)}{above_it:>8.3f}{sure:>8.3f}"
+        )
     print(f"\n{'goes by names':<15}{'give away':>10}{'p <= .025':>12}{'beyond names':>14}")
     for asks, share in itertools.product(("open", "choices", "scores"), (0.2, 0.4, 0.6)):
         models = [by_names(rng, asks, share) for _ in range(count)]

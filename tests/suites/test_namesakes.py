@@ -100,4 +100,4 @@ def test_an_open_answer_is_right_by_chance_for_all_that_is_true_of_a_fact_asked_
     ]
     assert len(asked) > 3
     for row, names in asked:
-        assert len(names) > 1 and names <= truths.objects[row.relation_id][row.fact_id]
+        assert len(names) > 1 and names <= truths.of_subject[row.relation_id][row.fact_id]

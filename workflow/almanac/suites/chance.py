@@ -37,59 +37,126 @@ def against_false(own: Judged, answered: pl.DataFrame, false: Judged, truths: Tr
     counts each false object as often as there are facts of it, and other facts of the fact's own object as its own. The
     test compares scores and not verdicts: no threshold has a say that was chosen on the same facts. To one who likes
     some objects better than others, whatever the subject, the better liked of a fact's two is the true one in as many
-    cases as it has facts, of those of both.
+    cases as it has facts, of those of both (of subjects that do not have both, `Several.part`).
 
     ``false`` are the same facts asked with false objects.
     """
-    wrong = (
-        false.frame.filter(pl.col("hit").is_not_null())
-        .join(truths.of_item, on="item", how="left", maintain_order="left")
-        .group_by("fact", maintain_order=True)
-        .agg(
-            pl.col("score").mean().alias("false_score"),
-            pl.col("hit").mean().alias("false_hit"),
-            pl.col("truth").first().alias("false_truth"),
-        )
-    )
-    right = (
-        answered.join(truths.of_item, on="item", how="left", maintain_order="left")
-        .group_by("fact", "relation", "subject", maintain_order=True)
-        .agg(pl.col("score").mean(), pl.col("hit").mean(), pl.col("truth").first())
-    )
-    both = right.join(wrong, on="fact", how="inner", maintain_order="left")
+    both = _paired(answered, false.frame.filter(pl.col("hit").is_not_null()), truths, _named(truths))
     if both.is_empty():
         return
-    counted = [
-        [truths.facts_of(relation, one, but_given) for but_given in (False, True) for one in two]
-        + list(truths.common_in(relation)[:2])
-        for relation, *two in both.select("relation", "truth", "false_truth").iter_rows()
-    ]
-    names = ("mine", "its", "my_rest", "its_rest", "all", "objects")
-    counts = pl.DataFrame(counted, [(name, pl.Float64) for name in names], orient="row")
-    others = pl.max_horizontal("all", pl.col("mine") + 1) - 1  # facts of the relation besides this one
-    # A false object is any of the relation's by the same chance, and stands for the facts that have it: 1 on average.
-    stands_for = pl.max_horizontal("objects", 2).sub(1) * pl.col("its") / (others + 1 - pl.col("mine"))
-    apart = 1 - (pl.col("mine") - 1) / others  # the share of the others that has another object than this one
-    both = both.with_columns(counts).with_columns(apart.alias("apart"), (apart * stands_for).alias("weight"))
-    both = both.with_columns((pl.col("weight") * pl.col("false_hit")).alias("weighed"))
-    # A ratio of all relations' sums, since that of a few facts would be biased; each fact's part in it, linearised.
-    whole, total = _macro(both, "weight"), _macro(both, "apart")
-    false_known = _macro(both, "weighed") / whole if whole else 0.0
-    of_others = pl.col("apart") * false_known
-    if whole:
-        of_others += total / whole * pl.col("weight") * (pl.col("false_hit") - false_known)
-    both = both.with_columns(((1 - pl.col("apart")) * pl.col("hit") + of_others).alias("by_chance"))
-    won = (pl.col("score") > pl.col("false_score")).alias("hit")
-    liked = both.filter(pl.col("score") != pl.col("false_score")).with_columns(won)
-    for name, mine, its in (("drawn", "mine", "its"), ("drawn_of_rest", "my_rest", "its_rest")):
-        likes = pl.when("hit").then(mine).otherwise(its) / (pl.col(mine) + pl.col(its))
-        liked = liked.with_columns(likes.fill_nan(1.0).alias(name))  # of objects that no such fact has
+    both = _by_false(both, truths)
+    liked = _liked(both)
     of = ("hit", "score")
     yield own.measure(CHANCE, min(1.0, _macro(both, "by_chance")), "other", of)
     yield from _of_relations(own, of, both, liked, truths.given)
     difference = both.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d")).with_columns(draw=pl.col("d"))
     yield own.measure(ABOVE, _difference(difference), "other", of, _sign_p(liked))
     yield own.measure(GIVEN, _given_away(both, truths.given), "other", of, _sign_p(_rest(liked, truths.given)))
+
+
+def against_statements(own: Judged, answered: pl.DataFrame, truths: Truths) -> Iterator[Measure]:
+    """Yield chance of verdicts on a true and a false statement of each fact.
+
+    The false statement has any object of the relation, the true one mostly a common one: who calls those correct whose
+    object is common is more often right than wrong. So the object of the statement that is called correct, where one of
+    a fact's two is, is the true one by chance as for `against_false`, and the number has for chance how often
+    statements of other facts' objects are called correct (as there, in the place of the true statement), and how often
+    false ones are not.
+
+    ``truths.offered`` has of each item ``shown``, the object of its statement, and ``holds``, whether it is true.
+    """
+    assert truths.offered is not None
+    said = answered.join(truths.offered, on="item", how="inner", maintain_order="left").with_columns(
+        (pl.col("prediction") == pl.col("offered").list.first()).alias("called"), pl.col("hit").alias("right")
+    )
+    said = said.with_columns(pl.col("called").cast(pl.Float64).alias("score"), pl.col("called").alias("hit"))
+    true, false = (said.filter(pl.col("holds") == holds) for holds in (True, False))
+    both = _paired(true, false, truths, pl.col("shown").first())
+    if both.is_empty():
+        return
+    both = _by_false(both, truths)
+    tested, of = _liked(both), ("prediction", "hit", "fact")
+    rejected = false.group_by("fact").agg(pl.col("right").mean().alias("rejected"))
+    accepted = true.group_by("fact").agg(pl.col("right").mean().alias("accepted"))
+    facts = both.join(rejected, on="fact", maintain_order="left").join(accepted, on="fact", maintain_order="left")
+    facts = facts.with_columns(
+        ((pl.col("accepted") + pl.col("rejected")) / 2).alias("hit"),
+        ((pl.col("by_chance") + pl.col("rejected")) / 2).alias("by_chance"),
+    ).with_columns((pl.col("hit") - pl.col("by_chance")).alias("d"))
+    facts = facts.with_columns(draw=pl.col("d"))
+    yield own.measure(CHANCE, min(1.0, _macro(facts, "by_chance")), "other", of)
+    yield from _of_relations(own, of, facts, tested, truths.given)
+    difference, p = _difference(facts), _p(tested)
+    p = max(p, 0.5) if (difference.value or 0.0) < EQUAL else p
+    yield own.measure(ABOVE, difference, "other", of, p)
+    yield own.measure(GIVEN, _given_away(facts, truths.given), "other", of, _p(_rest(tested, truths.given)))
+
+
+def _named(truths: Truths) -> pl.Expr:
+    """Return the name of the object by which an item's answer is right, by relation and ``truth``."""
+
+    def of(row: dict[str, Any]) -> str:
+        return truths.text_of(row["relation"], row["truth"], row["fact"])
+
+    pair = pl.struct(pl.col("relation", "fact").cast(pl.String), "truth")
+    return pair.first().map_elements(of, return_dtype=pl.String)
+
+
+def _paired(true: pl.DataFrame, false: pl.DataFrame, truths: Truths, named: pl.Expr) -> pl.DataFrame:
+    """Return the facts that were asked with their object and with a false one: the score and hit of each, its name."""
+    right, wrong = (
+        frame.join(truths.of_item, on="item", how="left", maintain_order="left")
+        .group_by("fact", "relation", "subject", maintain_order=True)
+        .agg(pl.col("score").mean(), pl.col("hit").mean(), named.alias("object"))
+        for frame in (true, false)
+    )
+    wrong = wrong.select("fact", pl.col("score", "hit", "object").name.prefix("false_"))
+    return right.join(wrong, on="fact", how="inner", maintain_order="left")
+
+
+def _by_false(both: pl.DataFrame, truths: Truths) -> pl.DataFrame:
+    """Add ``by_chance``, and how many facts have the object and the false one, of those that count for the test."""
+    names = ("mine", "its", "its_part", "my_rest", "its_rest", "all", "objects", "own", "owned")
+    columns = both.select(pl.col("relation", "subject").cast(pl.String), "object", "false_object")
+    counts = pl.DataFrame(
+        [_counted(truths, *row) for row in columns.iter_rows()], [(name, pl.Float64) for name in names], orient="row"
+    )
+    both = both.with_columns(counts)
+    others = pl.max_horizontal("all", pl.col("mine") + pl.col("own")) - pl.col("own")  # facts of other subjects
+    # A false object is any of the relation's by the same chance, and stands for the facts that have it; the true one
+    # for those of all true ones. Together they stand for all facts of other subjects.
+    weight = (pl.max_horizontal("objects", pl.col("own") + 1) - pl.col("own")) * pl.col("its") / others
+    both = both.with_columns(
+        (1 - (pl.col("owned") - pl.col("own")) / others).alias("apart"),  # those that have none of the true objects
+        weight.alias("weight"),
+        (pl.col("own") * (pl.col("mine") - 1) / others).alias("alike"),
+        (weight * pl.col("false_hit")).alias("weighed"),
+    )
+    # A ratio of all relations' sums, since that of a few facts would be biased; each fact's part in it, linearised.
+    whole, total = _macro(both, "weight"), _macro(both, "apart")
+    false_known = _macro(both, "weighed") / whole if whole else 0.0
+    of_others = pl.col("apart") * false_known
+    if whole:
+        of_others += total / whole * pl.col("weight") * (pl.col("false_hit") - false_known)
+    return both.with_columns((pl.col("alike") * pl.col("hit") + of_others).alias("by_chance"))
+
+
+def _counted(truths: Truths, relation: str, subject: str, true: str, false: str) -> tuple[float, ...]:
+    """Return what `_by_false` counts by of one fact."""
+    common, rest = (truths.common_in(relation, but_given) for but_given in (False, True))
+    mine, its, my_rest, its_rest = (one.named.get(text, 1) for one in (common, rest) for text in (true, false))
+    part = common.parts((true, false), true)[false]
+    return (mine, its, its * part, my_rest, its_rest * part, *common[:2], *common.of_subject(subject, mine))
+
+
+def _liked(both: pl.DataFrame) -> pl.DataFrame:
+    """Return the facts whose two scores differ: ``hit``, whether the true one is above, and how likely by chance."""
+    won = (pl.col("score") > pl.col("false_score")).alias("hit")
+    liked = both.filter(pl.col("score") != pl.col("false_score")).with_columns(won)
+    for name, mine, its in (("drawn", "mine", "its_part"), ("drawn_of_rest", "my_rest", "its_rest")):
+        likes = pl.when("hit").then(mine).otherwise(its) / (pl.col(mine) + pl.col(its))
+        liked = liked.with_columns(likes.fill_nan(1.0).alias(name))  # of objects that no such fact has
+    return liked
 
 
 def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Iterator[Measure]:

@@ -12,7 +12,7 @@ from almanac.rows import Measure
 from almanac.statistics import grouped
 from almanac.statistics.intervals import Estimate
 from almanac.suites.answers import Answers
-from almanac.suites.chance import ABOVE, CHANCE, GIVEN, against_false, against_others
+from almanac.suites.chance import ABOVE, CHANCE, GIVEN, against_false, against_others, against_statements
 from almanac.suites.chapter import NOT_TAUGHT, Entrant
 from almanac.suites.data import Data
 from almanac.suites.judged import FACT, RELATION, SUBJECT, Judged, conditions_of
@@ -99,7 +99,9 @@ def measures(
                 continue
             truths = truths or Truths.of(answers, _offered(suite, method, answers, data, options), data)
             if method.by_answer:
-                yield from against_others(own, _with_answers(method, answered, read), truths)
+                states = truths.offered is not None and "shown" in truths.offered.columns
+                chance = against_statements if states else against_others
+                yield from chance(own, _with_answers(method, answered, read), truths)
             elif isinstance(method.guess, Mapping):
                 false = judged.where({**{name: own.conditions[name] for name in method.by}, **method.guess})
                 yield from against_false(own, answered, false, truths)

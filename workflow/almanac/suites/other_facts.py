@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Hashable, Mapping, Sequence, Set
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ class Share(NamedTuple):
         drawn_of_rest: for the test of the facts that names do not give away, by these alone.
         guess: what a guess among the choices has; 0 of an open answer.
         right: the truths for which it is right.
-        there: those that it is held against; none: all.
+        there: those that it is held against, with the part of the facts of each that counts; none: all.
         held: how many items these have, without its own fact's.
     """
 
@@ -36,7 +36,7 @@ class Share(NamedTuple):
     drawn_of_rest: float
     guess: float
     right: Set[Hashable]
-    there: Set[Hashable] | None
+    there: Mapping[Hashable, float] | None
     held: float
 
 
@@ -57,24 +57,32 @@ class RelationFacts:
         every: what is right, the numbers of truths and what unasked facts accept, with how many items it is right for.
         rest: the same of the facts that names do not give away.
         own: the truths of each fact.
+        of_subject: those of the facts of each subject, asked or not, which are no *other* facts.
         of_name: for which of these a text is a name; ``of_text``: one that is read as such (`loosely`).
         judged: for which of these an answer was judged right, by whatever the suite takes for the same.
         each: how many items a fact has, which an unasked one counts for too.
-        common: how many of all facts of the relation have an object of a name.
-        common_rest: how many of those that names do not give away.
+        common: how common the relation's objects are.
+        common_rest: how common among the facts that names do not give away.
     """
 
     def __init__(self, part: pl.DataFrame, truths: Truths) -> None:
         """Count the items of one relation, and the facts that were not asked."""
-        self.part, unasked = part, truths.unasked(part)
+        self.common, self.common_rest = (truths.common_in(part["relation"][0], but) for but in (False, True))
+        names, several = truths.names, False
+        unasked_of = part
+        if "offered" in part.columns:
+            part, names, several = self._of_offered(part, truths.names)
+        self.part, unasked = part, truths.unasked(unasked_of, "offered" not in part.columns or several)
         asked = part["fact"].n_unique()
         self.facts = asked + len(unasked)
         counted = Counter[int](part["truth"].to_list())
         self.every: dict[Hashable, float] = {truth: float(count) for truth, count in counted.items()}
         self.own: dict[str, Counter[Hashable]] = defaultdict(Counter)
-        for fact, truth in part.select("fact", "truth").iter_rows():
+        self.of_subject: dict[str, dict[Hashable, float]] = defaultdict(lambda: defaultdict(float))
+        for fact, subject, truth in part.select("fact", "subject", "truth").iter_rows():
             self.own[fact][truth] += 1
-        texts: dict[Hashable, frozenset[str]] = {truth: truths.names[truth] for truth in counted}
+            self.of_subject[subject][truth] += 1
+        texts: dict[Hashable, frozenset[str]] = {truth: names[truth] for truth in counted}
         self.each = part.height / asked
         for accepted, count in Counter(unasked.values()).items():
             self.every[accepted], texts[accepted] = count * self.each, accepted
@@ -84,6 +92,8 @@ class RelationFacts:
                 self.rest[truth] += count * (fact not in truths.given)
         for fact, accepted in unasked.items():
             self.rest[accepted] += self.each * (fact not in truths.given)
+            if fact in truths.subject and (theirs := self.of_subject.get(truths.subject[fact])) is not None:
+                theirs[accepted] += self.each
         self.of_name, self.of_text, self.judged = (defaultdict[str, set[Hashable]](set) for _ in range(3))
         for truth, accepted in texts.items():
             for text in accepted:
@@ -92,8 +102,24 @@ class RelationFacts:
         for answer, truth in part.filter(pl.col("hit") > 0).select("prediction", "truth").drop_nulls().iter_rows():
             self.judged[normalise(answer)].add(truth)
         self.total, self.total_rest = sum(self.every.values()), sum(self.rest.values())
-        self.common, self.common_rest = (truths.common_in(part["relation"][0], but).named for but in (False, True))
         self.right = cache(self._right)
+
+    def _of_offered(
+        self, part: pl.DataFrame, names: Mapping[int, frozenset[str]]
+    ) -> tuple[pl.DataFrame, Mapping[int, frozenset[str]], bool]:
+        """Return the items with what is right of what is offered for ``truth``, its names, and whether any has several.
+
+        An item may accept all objects of its subject where one alone is offered: it is right by that one.
+        """
+        key, numbers, found, several = self.common.object, dict[frozenset[str], int](), list[int](), False
+        for truth, offered in part.select("truth", "offered").iter_rows():
+            own = accepted = names[truth]
+            if there := {key.get(text, text) for text in map(normalise, offered or ()) if text in accepted}:
+                own = frozenset(text for text in accepted if key.get(text) is None or key[text] in there)
+            several |= len(there) > 1
+            found.append(numbers.setdefault(own, len(numbers)))
+        part = part.with_columns(pl.Series("truth", found, pl.UInt64))
+        return part, {number: own for own, number in numbers.items()}, several
 
     def held_against_others(self, keys: Sequence[str]) -> tuple[list[tuple[Any, ...]], list[tuple[Any, str, float]]]:
         """Hold each answer, distinct by the columns ``keys``, against the other facts.
@@ -106,35 +132,37 @@ class RelationFacts:
             The values of these columns for each distinct answer, and the answer's shares; and the relation, each fact,
             and by how much this one makes the answers to others right by chance.
         """
-        shares, lent, to_all = [], dict[Hashable, float](), 0.0
-        to_itself: dict[str, float] = defaultdict(float)
+        shares, lent, to_all = [], defaultdict[Hashable, float](float), 0.0
+        to_itself: dict[str, dict[Hashable, float]] = defaultdict(lambda: defaultdict(float))  # by subject
         answers = self.part.filter(pl.col("prediction").is_not_null()).group_by(keys, maintain_order=True)
         for row in answers.agg(pl.all().first(), pl.len().alias("times")).iter_rows(named=True):
             fact, answer, choices = row["fact"], normalise(row["prediction"]), row.get("offered")
-            share = self.open(fact, answer) if choices is None else self.chosen(fact, answer, choices)
+            share = self.open(row["subject"], answer) if choices is None else self.chosen(row, answer, choices)
             shares.append((*(row[key] for key in keys), *share[: len(SHARES)]))
             if not share.held:
                 continue
-            mine = self.own[fact]
-            each = row["times"] / sum(mine.values()) / share.held
+            each = row["times"] / sum(self.own[fact].values()) / share.held
+            there = dict.fromkeys(self.of_subject[row["subject"]], 1.0) if share.there is None else share.there
             for truth in share.right:
-                lent[truth] = lent.get(truth, 0.0) + each
+                lent[truth] += each * there.get(truth, 1.0)
+            for truth, part in (share.there or {}).items():
+                lent[truth] -= each * part * share.by_chance
             if share.there is None:
                 to_all -= each * share.by_chance
-            for truth in share.there or ():
-                lent[truth] = lent.get(truth, 0.0) - each * share.by_chance
-            against = mine if share.there is None else mine.keys() & share.there
-            to_itself[fact] += each * math.fsum(
-                mine[truth] * ((truth in share.right) - share.by_chance) for truth in against
-            )
+            itself = to_itself[row["subject"]]
+            for truth in self.of_subject[row["subject"]].keys() & there.keys():
+                itself[truth] += each * there[truth] * ((truth in share.right) - share.by_chance)
         relation = self.part["relation"][0]
         return shares, [
             (
                 relation,
                 fact,
-                sum(count * (lent.get(truth, 0.0) + to_all) for truth, count in mine.items()) - to_itself[fact],
+                math.fsum(
+                    count * (lent.get(truth, 0.0) + to_all - to_itself[subject].get(truth, 0.0))
+                    for truth, count in self.own[fact].items()
+                ),
             )
-            for fact, mine in self.own.items()
+            for fact, subject in self.part.select("fact", "subject").unique(maintain_order=True).iter_rows()
         ]
 
     def _right(self, answer: str) -> set[Hashable]:
@@ -146,28 +174,32 @@ class RelationFacts:
         found = {truth for name, truths in self.of_text.items() if _stands_in(name, said) for truth in truths}
         return found | self.judged.get(answer, set())
 
-    def open(self, fact: str, answer: str) -> Share:
+    def open(self, subject: str, answer: str) -> Share:
         """Return the shares of an open answer to a fact, for the number and for the test; a guess's is 0."""
-        mine, said = self.own[fact], self.right(answer)
+        mine, said = self.of_subject[subject], self.right(answer)
         others = self.total - sum(mine.values())
         if not others:
             return NO_SHARE
-        hits = math.fsum(self.every[one] - mine[one] for one in said)
+        hits = math.fsum(self.every[one] - mine.get(one, 0.0) for one in said)
         drawn = min(1.0, math.fsum(self.every[one] for one in said) / others)
         other_rest = self.total_rest - sum(mine.values())
         of_rest = min(1.0, math.fsum(self.rest[one] for one in said) / other_rest) if other_rest > 0 else 1.0
         return Share(hits / others, drawn, of_rest, 0.0, said, None, others)
 
-    def chosen(self, fact: str, answer: str, choices: Sequence[str]) -> Share:
+    def chosen(self, item: Mapping[str, Any], answer: str, choices: Sequence[str]) -> Share:
         """Return the shares of an answer that names one of k choices, and a guess's: 1/k; of one that names none 0.
 
         For the number it is held against those facts alone whose objects were among the k, which may be few or none. So
-        one more fact is counted with them, for which the answer is right once in k: else an answer that nothing was
-        held against would have no chance to be right. For the test, the true one is any of the k in proportion to how
-        many facts of the relation have it for an object, an object of none counting as of one: that is what the choices
+        one more fact is counted with them, for which the answer is right as by the test: else an answer that nothing
+        was held against would have no chance to be right. For the test, the true one is any of the k in proportion to
+        how many facts of the relation have it for an object, an object of none counting as of one: that is what they
         say to one who knows how common objects are and nothing else, and 1/k to one who picks any.
+
+        Where subjects have several objects, those facts of two choices count whose subject has one of the two, since
+        what is true is no wrong choice: next to rare objects a common one is the true one more often than its facts
+        say. An item that accepts several of the k is right as often.
         """
-        mine = self.own[fact]
+        mine = self.of_subject[item["subject"]]
         offered = {text: self.of_name.get(text, set()) for text in map(normalise, choices)}
         if answer in offered:
             named, said = [answer], offered[answer]
@@ -176,18 +208,23 @@ class RelationFacts:
             named = [text for text, truths in offered.items() if truths & said or _stands_in(text, answer)]
         if not named:
             return NO_SHARE
-        guess = 1 / len(choices)
-        there = set[Hashable]().union(*offered.values())
-        others = math.fsum(self.every[truth] - mine[truth] for truth in there)  # the same in any order
-        hits = math.fsum(self.every[one] - mine[one] for one in said & there) + self.each * guess
-        drawn, of_rest = (_part(named, offered, common) for common in (self.common, self.common_rest))
-        return Share(hits / (others + self.each), drawn, of_rest, guess, said & there, there, others + self.each)
-
-
-def _part(named: Iterable[str], offered: Iterable[str], common: Mapping[str, float]) -> float:
-    """Return the part that some names have of the facts of all that are offered; one that none has counts as of one."""
-    whole = math.fsum(common.get(text, 1) for text in offered)
-    return math.fsum(common.get(text, 1) for text in named) / whole if whole else 1.0
+        accepted = [text for text, truths in offered.items() if item["truth"] in truths]
+        guess = max(1, len(accepted)) / len(offered)
+        parts = self.common.parts(offered, named[0])
+        there: dict[Hashable, float] = {}
+        for text, truths in offered.items():
+            there |= {one: max(there.get(one, 0.0), parts[text]) for one in truths}
+        others = math.fsum(
+            part * (self.every[one] - mine.get(one, 0.0)) for one, part in there.items()
+        )  # the same in any order
+        right = said & there.keys()
+        true = len({self.common.object.get(text, text) for text in accepted})
+        drawn, of_rest = (
+            max(min(1.0, max(1, true) * common.share(named, parts)), guess if len(accepted) > 1 else 0.0)
+            for common in (self.common, self.common_rest)
+        )
+        hits = math.fsum(there[one] * (self.every[one] - mine.get(one, 0.0)) for one in right) + self.each * drawn
+        return Share(hits / (others + self.each), drawn, of_rest, guess, right, there, others + self.each)
 
 
 @cache

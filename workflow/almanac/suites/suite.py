@@ -251,7 +251,9 @@ class Suite(Asks[Settings]):
         """Return what a method's answers are chosen among; none: they are open.
 
         Returns:
-            ``item`` or ``fact``, and ``offered``: the texts.
+            ``item`` or ``fact``, and ``offered``: the texts. Of statements that are called true or false besides
+            ``shown``, the name of their object, and ``holds``, whether they are true; ``offered`` begins with the word
+            for true.
         """
         return None
 

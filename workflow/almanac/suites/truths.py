@@ -3,7 +3,6 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import NamedTuple
 
 import polars as pl
@@ -12,15 +11,8 @@ from almanac.dataset.text import normalise
 from almanac.frames import frames
 from almanac.rows import Entity, Fact, Item
 from almanac.suites.answers import Answers
+from almanac.suites.commonness import Common, Several
 from almanac.suites.data import Data
-
-
-class Common(NamedTuple):
-    """How common a relation's objects are: how many ``facts`` and ``objects`` it has, how many facts one of a name."""
-
-    facts: int = 0
-    objects: int = 0
-    named: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -33,19 +25,22 @@ class Truths:
         offered: what answers are chosen among (`Suite.offered`); none: they are open.
         objects: of each relation's facts that can be asked the names of their objects, by fact: a sample's answers are
             held against those, too, that were not drawn.
+        of_subject: the same of all objects of the fact's subject, where it has several; ``subject`` is that one.
         common: how common the objects of each relation are, among all its facts.
+        others: how common they are among the facts that names do not give away, about: of as large a part of the facts
+            of each object as of its test facts.
         given: the facts that names give away (`Data.given_by_names`).
-        others: how common objects are among the other facts, about: of as large a part of the facts of each object as
-            of its test facts.
     """
 
     of_item: pl.DataFrame
     names: Mapping[int, frozenset[str]]
     offered: pl.DataFrame | None
     objects: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
+    of_subject: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
+    subject: Mapping[str, str] = field(default_factory=dict)
     common: Mapping[str, Common] = field(default_factory=dict)
-    given: frozenset[str] = frozenset()
     others: Mapping[str, Common] = field(default_factory=dict)
+    given: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, answers: Answers, offered: pl.DataFrame | None, data: Data) -> "Truths":
@@ -58,43 +53,52 @@ class Truths:
                 for truth, texts in numbered.unique("truth").select("truth", "accepted").iter_rows():
                     names[truth] = frozenset(map(normalise, texts)) - {""}
         given = data.given_by_names
-        objects, common, others = objects_of(data, offered is None, given)
-        return cls(pl.concat(found), names, offered, objects, common, given, others)
+        return cls(pl.concat(found), names, offered, *objects_of(data, given), given)
 
     def common_in(self, relation: object, but_given: bool = False) -> Common:
         """Return how common the objects of a relation are, ``but_given``: among facts that names do not give away."""
         common = self.common.get(str(relation), Common())
         return self.others.get(str(relation), common) if but_given else common
 
-    def facts_of(self, relation: object, truth: int, but_given: bool = False) -> float:
-        """Return how many facts of a relation have an object of a truth's names; one that none has counts as of one."""
-        named = self.common_in(relation, but_given).named
-        return max((named.get(text, 1) for text in self.names[truth]), default=1)
+    def text_of(self, relation: object, truth: int, fact: object) -> str:
+        """Return a name of the object of a fact's item: of its own object where that is accepted; the commonest one."""
+        named, own = self.common_in(relation).named, self.objects.get(str(relation), {}).get(str(fact), frozenset())
+        accepted = self.names[truth]
+        return max(sorted(accepted & own or accepted), key=lambda text: named.get(text, 0), default="")
 
-    def unasked(self, part: pl.DataFrame) -> dict[str, frozenset[str]]:
+    def unasked(self, part: pl.DataFrame, every: bool) -> dict[str, frozenset[str]]:
         """Return what the test facts of a relation accept that were not asked; none where items accept no such names.
 
         Where facts are asked that are no test facts, those that are say whether items accept the names of objects.
 
         Args:
             part: the items of one relation, with ``truth``.
+            every: whether a fact accepts all objects of its subject.
         """
-        objects = self.objects.get(str(part["relation"][0]), {})
+        relation = str(part["relation"][0])
+        objects, more = self.objects.get(relation, {}), self.of_subject.get(relation, {}) if every else {}
         asked = [pair for pair in part.select("fact", "truth").unique().iter_rows() if pair[0] in objects]
         if not asked or any(objects[fact].isdisjoint(self.names[truth]) for fact, truth in asked):
             return {}
         facts = {fact for fact, _ in asked}
-        return {fact: names for fact, names in objects.items() if fact not in facts}
+        return {fact: more.get(fact, names) for fact, names in objects.items() if fact not in facts}
 
 
-def objects_of(
-    data: Data, every: bool, given: Set[str]
-) -> tuple[dict[str, dict[str, frozenset[str]]], dict[str, Common], dict[str, Common]]:
-    """Return by relation the names of the objects of each test fact, and how common objects are.
+class Objects(NamedTuple):
+    """The objects of test facts, and how common objects are: see `Truths`."""
 
-    With ``every``, a fact has the objects of all facts of its subject. Last, how common they are among facts that names
-    do not give away: of an object's facts the part that its test facts have of these; of one without test facts the
-    part of objects with one (as Good and Turing count what was not seen).
+    objects: dict[str, dict[str, frozenset[str]]]
+    of_subject: dict[str, dict[str, frozenset[str]]]
+    subject: dict[str, str]
+    common: dict[str, Common]
+    others: dict[str, Common]
+
+
+def objects_of(data: Data, given: Set[str]) -> Objects:
+    """Return the objects of a dataset's test facts and how common they are.
+
+    Among facts that names do not give away, an object has the part of its facts that its test facts have of these; one
+    without test facts the part of objects with one (as Good and Turing count what was not seen).
     """
     facts = data.frame("facts", Fact, ["fact_id", "relation_id", "subject_id", "object_id", "value", "split"])
     facts = facts.with_columns(pl.coalesce(pl.col("object_id").cast(pl.String), "value").alias("object"))
@@ -102,9 +106,10 @@ def objects_of(
     named = named.filter(pl.col("entity_id").cast(pl.String).is_in(facts["object"].unique().implode()))
     known = {key: (label, *aliases) for key, label, aliases in named.iter_rows()}
     texts = {key: frozenset(map(normalise, known.get(key, (key,)))) - {""} for key in facts["object"].unique()}
-    found: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
+    own, every = (defaultdict[str, dict[str, frozenset[str]]](dict) for _ in range(2))
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     rest: dict[str, dict[str, float]] = defaultdict(dict)
+    one: dict[str, dict[str, str]] = defaultdict(dict)
     objects = Counter[str]()
     tested = pl.when(pl.col("split") == "test").then(~pl.col("fact_id").cast(pl.String).is_in(list(given)))
     by_object = facts.group_by("relation_id", "object", maintain_order=True).agg(
@@ -112,18 +117,37 @@ def objects_of(
     )
     once = pl.col("rest").filter(pl.col("tested") == 1).mean().over("relation_id")
     by_object = by_object.with_columns(pl.coalesce("rest", once, pl.lit(1.0))).drop("tested")
+    for relation, key in by_object.select("relation_id", "object").iter_rows():  # labels before other names
+        one[relation].setdefault(normalise(known.get(key, (key,))[0]), key)
     for relation, key, count, part in by_object.iter_rows():
         counts[relation].update(dict.fromkeys(texts[key], count))
         for text in texts[key]:
             rest[relation][text] = rest[relation].get(text, 0.0) + count * part
+            one[relation].setdefault(text, key)
         objects[relation] += 1
     sizes = dict(facts.group_by("relation_id").len().iter_rows())
-    of_subject: dict[tuple[str, str], frozenset[str]] = {}
-    columns = ("relation_id", "subject_id", "object")
-    if every:
-        for relation, subject, key in facts.select(columns).iter_rows():
-            of_subject[relation, subject] = of_subject.get((relation, subject), frozenset()) | texts[key]
-    for fact, relation, subject, key in facts.filter(pl.col("split") == "test").select("fact_id", *columns).iter_rows():
-        found[relation][fact] = of_subject.get((relation, subject), texts[key])
-    common = {name: Common(sizes[name], objects[name], own) for name, own in counts.items()}
-    return found, common, {name: common[name]._replace(named=own) for name, own in rest.items()}
+    pairs = facts.unique(["relation_id", "subject_id", "object"], maintain_order=True)
+    pairs = pairs.with_columns((pl.len().over("relation_id", "subject_id") > 1).alias("several"))
+    asked = facts.filter(pl.col("split") == "test")
+    subject_of: dict[str, str] = {}
+    all_of: dict[tuple[str, str], frozenset[str]] = {}
+    more = pairs.filter("several").join(asked, on=["relation_id", "subject_id"], how="semi", maintain_order="left")
+    for relation, subject, key in more.select("relation_id", "subject_id", "object").iter_rows():
+        all_of[relation, subject] = all_of.get((relation, subject), frozenset()) | texts[key]
+    for fact, relation, subject, key in asked.select("fact_id", "relation_id", "subject_id", "object").iter_rows():
+        own[relation][fact] = texts[key]
+        if (relation, subject) in all_of:
+            every[relation][fact] = all_of[relation, subject]
+            subject_of[fact] = subject
+    several = {
+        relation: Several(
+            pairs.filter(pl.col("relation_id") == relation),
+            asked.filter(pl.col("relation_id") == relation)["subject_id"].unique(),
+        )
+        for relation in pairs.filter("several")["relation_id"].unique()
+    }
+    common = {
+        name: Common(sizes[name], objects[name], named, one[name], several.get(name)) for name, named in counts.items()
+    }
+    others = {name: common[name]._replace(named=named) for name, named in rest.items()}
+    return Objects(own, every, subject_of, common, others)

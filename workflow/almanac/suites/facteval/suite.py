@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import polars as pl
 
+from almanac.dataset.text import normalise
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Asked, Batch
 from almanac.suites.data import Data
@@ -93,13 +94,20 @@ class FactEval(Suite[FactEvalOptions]):
         return elsewhere.read(path, self.tables("asked"))
 
     def offered(self, method: Method, answers: Answers, data: Data, options: FactEvalOptions) -> pl.DataFrame | None:
-        """Return the options of each question that has some, and of each statement the two verdicts; of others none."""
+        """Return the options of each question that has some, and the object of each statement; of others none."""
         if method.answer == "prediction":
             return None
+        if method.name == f"{TFQ}-{STATEMENT}":
+            shown, traits = answers.own("names").select("item", "shown"), answers.own("traits").select("item", "truth")
+            both = traits.drop_nulls().join(shown, on="item", maintain_order="left").rename({"truth": "holds"})
+            both = both.with_columns(pl.coalesce("shown", pl.col("holds").cast(pl.String)))  # objects without a name
+            return both.with_columns(
+                pl.col("item").cast(pl.UInt32),
+                pl.lit(["correct", "incorrect"]).alias("offered"),
+                pl.Series("shown", map(normalise, both["shown"]), pl.String),
+            )
         found = pl.concat(part.links for part in answers.parts(("experiment", "options")))
-        verdicts = pl.when(pl.col("experiment") == f"{TFQ}-{STATEMENT}").then(pl.lit(["correct", "incorrect"]))
-        offered = pl.coalesce("options", verdicts).alias("offered")
-        return found.select("item", offered).drop_nulls().unique("item", maintain_order=True)
+        return found.select("item", pl.col("options").alias("offered")).drop_nulls().unique("item", maintain_order=True)
 
     def by_label(self, data: Data, options: FactEvalOptions) -> set[str]:
         """Return the relations that lack statements or questions; see `questions.wordings`."""
