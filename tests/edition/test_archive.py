@@ -22,7 +22,7 @@ from almanac.edition.measuring import entrant
 from almanac.edition.unpacking import manifest_of, unpack
 from almanac.errors import AlmanacError
 from almanac.report import drawing, making
-from almanac.rows import Item, Measure, Outcome, Setting
+from almanac.rows import Item, Measure, Outcome, Response, Setting
 from almanac.versions import MAKER, maker_of
 
 
@@ -75,6 +75,20 @@ def test_an_archive_that_is_named_by_its_edition_alone_stays_where_another_is_fr
     digest = freeze(small, tmp_path)["digest"]
     assert {path.name for path in tmp_path.iterdir()} == {earlier.name, f"{earlier.stem}-{digest[:12]}.zip"}
     assert earlier.read_text() == "cited"
+
+
+def test_a_run_that_has_not_ended_or_goes_on_meanwhile_is_not_frozen(own, tmp_path):
+    changed = next(path for path, row in own.tables().items() if row is Response and tables.count(path, row))
+
+    def anew():
+        tables.write(changed, Response, list(tables.read(changed, Response)), tables.read_metadata(changed))
+
+    with pytest.raises(AlmanacError, match=r"was changed meanwhile; wait until the run has ended"):
+        freeze(own, tmp_path / "meanwhile", anew)
+    assert not list((tmp_path / "meanwhile").iterdir())
+    tables.write(changed, Response, list(tables.read(changed, Response))[:-1], tables.read_metadata(changed))
+    with pytest.raises(AlmanacError, match=r"is not of the answers that are there; run again, whole"):
+        freeze(own, tmp_path / "unfinished")
 
 
 def test_what_a_person_has_put_beside_the_report_is_not_frozen_with_it(own, tmp_path, capsys):

@@ -6,6 +6,7 @@ that was judged of them travels, so that the numbers can be measured again.
 """
 
 import hashlib
+import os
 import zipfile
 from collections.abc import Callable, Collection, Iterable
 from contextlib import nullcontext
@@ -18,6 +19,7 @@ from almanac.config import EditionConfig
 from almanac.edition.citation import CITATION, CROISSANT, citation, croissant, licence_text
 from almanac.edition.layout import CARRIED, RECORD, Layout
 from almanac.edition.manifest import MANIFEST, SHORT, digest, written
+from almanac.edition.measuring import outdated
 from almanac.edition.packing import blocks, lines, member
 from almanac.errors import INSTEAD, AlmanacError, refuse, where_from
 from almanac.options import DiskKey, with_places
@@ -54,22 +56,25 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
 
     Raises:
         AlmanacError: a table is missing, a source has changed, its facts may not be passed on, other code has made the
-            page, or something else lies beside what it shows.
+            page, something else lies beside what it shows, or a run has not ended or goes on meanwhile.
     """
     sources = _sources(layout)
     withheld = too_large(layout)
     settings, carried = portable(layout.config, layout.noted(CARRIED).split())
+    refuse([f"{path}: is not of the answers that are there; run again, whole" for path in outdated(layout)])
     carried |= {f"sources/{source['name']}/{LICENCE}": licence_text(source) for source in sources}
     carried |= _lock(layout)
     carried[RECORD] = (tables.in_order(settings) + "\n").encode()
     # Until its digest is known it is hidden: EDITION.zip may be an archive that was frozen before.
-    into = target if target.suffix == ".zip" else target / f".{layout.config.edition}.zip"
+    into = target if target.suffix == ".zip" else target / f".{layout.config.edition}.{os.getpid()}.zip"
+    drawn = _as_they_are(layout)
+    found = {member(layout.root, path): (path, row) for path, row in contents(layout, withheld).items()}
+    state = _state([*drawn.values(), *(path for path, _ in found.values())])
     with tables.atomic(into) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
         entries = [add(archive, name, [content]) for name, content in sorted(carried.items())]
-        for name, path in sorted(_as_they_are(layout).items()):
+        for name, path in sorted(drawn.items()):
             with path.open("rb") as stream:
                 entries.append(add(archive, name, blocks(stream)))
-        found = {member(layout.root, path): (path, row) for path, row in contents(layout, withheld).items()}
         for name, (path, row) in sorted(found.items()):
             filled: set[str] = set()
             entry = add(None if path in withheld else archive, name, lines(path, row, filled))
@@ -91,9 +96,20 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
         rows = {name: row for name, (_, row) in found.items()}
         manifest["about"] = [add(archive, name, [text]) for name, text in about(layout.config, manifest, rows).items()]
         archive.writestr(_member(MANIFEST), written(manifest))
+        if changed := next((path for path, was in state.items() if _state([path])[path] != was), None):
+            raise AlmanacError(f"{changed}: was changed meanwhile; wait until the run has ended, and freeze again")
     if into != target:
         into.rename(target / named(manifest))
     return manifest
+
+
+def _state(paths: Iterable[Path]) -> dict[Path, tuple[int, int, int] | None]:
+    """Return what tells whether files are written anew: their inode, size and time; none of one that is not there."""
+    found: dict[Path, tuple[int, int, int] | None] = {}
+    for path in paths:
+        seen = path.stat() if path.is_file() else None
+        found[path] = None if seen is None else (seen.st_ino, seen.st_size, seen.st_mtime_ns)
+    return found
 
 
 def named(manifest: dict[str, Any]) -> str:

@@ -193,6 +193,12 @@ def _part(layout: Layout, asking: Asking) -> str:
     return tables.identity([VERSIONS["measure"], asking, layout.options(asking).how(), digests])
 
 
+def outdated(layout: Layout) -> list[Path]:
+    """Return the numbers of models that are not of what was asked and answered, as where a run was stopped."""
+    own = ((layout.measures(asking), asking) for asking in layout.config.asked())
+    return [path for path, asking in own if path.is_file() and not tables.says(path, PART, _part(layout, asking))]
+
+
 def joined(suite: Suite[Any]) -> dict[str, type]:
     """Return the tables of a suite that are joined with the outcomes of its items, with their row classes."""
     return {name: row for name, row in suite.tables("judged").items() if suite.own[name].of != "free"}

@@ -84,7 +84,7 @@ class Truths:
         return {fact: more.get(fact, names) for fact, names in objects.items() if fact not in facts}
 
 
-class Objects(NamedTuple):
+class FactObjects(NamedTuple):
     """The objects of test facts, and how common objects are: see `Truths`."""
 
     objects: dict[str, dict[str, frozenset[str]]]
@@ -94,7 +94,7 @@ class Objects(NamedTuple):
     others: dict[str, Common]
 
 
-def objects_of(data: Data, given: Set[str]) -> Objects:
+def objects_of(data: Data, given: Set[str]) -> FactObjects:
     """Return the objects of a dataset's test facts and how common they are.
 
     Among facts that names do not give away, an object has the part of its facts that its test facts have of these; one
@@ -150,4 +150,4 @@ def objects_of(data: Data, given: Set[str]) -> Objects:
         name: Common(sizes[name], objects[name], named, one[name], several.get(name)) for name, named in counts.items()
     }
     others = {name: common[name]._replace(named=named) for name, named in rest.items()}
-    return Objects(own, every, subject_of, common, others)
+    return FactObjects(own, every, subject_of, common, others)

@@ -15,7 +15,10 @@ from almanac.suites.prompts import prompts
 
 VERDICT = "verdict"  # the role of the request that the judge answers
 TOKENS = 8  # of its reply: one word is wanted
-INCORRECT, CORRECT = re.compile(r"\bincorrect\b", re.IGNORECASE), re.compile(r"\bcorrect\b", re.IGNORECASE)
+# "The correct answer is 1975" is none: it may be said of what is right and of what is wrong.
+STATED = re.compile(r"\bcorrect\s+\w+\s*(?::|\b(?:is|are|was|were|would|should|to|for|in|here)\b|$)", re.IGNORECASE)
+INCORRECT = re.compile(r"\bincorrect\b|(?:\bnot|n't)\s+(?:\w+\s+)?correct\b", re.IGNORECASE)
+CORRECT = re.compile(r"\bcorrect\b", re.IGNORECASE)
 
 
 @cache
@@ -44,9 +47,10 @@ def says_nothing(answer: str, listed: str, accepted: Sequence[str]) -> bool:
 def verdict(reply: str) -> bool | None:
     """Return whether a judge calls an answer correct; none where its reply holds neither word.
 
-    Words count whole and in any case, and ``incorrect`` is looked for first: whoever writes both has not said that all
-    is well.
+    Words count whole and in any case, and ``incorrect`` or ``not correct`` is looked for first: whoever writes both has
+    not said that all is well. A reply that names the correct answer instead is no verdict.
     """
+    reply = STATED.sub(" ", reply.replace("\u2019", "'"))
     if INCORRECT.search(reply):
         return False
     return True if CORRECT.search(reply) else None
