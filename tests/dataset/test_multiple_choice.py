@@ -366,6 +366,22 @@ def test_where_fewer_choices_are_wanted_a_relation_of_few_objects_offers_all_of_
     assert {len({*one.labels}) for one in made.choices} == {3} and len(made.choices) == 10
 
 
+def test_where_subjects_have_several_objects_as_many_are_offered_as_most_facts_have():
+    """Of 30 subjects each has two of ten objects, one has six."""
+    facts, entities = plain(30, 10)
+    more = [
+        replace(fact, fact_id=f"{fact.fact_id}+", object_id=f"o{(at + 1) % 10:03}") for at, fact in enumerate(facts)
+    ]
+    many = [replace(facts[0], fact_id=f"{facts[0].fact_id}{at}", object_id=f"o{at:03}") for at in range(2, 6)]
+    counts = {"min_facts": 10, "min_objects": 3, "train": 2, "test": 40, "choices": 20, "fewer_choices": True}
+    every = sorted([*facts, *more, *many], key=lambda fact: fact.fact_id)
+    made = build([relation("P1")], every, entities, DatasetOptions(**counts))
+    assert {len({*one.labels}) for one in made.choices} == {8}
+    assert {one.fact_id for one in made.refused} == {
+        one.fact_id for one in every if one.subject_id == facts[0].subject_id
+    }
+
+
 def test_objects_that_differ_in_case_only_are_one_object():
     facts, entities = plain(500, 100)
     entities = [entity(one.entity_id, "O001" if one.entity_id == "o000" else one.entity_id) for one in entities]

@@ -15,7 +15,7 @@ from almanac.project import INSTALLED, PROJECT
 
 VERSIONS = {
     "pull": 12,
-    "build": 13,
+    "build": 14,
     "plant": 9,
     "ask": 25,
     "answer": 11,

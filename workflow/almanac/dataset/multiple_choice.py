@@ -20,6 +20,7 @@ from almanac.rows import Choices, Entity, Fact, Refused, Relation, RelationCount
 from almanac.sources.drawing import hashes
 from almanac.tables import from_arrow
 
+REFUSABLE = 0.1  # of a relation's facts, which may have too few wrong choices where fewer are offered
 SIDES = pl.Series([None, "train", "test"])
 REFUSED = pl.Schema({"relation_id": pl.String(), "fact_id": pl.String(), "reason": pl.String()})
 CHOICES = pl.Schema({"fact_id": pl.String(), "distractors": pl.List(pl.String()), "labels": pl.List(pl.String())})
@@ -136,8 +137,13 @@ class Building:
         if options.fewer_choices:
             options = options.model_copy(update={"choices": min(options.choices, objects)})
         wrong = WrongChoices(self._objects, numbers, subjects, options)
+        lacking = wrong.lacking()
+        if options.fewer_choices and len(lacking) > (some := int(REFUSABLE * len(numbers))):
+            options = options.model_copy(update={"choices": max(2, sorted(lacking.values())[some] + 1)})
+            wrong = WrongChoices(self._objects, numbers, subjects, options)
+            lacking = wrong.lacking()
         needed = f"wrong choices; needed are {options.choices - 1}"
-        reasons = {fact: f"{found} {needed}" for fact, found in wrong.lacking().items()}
+        reasons = {fact: f"{found} {needed}" for fact, found in lacking.items()}
         reasons |= namesakes(facts, subjects, self._objects.label_codes[numbers])
         guessable = self._guessable(self._names[own], numbers, subjects)
         if not options.guessable:

@@ -17,7 +17,9 @@ class DatasetOptions(Options):
     choices: Annotated[int, Field(ge=2, description="choices a test fact, the true one included")] = 100
     fewer_choices: Annotated[
         bool,
-        Field(description="of a relation with fewer objects offer as many as it has (false: such facts are refused)"),
+        Field(
+            description="of a relation with fewer objects offer as many as nine in ten facts have (false: refuse such)"
+        ),
     ] = False
     exclude_true: Annotated[
         bool, Field(description="never offer another true object, under any alias (false: the paper's rule)")

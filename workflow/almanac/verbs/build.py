@@ -170,8 +170,8 @@ def build_dataset(arguments: argparse.Namespace) -> None:
     if not any(count.test for count in counts):
         raise AlmanacError(
             f"{arguments.facts}: no fact is left to be asked: of the relations that qualify each is refused, as "
-            "listed above, or serves as an example; set `fewer_choices: true` or lower `choices`, lower `train`, or "
-            "bring more facts"
+            f"listed above, or serves as an example; {'' if options.fewer_choices else 'set `fewer_choices: true` or '}"
+            "lower `choices`, lower `train`, or bring more facts"
         )
 
 
