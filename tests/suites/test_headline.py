@@ -106,6 +106,14 @@ def test_a_samples_answers_are_held_against_the_facts_that_were_not_drawn_too():
     assert restricted[CHANCE].value == pytest.approx(((1 + 1 / 3) / 4 + (2 + 1 / 3) / 5) / 2)
 
 
+def test_where_no_fact_that_is_asked_is_a_test_fact_answers_are_held_against_these_all_the_same():
+    own, truths = judged([("a", "s1", ["Rome"], "Rome"), ("a", "s2", ["Paris"], "Rome")])
+    named = {"a": {f"t{at}": frozenset({name}) for at, name in enumerate(["rome", "oslo", "oslo", "bern"])}}
+    common = {"a": Common(6, 4, {"rome": 2, "paris": 1, "oslo": 2, "bern": 1})}
+    found = numbers(own, replace(truths, objects=named, common=common))
+    assert found[CHANCE].value == pytest.approx((1 / 5 + 2 / 5) / 2)
+
+
 def test_a_fact_asked_that_is_no_test_fact_hides_none_of_those_that_were_not_drawn():
     """Head-to-Tail asks facts that other methods take for examples, as f1 here, whose Paris nobody else has."""
     own, truths = judged([("a", "s1", ["Rome"], "Rome"), ("a", "s2", ["Paris"], "Rome")])

@@ -69,7 +69,7 @@ class Truths:
     def unasked(self, part: pl.DataFrame, every: bool) -> dict[str, frozenset[str]]:
         """Return what the test facts of a relation accept that were not asked; none where items accept no such names.
 
-        Where facts are asked that are no test facts, those that are say whether items accept the names of objects.
+        Of an asked fact that is no test fact, any of the relation's objects says whether items accept such names.
 
         Args:
             part: the items of one relation, with ``truth``.
@@ -77,8 +77,8 @@ class Truths:
         """
         relation = str(part["relation"][0])
         objects, more = self.objects.get(relation, {}), self.of_subject.get(relation, {}) if every else {}
-        asked = [pair for pair in part.select("fact", "truth").unique().iter_rows() if pair[0] in objects]
-        if not asked or any(objects[fact].isdisjoint(self.names[truth]) for fact, truth in asked):
+        asked, named = part.select("fact", "truth").unique().rows(), self.common_in(relation).named.keys()
+        if any((own := objects.get(fact) or named) and own.isdisjoint(self.names[truth]) for fact, truth in asked):
             return {}
         facts = {fact for fact, _ in asked}
         return {fact: more.get(fact, names) for fact, names in objects.items() if fact not in facts}
