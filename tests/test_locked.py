@@ -89,6 +89,23 @@ def test_a_signal_while_snakemake_holds_its_lock_is_answered_when_it_lets_go(tmp
     assert subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout == "True\n"
 
 
+def test_without_a_home_the_cache_is_in_the_working_folder(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HOME", f"{tmp_path}/file/none")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    with locked(tmp_path, "import os; print(os.environ['XDG_CACHE_HOME'])") as run:
+        printed, _ = run.communicate(timeout=600)
+    assert printed.strip() == f"{tmp_path}/.snakemake/cache"
+
+
+def test_where_no_temporary_file_can_be_written_that_is_said(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", "/proc/self")
+    with locked(tmp_path, "print('started')") as run:
+        printed, errors = run.communicate(timeout=600)
+    assert (printed, run.returncode) == ("", 1)
+    assert "set TMPDIR to a folder with room" in errors
+
+
 def test_the_status_of_a_killed_snakemake_is_a_shells(tmp_path):
     with locked(tmp_path, "import os; os.kill(os.getpid(), 9)") as run:
         run.communicate(timeout=600)

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -253,6 +254,8 @@ def test_what_slurm_says_of_a_job_is_told_and_a_log_only_where_there_is_one(tmp_
         "sbatch: error: Batch job submission failed: Invalid partition name specified'."
     )
     assert why_failed({"rule_msg": None, "log": logs}) == f"; its log: {logs[2]}"
+    full = why_failed({"rule_msg": None, "log": logs[:2]})
+    assert re.fullmatch(rf"; {re.escape(logs[1])} is empty, and \d+ MB of its disk are free", full)
 
 
 def test_a_log_is_told_what_is_at_work_and_how_far_it_is(tmp_path):

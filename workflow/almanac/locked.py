@@ -14,6 +14,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -27,6 +28,7 @@ from almanac.yaml_file import read_yaml
 
 LOCK = Path(".snakemake/almanac.lock")
 PATIENCE = 10  # seconds
+ROOM = 2**20  # bytes of a temporary file
 KEY = re.compile(r"[a-zA-Z_][\w-]*\w")  # as Snakemake has it
 CONFIG = ("--config", "-C")
 QUOTES = "'\""
@@ -179,9 +181,11 @@ def main(command: Sequence[str]) -> int:
     SIGTERM too: at a SIGHUP Snakemake would leave its jobs behind.
 
     Returns:
-        Snakemake's; 128 and the signal's number where a signal ended it; 1 where `mistake_in` finds a mistake.
+        Snakemake's; 128 and the signal's number where a signal ended it; 1 where `mistake_in` finds a mistake, or no
+        temporary file can be written.
     """
-    if (mistake := mistake_in(command)) is not None:
+    _keep_cache()
+    if (mistake := mistake_in(command) or _no_room()) is not None:
         print(f"almanac: {mistake}", file=sys.stderr)
         return 1
     run = subprocess.Popen([*command[:1], "--nolock", *_as_given(command[1:])])
@@ -194,6 +198,30 @@ def main(command: Sequence[str]) -> int:
             return 128 - status if status < 0 else status
         except KeyboardInterrupt:
             pass  # Ctrl-C reaches Snakemake too, which takes seconds to end its jobs, on a cluster above all.
+
+
+def _keep_cache() -> None:
+    """Let Snakemake keep its cache in the working folder, where the user's own cannot be written (no home folder)."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
+    try:
+        cache = cache.expanduser()
+        cache.mkdir(parents=True, exist_ok=True)
+        writable = os.access(cache, os.W_OK)
+    except (OSError, RuntimeError):  # no folder can be made, or no home is known
+        writable = False
+    if not writable:
+        os.environ["XDG_CACHE_HOME"] = str(LOCK.parent.resolve() / "cache")
+
+
+def _no_room() -> str | None:
+    """Return what is wrong with the folder of temporary files, which Snakemake's scheduler writes too; or none."""
+    folder = Path(os.environ.get("TMPDIR") or tempfile.gettempdir())
+    try:
+        with tempfile.TemporaryFile(dir=folder if folder.is_dir() else None) as file:
+            file.write(bytes(ROOM))
+    except OSError as error:
+        return f"{folder}: no temporary file can be written there ({error.strerror}); set TMPDIR to a folder with room"
+    return None
 
 
 if __name__ == "__main__":

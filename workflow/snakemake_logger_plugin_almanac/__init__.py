@@ -9,6 +9,7 @@ dry run is printed as Snakemake prints it. How long it still takes is estimated 
 import logging
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -172,10 +173,15 @@ def at_work(jobs: Sequence[RunningJob], now: float) -> str:
 
 
 def why_failed(values: Mapping[str, Any]) -> str:
-    """Return what an executor says of a failed job (SLURM's refusal, or how it ended there), and the logs with text."""
+    """Return what an executor says of a failed job (SLURM's refusal, or how it ended there), and the logs with text.
+
+    Where a log is on a disk that is full, nothing is in it.
+    """
     said = " ".join(str(values.get("rule_msg") or "").partition("sbatch call:")[0].split())
     logs = [log for log in map(Path, values["log"]) if log.is_file() and log.stat().st_size]
-    return (f": {said}" if said else "") + "".join(f"; its log: {log}" for log in logs)
+    empty = [] if logs or said else [log for log in map(Path, values["log"]) if log.is_file()]
+    free = (f"; {log} is empty, and {shutil.disk_usage(log).free / 1e6:.0f} MB of its disk are free" for log in empty)
+    return (f": {said}" if said else "") + "".join([*(f"; its log: {log}" for log in logs), *free])
 
 
 def no_target(word: str) -> str:
