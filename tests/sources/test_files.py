@@ -148,8 +148,8 @@ def test_every_form_gives_the_same_rows(tmp_path):
         "P17/1", "P17", "Where, then, is [X]?", "question", "written", None, ("P17/0", "P17/2")
     )
     assert tables.popularity == [
-        Popularity("Q1", "mine", "entity", 10**15, None),
-        Popularity("Q2", "mine", "entity", 0, None),
+        Popularity("Q1", "mine", "city", 10**15, None),
+        Popularity("Q2", "mine", "country", 0, None),
         Popularity("Q2", "votes", "country", 12, "tail"),
     ]
     assert tables.evidence == [
@@ -205,6 +205,17 @@ def test_a_byte_that_is_no_text_is_named_by_its_line(tmp_path):
     before = "".join(f"Q{at},thing {at}\n" for at in range(3000)).encode()
     path = written(tmp_path / "f", entities=b"entity_id,label\n" + before + b"R1,\xff\n" + before)
     assert "entities.csv: line 3002 is no UTF-8 (byte 0xff); save the file as UTF-8" in refusal(path)
+
+
+def test_popularity_without_a_type_has_that_of_its_entity(tmp_path):
+    path = written(
+        tmp_path / "f",
+        entities="entity_id,label,type\nQ1,A,person\nQ2,B,city\nQ3,C,\n",
+        facts="relation_id,subject_id,object_id\nP,Q1,Q2\n",
+        popularity="entity_id,score,type\nQ1,1,\nQ2,2,\nQ3,3,\nQ1,4,votes\n",
+    )
+    found = {(row.entity_id, row.score): row.type for row in read_folder(path, "mine").popularity}
+    assert found == {("Q1", 1): "person", ("Q2", 2): "city", ("Q3", 3): "entity", ("Q1", 4): "votes"}
 
 
 def test_a_folder_needs_neither_popularity_nor_evidence(tmp_path):
@@ -350,7 +361,7 @@ MISTAKES = {
     ),
     "popularity twice": (
         {"popularity": "entity_id,score,source\nQ1,1,mine\nQ2,1,\nQ1,2,\n"},
-        "popularity.csv: line 4: the popularity of entity 'Q1' (source 'mine', type 'entity') stands in line 2 too",
+        "popularity.csv: line 4: the popularity of entity 'Q1' (source 'mine', type 'city') stands in line 2 too",
     ),
     "evidence of no fact": (
         {"evidence": "fact_id,text\nP17|Q1|Q2,a\nP17|Q2|Q1,b\n"},
@@ -965,7 +976,7 @@ def test_rows_that_stand_twice_are_one_where_they_are_merged_and_all_is_said(tmp
         "entities.csv: line 4: entity 'Q1' stands again; its names are aliases (and 1 more rows so)",
         "facts.csv: line 4: the fact P|Q1|Q2 stands again; it counts once",
         "templates.csv: line 3: relation 'R' has no facts; its template is left out",
-        "popularity.csv: line 2: the popularity of entity 'Q1' (source 's', type 'entity') stands again; "
+        "popularity.csv: line 2: the popularity of entity 'Q1' (source 's', type 'city') stands again; "
         "the largest score counts (and 1 more rows so)",
         "evidence.csv: line 3: the fact P|Q1|Q2 has this text again; it counts once",
     ]

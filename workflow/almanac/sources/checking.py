@@ -31,7 +31,7 @@ TO_MERGE = (
     "with `build dataset`, --merge true; with `pull files`, --merge copies them as they are."
 )
 BOTH = "every entity needs an entity_id and a label"
-TYPE = "entity"  # of popularity that names none
+TYPE = "entity"  # of popularity, where neither it nor its entity names one
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def checked(folder: Path, source: str, merge: bool = False) -> FactColumns:
         relations=known,
         facts=stated,
         templates=sorted(templates(opened("templates"), described, merge), key=lambda row: row.template_id),
-        popularity=popularity(opened("popularity"), source, named, merge),
+        popularity=popularity(opened("popularity"), source, things, named, merge),
         evidence=evidence(opened("evidence"), written, merge),
         exposures=exposures(opened("exposures"), written, merge),
         notes=(*([] if folder.is_file() else passed_over(folder)), *(note for one in read for note in one.notes)),
@@ -335,9 +335,22 @@ def templates(
     return list(rows.values())
 
 
-def popularity(found: UserTable, source: str, named: pl.Series, merge: bool = False) -> pl.DataFrame:
-    """Return the rows of `Popularity`, sorted; ``source`` and ``named`` as for `facts`, ``merge`` as for `checked`."""
-    found.rows = found.rows.with_columns(pl.col("source").fill_null(source), pl.col("type").fill_null(TYPE))
+def popularity(
+    found: UserTable, source: str, things: pl.DataFrame, named: pl.Series, merge: bool = False
+) -> pl.DataFrame:
+    """Return the rows of `Popularity`, sorted.
+
+    Args:
+        found: the table.
+        source: of rows that name none.
+        things: rows of `Entity`; a row without a type has its entity's.
+        named: the ids of the entities, of those with a mistake too.
+        merge: as for `checked`.
+    """
+    kinds = things.select("entity_id", kind="type")
+    rows = found.rows.join(kinds, on="entity_id", how="left", maintain_order="left")
+    kind = pl.coalesce("type", "kind", pl.lit(TYPE))
+    found.rows = rows.with_columns(pl.col("source").fill_null(source), type=kind).drop("kind")
     found.check(
         (
             ~pl.col("entity_id").is_in(named.implode()).fill_null(False),
