@@ -129,7 +129,7 @@ def test_of_a_laureates_birth_in_two_precisions_the_finer_counts_in_any_order(mo
     born = [row | {"birth": "1900-01-01T00:00:00Z", "birth_precision": finer} for finer in ("8", "9")]
     rows = [one | {"birth_rank": one["rank"]} for one in (born[::-1] if backwards else born)]
     monkeypatch.setattr(paging, "gather", lambda *_: rows)
-    claims = wikidata_claims.of_laureates(None, WikidataOptions(nobel=True), Omissions())
+    claims = wikidata_claims.of_laureates(None, WikidataOptions(nobel=True), set(), Omissions())
     assert [claim.value for claim in claims if claim.relation_id == "P569"] == ["1900"]
 
 
@@ -219,21 +219,37 @@ def test_an_unknown_property_is_named(wikidata, tmp_path):
         bring(wikidata, tmp_path, relations=["P36", "P9999"])
 
 
-def of_claims(folder, relation, kind, *claims):
-    """Pull one relation of one type: of each claim the item, its values, and what the node of the value says."""
+def of_claims(folder, relation, kind, *claims, preferred=(), **settings):
+    """Pull one relation of one type: of each claim the item, its values, and what the node of the value says.
+
+    Claims whose numbers are ``preferred`` are so ranked.
+    """
     rows = [(f"<{WD}{relation}>", f"<{WIKIBASE}propertyType>", f"<{WIKIBASE}{kind}>")]
     for at, (item, values, says) in enumerate(claims):
         node, own = f"<{WD}statement/{at}>", f"<{WD}value/{at}>"
         rows += [
             (f"<{WD}{item}>", f"<{RDFS_LABEL}>", f'"thing {item}"@en'),
             (f"<{WD}{item}>", f"<{PROP}{relation}>", node),
-            (node, f"<{WIKIBASE}rank>", f"<{WIKIBASE}NormalRank>"),
+            (node, f"<{WIKIBASE}rank>", f"<{WIKIBASE}{'Preferred' if at in preferred else 'Normal'}Rank>"),
             *((node, f"<{PROP}statement/{relation}>", value) for value in values),
             (node, f"<{PROP}statement/value/{relation}>", own),
             *((own, f"<{WIKIBASE}{name}>", value) for name, value in says.items()),
         ]
     with oxigraph("".join(f"{' '.join(row)} .\n" for row in rows).encode()) as url:
-        return bring(url, folder, relations=[relation])
+        return bring(url, folder, relations=[relation], **settings)
+
+
+def dated(year, precision=11):
+    """A date as `of_claims` takes it: its text, and what its node says."""
+    time = f'"{year}-03-15T00:00:00Z"^^<{XSD}dateTime>'
+    return [time], {"timeValue": time, "timePrecision": f'"{precision}"^^<{XSD}integer>'}
+
+
+def test_what_stands_beside_a_preferred_statement_is_not_the_best_where_that_is_left_out(tmp_path):
+    claims = [("Q1", *dated(1860, 8)), ("Q1", *dated(1855)), ("Q2", *dated(1900))]
+    tables = of_claims(tmp_path, "P569", "Time", *claims, preferred={0}, ranks="best")
+    assert [(row.subject_id, row.value) for row in tables.facts] == [("Q2", "1900")]
+    assert "a preferred statement stands beside it" in {row.reason for row in tables.omissions.rows()}
 
 
 @pytest.mark.parametrize(
@@ -241,9 +257,7 @@ def of_claims(folder, relation, kind, *claims):
 )
 def test_years_before_christ_are_those_of_the_calendar(tmp_path, year, value):
     """XSD 1.1, which RDF uses, has a year 0: it is 1 BC."""
-    time = f'"{year}-03-15T00:00:00Z"^^<{XSD}dateTime>'
-    says = {"timeValue": time, "timePrecision": f'"11"^^<{XSD}integer>'}
-    tables = of_claims(tmp_path, "P570", "Time", ("Q1", [time], says))
+    tables = of_claims(tmp_path, "P570", "Time", ("Q1", *dated(year)))
     assert [(row.value, row.precision) for row in tables.facts] == [(value, "year")]
 
 
@@ -291,6 +305,24 @@ def test_each_of_several_quantities_of_one_qualifier_has_its_own_unit(tmp_path):
     assert {row.qualifiers for row in tables.facts} == {("P1=Q90", f"unit={metre}")}
     other = f"P1.P2 in another unit than {metre}, its most frequent"
     assert [(row.reason, row.count) for row in tables.omissions.rows()] == [(other, 2)]
+
+
+def test_two_dates_of_one_qualifier_are_two_facts_and_no_statement_says_the_same(tmp_path):
+    shape = WikidataShape(shipped("P166", "P166.P585"))
+    year = next(row for row in shape.tables.facts if row.relation_id == "P166.P585")
+    item = shape.ids[year.subject_id]
+    node = f"<{WD}statement/twice>"
+    more = [
+        (f"<{WD}{item}>", f"<{PROP}P9>", node),
+        (node, f"<{WIKIBASE}rank>", f"<{WIKIBASE}NormalRank>"),
+        (node, f"<{PROP}statement/P9>", f"<{WD}{item}>"),
+        (f"<{WD}P9>", f"<{WIKIBASE}propertyType>", f"<{WIKIBASE}WikibaseItem>"),
+        *(part for one in ("1903", "1904") for part in shape.date(node, "P585", one, 9, "qualifier")),
+    ]
+    with oxigraph(shape.triples() + "".join(f"{' '.join(parts)} .\n" for parts in more).encode()) as url:
+        tables = bring(url, tmp_path, relations=["P9/P585"])
+    assert {row.value for row in tables.facts} == {"1903", "1904"}
+    assert tables.omissions.rows() == []
 
 
 def test_a_text_that_is_the_id_of_an_item_is_left_out_and_counted(tmp_path):

@@ -56,14 +56,15 @@ def pull(
     wanted = dict.fromkeys([*options.relations, *(NOBEL if options.nobel else ())])
     properties = _properties(facts, sorted({part for path in wanted for part in path.split("/")}), options)
     claims: list[Claim] = []
+    preferred: set[tuple[str, str]] = set()
     for path in options.relations:
-        claims += of_relation(facts, path, properties, options, omitted)
+        claims += of_relation(facts, path, properties, options, preferred, omitted)
         done(note=path)
     if options.nobel:
-        claims += of_laureates(facts, options, omitted)
+        claims += of_laureates(facts, options, preferred, omitted)
         done(note="Nobel laureates")
     if options.ranks == "best":
-        claims = list(best(claims, omitted))
+        claims = list(best(claims, preferred, omitted))
     claims = list(in_one_unit(claims, omitted))
     ids = sorted({key for claim in claims for key in (claim.subject_id, claim.object_id) if key})
     entities, popularity = _entities(facts, api, ids, options, omitted)

@@ -47,9 +47,17 @@ class Claim:
 
 
 def of_relation(
-    server: QueryServer, path: str, properties: dict[str, Property], options: WikidataOptions, omitted: Omissions
+    server: QueryServer,
+    path: str,
+    properties: dict[str, Property],
+    options: WikidataOptions,
+    preferred: set[tuple[str, str]],
+    omitted: Omissions,
 ) -> Iterator[Claim]:
-    """Yield the claims of a property's statements, or of a qualifier of them."""
+    """Yield the claims of a property's statements, or of a qualifier of them.
+
+    Relation and subject of each preferred statement are added to ``preferred``, also where its value is left out.
+    """
     of, _, qualifier = path.partition("/")
     kind = properties[qualifier or of].type
     pattern = queries.statements(of, qualifier or None, kind)
@@ -60,11 +68,13 @@ def of_relation(
         said: tuple[str, ...] = ()
         if qualifier and (main := ITEM.fullmatch(row["main"])):
             said = (f"{of}={main[1]}",)
+        relation, ranked = path.replace("/", "."), row["rank"] == PREFERRED
+        if ranked:
+            preferred.add((relation, subject))
         value = _value(row, kind, omitted)
         if value is not None:
-            preferred = row["rank"] == PREFERRED
             unit = row["unit"].removeprefix(queries.ENTITY) if "unit" in row else None
-            yield Claim(path.replace("/", "."), subject, *value, preferred, said, unit)
+            yield Claim(relation, subject, *value, ranked, said, unit)
 
 
 def _subject(row: Row, omitted: Omissions) -> str | None:
@@ -123,8 +133,10 @@ def _year(row: Row, name: str, omitted: Omissions) -> str | None:
     return None
 
 
-def of_laureates(server: QueryServer, options: WikidataOptions, omitted: Omissions) -> Iterator[Claim]:
-    """Yield prize, year of the award, year of birth and gender of the Nobel laureates."""
+def of_laureates(
+    server: QueryServer, options: WikidataOptions, preferred: set[tuple[str, str]], omitted: Omissions
+) -> Iterator[Claim]:
+    """Yield prize, year of the award, year of birth and gender of the Nobel laureates, as `of_relation` does."""
     statements: dict[str, list[Row]] = defaultdict(list)
     for row in paging.gather(server, queries.LAUREATES, options.page):
         statements[row["statement"]].append(row)
@@ -136,14 +148,20 @@ def of_laureates(server: QueryServer, options: WikidataOptions, omitted: Omissio
         if options.nobel_until is not None and any(int(year) > options.nobel_until for year in years):
             omitted.add("facts", f"award after {options.nobel_until}", f"{subject} {prize}")
             continue
-        preferred = rows[0]["rank"] == PREFERRED
-        yield Claim("P166", subject, prize, None, None, preferred, ())
+        ranked = rows[0]["rank"] == PREFERRED
+        if ranked:
+            preferred |= {("P166", subject), ("P166.P585", subject)}
+        yield Claim("P166", subject, prize, None, None, ranked, ())
         for year in years:
-            yield Claim("P166.P585", subject, None, year, "date", preferred, (f"P166={prize}",))
+            yield Claim("P166.P585", subject, None, year, "date", ranked, (f"P166={prize}",))
         for rank in sorted({row["birth_rank"] for row in rows if "birth_rank" in row} - {DEPRECATED}):
+            if rank == PREFERRED:
+                preferred.add(("P569", subject))
             for year in _years([row for row in rows if row.get("birth_rank") == rank], "birth", omitted):
                 yield Claim("P569", subject, None, year, "date", rank == PREFERRED, ())
         for item, rank in sorted({(row.get("gender", ""), row.get("gender_rank", "")) for row in rows}):
+            if rank == PREFERRED:
+                preferred.add(("P21", subject))
             if rank != DEPRECATED and (gender := ITEM.fullmatch(item)):
                 yield Claim("P21", subject, gender[1], None, None, rank == PREFERRED, ())
 
@@ -159,9 +177,8 @@ def _years(rows: Sequence[Row], name: str, omitted: Omissions) -> Iterator[str]:
             yield year
 
 
-def best(claims: Sequence[Claim], omitted: Omissions) -> Iterator[Claim]:
-    """Yield the preferred claims of each subject and relation that has such, and all of the others."""
-    preferred = {(claim.relation_id, claim.subject_id) for claim in claims if claim.preferred}
+def best(claims: Iterable[Claim], preferred: set[tuple[str, str]], omitted: Omissions) -> Iterator[Claim]:
+    """Yield the preferred claims of each relation and subject that has preferred statements, and all of the others."""
     for claim in claims:
         if claim.preferred or (claim.relation_id, claim.subject_id) not in preferred:
             yield claim

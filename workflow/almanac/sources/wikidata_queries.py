@@ -67,11 +67,12 @@ def statements(property_id: str, qualifier: str | None, kind: str) -> Pattern:
         lines += [f"  ?statement ps:{property_id} ?main ; pq:{qualifier} ?o ."]
         path = f"pqv:{qualifier}"
     variables = "?s ?statement ?rank ?o" + (" ?main" if qualifier else "")
+    # A statement has one value, but a qualifier may give several, of which each has its own node.
     if kind == "Time":  # an unknown date has no such node
-        lines.append(f"  OPTIONAL {{ ?statement {path} ?node . {_TIME.format(node='node', name='time')} }}")
+        own = "?node wikibase:timeValue ?o . " if qualifier else ""
+        lines.append(f"  OPTIONAL {{ ?statement {path} ?node . {own}{_TIME.format(node='node', name='time')} }}")
         variables += " ?time ?time_precision"
     elif kind == "Quantity":
-        # A statement has one value, but a qualifier may give several, of which each has its own unit.
         amount = "wikibase:quantityAmount ?o ; " if qualifier else ""
         lines.append(f"  OPTIONAL {{ ?statement {path} ?node . ?node {amount}wikibase:quantityUnit ?unit . }}")
         variables += " ?unit"
