@@ -74,6 +74,7 @@ def test_retry_after_is_read_in_both_forms():
     assert 97 < retry_after({"Retry-After": email.utils.format_datetime(later, usegmt=True)}) <= 100
     past = datetime.datetime(2001, 1, 1, tzinfo=datetime.UTC)
     assert retry_after({"Retry-After": email.utils.format_datetime(past)}) == 0
+    assert retry_after({"Retry-After": f"Wed, 21 Oct {'9' * 20} 07:28:00 GMT"}) is None
     assert retry_after({"Retry-After": "soon"}) is retry_after({}) is retry_after(None) is None
 
 
@@ -166,6 +167,15 @@ def test_another_hosts_answer_is_refused(canned):
     place = f"http://localhost:{canned.server_port}/sparql"
     canned.troubles = [(303, {"Location": place}, b"")]
     with pytest.raises(AlmanacError, match=f"sends on to {place}, another host; if that is right, give its address"):
+        asking(canned)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_an_endpoint_that_has_moved_is_named_by_its_new_address(canned, status):
+    """urllib goes there without the query, or not at all."""
+    canned.troubles = [(status, {"Location": "/elsewhere"}, b"")]
+    place = f"http://127.0.0.1:{canned.server_port}/elsewhere"
+    with pytest.raises(AlmanacError, match=f"/sparql: sends on to {place}; give that address as `endpoint`"):
         asking(canned)
 
 

@@ -62,7 +62,7 @@ def retry_after(headers: Mapping[str, str] | None) -> float | None:
         return float(value)
     try:
         moment = email.utils.parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     now = datetime.datetime.now(moment.tzinfo)
     return max(0.0, (moment - now).total_seconds())

@@ -11,6 +11,7 @@ import json
 import re
 import time
 import urllib.error
+import urllib.parse
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -80,6 +81,8 @@ class Client:
         with _failures_named(), contextlib.closing(self._send(query)) as response:
             headers = {name.lower(): value for name, value in response.headers.items()}
             same_host(self.endpoint, response.url)
+            if response.url != self.endpoint:
+                raise _sent_on(response.url)  # asked there without the query, which urllib drops
             body = self._read(response, headers)
         if "json" not in headers.get("content-type", ""):
             raise _reason(body) or TransientError(f"answers {headers.get('content-type')!r} instead of JSON")
@@ -175,8 +178,14 @@ def _of_status(error: urllib.error.HTTPError) -> AlmanacError:
         return TransientError("too many requests (HTTP 429)", wait, crowded=True)
     if error.code in (502, 503, 504):
         return _reason(body) or TransientError(f"fails (HTTP {error.code})", wait)
+    if error.code in (307, 308) and (place := error.headers.get("Location")):
+        return _sent_on(urllib.parse.urljoin(error.url, place))
     text = body.decode("utf-8", "replace")[:200]
     return AlmanacError(f"refuses (HTTP {error.code}): {' '.join(text.split())}")
+
+
+def _sent_on(place: str) -> AlmanacError:
+    return AlmanacError(f"sends on to {place}; give that address as `endpoint`")
 
 
 def _reason(body: bytes) -> AlmanacError | None:
