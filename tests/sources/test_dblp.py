@@ -87,6 +87,14 @@ def test_mentions_as_an_editor_can_be_left_out(tmp_path):
     assert (sum(row.entities for row in found["buckets"]), sum(row.popularity for row in found["buckets"])) == (6, 11)
 
 
+def test_each_school_of_a_thesis_is_a_fact_and_a_draw_is_of_people(tmp_path):
+    both = "<school>S</school><school>T</school><school>S</school>"
+    raw = write(tmp_path / "raw", HEAD + RECORDS.replace("<school>S</school></m", f"{both}</m") + "</dblp>")
+    for pool in (1, 20):
+        facts = tables(raw, tmp_path / str(pool), pool=pool)["facts"]
+        assert {row.value for row in facts if row.relation_id == "dblp.ms_school"} == {"S", "T"}
+
+
 def test_a_title_of_which_nothing_is_seen_is_none(tmp_path):
     body = HEAD + RECORDS.replace("Master.", "&#8203;.") + "</dblp>"
     found = {row.relation_id for row in tables(write(tmp_path / "raw", body), tmp_path)["facts"]}

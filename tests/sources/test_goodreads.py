@@ -37,6 +37,7 @@ BOOKS = [
     book(8, "", 1000),
     book(9, "Orphan", 1, authors=[{"author_id": "99", "role": ""}]),
     book(10, "No year", 1, year=""),
+    book(11, "Year of none", 0, year="0"),
 ]
 AUTHORS = [{"author_id": "7", "name": "Ann", "ratings_count": "5"}, {"author_id": "8", "name": "Ben"}]
 
@@ -70,20 +71,20 @@ def test_the_tables_of_a_small_collection(tmp_path):
         "book:3": '"Quoted',
         "book:9": "Orphan",
     }
-    # Seven titles: 60 + 0, 30, 5 + 4, 3, 2, 1, 1; of 106 the largest alone holds more than a third.
+    # Eight titles: 60 + 0, 30, 5 + 4, 3, 2, 1, 1, 0; of 106 the largest alone holds more than a third.
     assert found["popularity"] == [
         Popularity("book:1", "goodreads", "book", 60, "torso"),
         Popularity("book:2", "goodreads", "book", 60, "torso"),
         Popularity("book:3", "goodreads", "book", 30, "tail"),
         Popularity("book:9", "goodreads", "book", 1, "tail"),
     ]
-    assert sum(row.entities for row in found["buckets"]) == 7
+    assert sum(row.entities for row in found["buckets"]) == 8
     assert found["omissions"] == [
-        Omission("facts", "credit that is no author's", 8, "1 Illustrator"),
+        Omission("facts", "credit that is no author's", 9, "1 Illustrator"),
         Omission("facts", "edition after 2015", 1, "6"),
         Omission("facts", "edition whose title and year others have", 2, "4"),
         Omission("facts", "edition whose title is mostly not ASCII", 1, "7"),
-        Omission("facts", "edition without a year", 1, "10"),
+        Omission("facts", "edition without a year", 2, "10"),
         Omission("facts", "names an entity that the files do not name", 1, "goodreads.author|book:9|author:99"),
         Omission("popularity", "book without a title or a number", 1, "8"),
     ]
@@ -114,7 +115,7 @@ def test_a_line_that_stands_again_counts_once(tmp_path):
     assert {name: rows for name, rows in twice.items() if name != "omissions"} == {
         name: rows for name, rows in once.items() if name != "omissions"
     }
-    credits = Omission("facts", "credit that is no author's", 10, "1 Illustrator")
+    credits = Omission("facts", "credit that is no author's", 11, "1 Illustrator")
     assert [row for row in twice["omissions"] if row not in once["omissions"]] == [credits, again]
 
 

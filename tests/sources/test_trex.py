@@ -104,6 +104,20 @@ def test_documents_become_facts_with_their_sentences(tmp_path):
     }
 
 
+def test_what_has_no_name_but_pronouns_is_left_out_with_its_facts(tmp_path):
+    him, nothing = mention(ENTITY + "Q8", "him", "Simple_Coreference"), mention(ENTITY + "Q7", " ")
+    triples = [triple("Q1", "P19", "Q2"), triple("Q1", "P19", "Q2", subject=him)]
+    triples += [triple("Q1", "P19", "Q2", object=nothing), triple("Q2", "P17", "Q3", object=him)]
+    found = tables(zipped(tmp_path / "raw", {"a.json": [DOCUMENT | {"triples": triples}]}), tmp_path)
+    assert [row.fact_id for row in found["facts"]] == ["P19|Q1|Q2"]
+    assert [row.fact_id for row in found["evidence"]] == ["P19|Q1|Q2"]
+    assert (
+        {row.entity_id for row in found["entities"]} == {row.entity_id for row in found["popularity"]} == {"Q1", "Q2"}
+    )
+    [left_out] = found["omissions"]
+    assert (left_out.table, left_out.reason, left_out.count) == ("facts", "subject or object has no name", 3)
+
+
 def test_dates_can_be_written_as_the_texts_write_them(tmp_path):
     """The day is told apart by its number, whatever the wording, and the most frequent wording is shown."""
     day = f"1968-10-24T00:00:00Z^^{XSD}dateTime"

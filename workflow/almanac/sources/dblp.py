@@ -200,12 +200,13 @@ def _facts(alone: pl.DataFrame, only: dict[tuple[str, str], Record], options: Db
                 (person, text.rstrip(".") if name == "title" else text)
                 for (person, own), record in sorted(only.items())
                 if own == degree
-                for text in record.texts.get(name, ())[:1]
+                for text in list(dict.fromkeys(record.texts.get(name, ())))[: None if name == "school" else 1]
             ]
             own_texts = pl.DataFrame(texts, schema=schema, orient="row").filter(shown(pl.col("text")))
-            rows = alone.join(own_texts, on="person")
+            rows = alone.join(own_texts, on="person", how="semi")
             relation = f"{degree}_{name}"
-            picked = drawn(rows, options.pool, options.seed, SOURCE, relation).with_columns(subject_id="entity_id")
+            people = drawn(rows, options.pool, options.seed, SOURCE, relation)
+            picked = people.join(own_texts, on="person").with_columns(subject_id="entity_id")
             precision = "year" if datatype == "date" else None
             text = pl.col("text")
             own_facts = facts(

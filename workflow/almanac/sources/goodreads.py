@@ -180,7 +180,7 @@ def _books(path: Path, omissions: Omissions) -> Iterator[tuple[object, ...]]:
         yield (
             int(book.book_id),
             book.title.strip(),
-            int(book.publication_year) if book.publication_year.isdecimal() else None,
+            (int(book.publication_year) or None) if book.publication_year.isdecimal() else None,
             book.publisher.strip(),
             book.isbn.strip().upper(),
             book.isbn13.strip(),

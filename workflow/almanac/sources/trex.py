@@ -170,8 +170,8 @@ def _read_documents(path: Path, options: TrexOptions) -> SourceTables:
     """Read the documents once, then give the tables part by part.
 
     An entity's label is its most frequent surface form (of equal ones the first in the alphabet), the others are
-    aliases; pronouns are no names. Its popularity is the number of triples that mention it. Of a fact's sentences those
-    are kept whose checksum is least.
+    aliases; pronouns are no names, and what has no other is left out with its facts. Its popularity is the number of
+    triples that mention it. Of a fact's sentences those are kept whose checksum is least.
     """
     omissions, mentions, names = Omissions(), Aside(MENTIONS, "part"), Aside(NAMES, "part")
     relations: set[str] = set()
@@ -184,12 +184,15 @@ def _read_documents(path: Path, options: TrexOptions) -> SourceTables:
     _all_there(path, options, relations)
     of_dates = [names.stream(part).select("entity_id").filter(DATES).unique() for part in range(PARTS)]
     dates = pl.concat(of_dates).collect().to_series()
+    name = pl.col("name").fill_null("").str.strip_chars()
+    of_names = [names.stream(part).filter(~DATES).group_by("entity_id").agg(name.max()) for part in range(PARTS)]
+    unnamed = pl.concat(one.filter(pl.col("name") == "") for one in of_names).collect()["entity_id"]
     return SourceTables(
-        entities=_entities(names),
+        entities=_entities(names, unnamed),
         relations=[Relation(name, known.get(name, name), name, None, None, None) for name in sorted(relations)],
-        facts=_facts(mentions, dates, omissions),
-        popularity=_popularity(names),
-        evidence=_evidence(mentions, dates, options.evidence),
+        facts=_facts(mentions, dates, unnamed, omissions),
+        popularity=_popularity(names, unnamed),
+        evidence=_evidence(mentions, dates, unnamed, options.evidence),
         omissions=omissions,
     )
 
@@ -281,11 +284,22 @@ def _key() -> pl.Expr:
     return pl.format("{}|{}|{}", "relation", "subject_id", pl.coalesce("object_id", "value"))
 
 
-def _facts(mentions: Aside, dates: pl.Series, omissions: Omissions) -> Iterator[pa.Table]:
-    """Yield the facts, but for numbers that are written like one of the ``dates`` that are things: an id is one's."""
+def _of_unnamed(unnamed: pl.Series) -> pl.Expr:
+    ends = [pl.col(end).is_in(unnamed.implode()).fill_null(False) for end in ("subject_id", "object_id")]
+    return pl.any_horizontal(ends)
+
+
+def _facts(mentions: Aside, dates: pl.Series, unnamed: pl.Series, omissions: Omissions) -> Iterator[pa.Table]:
+    """Yield the facts, but for those of unnamed things, and numbers that are written like one of the ``dates``.
+
+    Such dates are things, and an id is one's.
+    """
     own = ["relation", "subject_id", "object_id", "value", "datatype", "precision"]
     for part in range(PARTS):
         rows = mentions.stream(part).select(own).unique().collect(engine="streaming")
+        for row in rows.filter(_of_unnamed(unnamed)).sort(own).iter_rows():
+            omissions.add("facts", "subject or object has no name", row)
+        rows = rows.filter(~_of_unnamed(unnamed))
         like_dates = rows.filter(pl.col("value").is_in(dates.implode())).sort(own)
         for row in like_dates.iter_rows():
             omissions.add("facts", "number is written like a date", row)
@@ -302,10 +316,10 @@ def _facts(mentions: Aside, dates: pl.Series, omissions: Omissions) -> Iterator[
         yield once.select(columns(Fact)).to_arrow()
 
 
-def _evidence(mentions: Aside, dates: pl.Series, count: int) -> Iterator[pa.Table]:
+def _evidence(mentions: Aside, dates: pl.Series, unnamed: pl.Series, count: int) -> Iterator[pa.Table]:
     for part in range(PARTS):
         like_dates = pl.col("value").is_in(dates.implode()).fill_null(False)
-        rows = mentions.stream(part).filter(pl.col("sentence").is_not_null(), ~like_dates)
+        rows = mentions.stream(part).filter(pl.col("sentence").is_not_null(), ~like_dates, ~_of_unnamed(unnamed))
         kept = (
             rows.select("place", fact_id=_key(), text="sentence")
             .unique(("fact_id", "text"))
@@ -316,9 +330,10 @@ def _evidence(mentions: Aside, dates: pl.Series, count: int) -> Iterator[pa.Tabl
         yield kept.select("fact_id", "text").to_arrow()
 
 
-def _entities(names: Aside) -> Iterator[pa.Table]:
+def _entities(names: Aside, unnamed: pl.Series) -> Iterator[pa.Table]:
     for part in range(PARTS):
-        rows = names.stream(part).select("entity_id", name=pl.col("name").fill_null("").str.strip_chars())
+        rows = names.stream(part).filter(~pl.col("entity_id").is_in(unnamed.implode()))
+        rows = rows.select("entity_id", name=pl.col("name").fill_null("").str.strip_chars())
         counts = rows.group_by("entity_id", "name").len().collect(engine="streaming")
         counts = counts.with_columns(unnamed=pl.col("name") == "")
         ranked = counts.sort("entity_id", "unnamed", "len", "name", descending=[False, False, True, False])
@@ -326,7 +341,7 @@ def _entities(names: Aside) -> Iterator[pa.Table]:
         label = pl.col("name").list.first()
         yield grouped.select(
             "entity_id",
-            # Of what is only mentioned by pronouns nothing is known but its number.
+            # A date that nothing is written for bears its number.
             label=pl.when(label == "").then("entity_id").otherwise(label),
             aliases=_others(pl.col("name")),
             type=pl.when(DATES).then(pl.lit("date")),
@@ -341,8 +356,9 @@ def _others(names: pl.Expr) -> pl.Expr:
     return every.list.set_difference(pl.concat_list(label)).list.sort()
 
 
-def _popularity(names: Aside) -> Iterator[pa.Table]:
+def _popularity(names: Aside, unnamed: pl.Series) -> Iterator[pa.Table]:
     for part in range(PARTS):
-        counts = names.stream(part).group_by("entity_id").agg(score=pl.col("mention").sum())
+        named = names.stream(part).filter(~pl.col("entity_id").is_in(unnamed.implode()))
+        counts = named.group_by("entity_id").agg(score=pl.col("mention").sum())
         rows = counts.filter(pl.col("score") > 0).with_columns(bucket=pl.lit(None, pl.String))
         yield popularity(rows.collect(engine="streaming").sort("entity_id"), SOURCE, "entity").to_arrow()
