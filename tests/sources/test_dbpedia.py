@@ -88,6 +88,22 @@ def test_addresses_that_look_alike_are_one_thing_whose_degree_adds_up(tmp_path, 
     ]
 
 
+@pytest.mark.parametrize("pool", [None, 10])
+def test_a_line_that_stands_again_counts_once(tmp_path, monkeypatch, pool):
+    lines = [f"<{DBR}s{n}> <{DBO}p{n % 3}> <{DBR}o{n % 7}> .\n" for n in range(40)]
+    tables = []
+    for name, of in (("once", lines), ("again", [*lines[:20], *lines[10:], lines[0], lines[0], lines[39]])):
+        for size in (1 << 20, 100):
+            monkeypatch.setattr(reading, "BYTES", size)
+            dumped(tmp_path, "".join(of))
+            out = tmp_path / f"{name}{size}"
+            rows = written(DbpediaOptions(pool=pool), tmp_path, out)
+            tables.append((*rows, read(out / "popularity.parquet", Popularity)))
+            omitted = read(out / "omissions.parquet", source_tables.ROWS["omissions"])
+            assert [row.count for row in omitted] == ([13] if name == "again" else [])
+    assert tables[1:] == tables[:1] * 3
+
+
 def test_degrees_do_not_depend_on_how_the_dump_is_cut(tmp_path, monkeypatch):
     lines = "".join(f"<{DBR}s{n % 91}> <{DBO}p{n % 3}> <{DBR}o{n % 17}> .\n" for n in range(2000))
     dumped(tmp_path, lines)

@@ -62,7 +62,8 @@ def read_dump(options: DbpediaOptions, folder: Path) -> SourceTables:
     Popularity is the degree of a thing, as subject and as object (Sun et al., section A), whichever relations are kept;
     things are named by their addresses. Of all facts, entities are all things of the dump. A draw (`pool`) takes
     subjects that have one object, as Head-to-Tail asks no others, and its entities are what they are about. The file is
-    read once, in bounded memory, and laid aside in a temporary folder of about a third of its unpacked size.
+    read once, in memory of eight bytes a triple beside a block of lines, and laid aside in a temporary folder of about
+    a third of its unpacked size.
 
     Raises:
         AlmanacError: the file is missing or damaged, or a relation is not in it.
@@ -115,6 +116,7 @@ class _Triples:
     def read(self, omitted: Omissions) -> None:
         """Lay the triples aside, and count the lines that are none, or that say what another says."""
         changed = pl.DataFrame(schema=TRIPLE)  # by cleaning the ids; a few
+        keys = [pl.Series(dtype=pl.UInt64)]
         with opened(self.path) as handle:
             for block in whole_lines(handle):
                 frame = _parsed(block, omitted)
@@ -123,13 +125,34 @@ class _Triples:
                 omitted.add("facts", "an address names nothing", self.path.name, frame.height - int(named.sum()))
                 same = (cleaned["subject"] == frame["subject"]) & (cleaned["object"] == frame["object"])
                 changed.extend(cleaned.filter(named & ~same))
-                self._lay(frame.filter(named & same))
+                kept = frame.filter(named & same)
+                self._lay(kept)
+                keys.append(kept.hash_rows())
+        self._drop_repeats(keys, omitted)
         if changed.height:
             new = changed.unique(maintain_order=True)
             for frame in self.frames():
                 new = new.join(frame, on=list(TRIPLE), how="anti", maintain_order="left")
             omitted.add("facts", "another line says the same", self.path.name, changed.height - new.height)
             self._lay(new)
+
+    def _drop_repeats(self, keys: list[pl.Series], omitted: Omissions) -> None:
+        """Keep the first of equal lines; ``keys`` are the hashes of all, which are taken from the list."""
+        every = pl.concat(keys).sort()
+        keys.clear()
+        repeated = every.filter(every == every.shift()).unique()
+        if repeated.is_empty():
+            return
+        once, seen = _Triples(self.path, self._parted), pl.Series(dtype=pl.UInt64)
+        for frame in self.frames():
+            triples = frame.select(*TRIPLE)
+            key = triples.hash_rows()
+            several = key.is_in(repeated.implode())
+            first = ~several | (key.is_first_distinct() & ~key.is_in(seen.implode()))
+            seen = seen.append(key.filter(several & first))
+            omitted.add("facts", "another line says the same", self.path.name, int((~first).sum()))
+            once._lay(triples.filter(first))
+        self._aside, self.hashed = once._aside, once.hashed
 
     def _lay(self, frame: pl.DataFrame) -> None:
         self.relations.update(frame["predicate"].unique())
