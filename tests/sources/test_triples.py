@@ -146,7 +146,7 @@ def test_a_property_keeps_its_number_and_is_warned_of(tmp_path):
     found = read_columns(path, "s")
     assert [(row.relation_id, row.label) for row in found.relations] == [("P36", "P36"), ("P47", "P47")]
     for note, name in zip(found.notes, ("P36", "P47"), strict=True):
-        assert note.startswith(f"{path}: relation {name!r} has no label")
+        assert note.startswith(f"{path}: relation {name!r} is called so, which is not in plain words")
 
 
 @pytest.mark.parametrize("words", ["राजधानी", "เมืองหลวง", "தலைநகரம்", "mother-in-law", "capital"])
@@ -162,10 +162,11 @@ def test_spaces_before_a_quotation_mark_are_none_of_the_name(tmp_path):
     assert found.entities["label"].to_list() == ["Chile", "Lima", "Peru"]
 
 
-def test_a_relation_that_is_no_words_is_warned_of(tmp_path):
-    path = written(tmp_path, "a.csv", "subject,relation,object\nPeru,capital_city,Lima\nPeru,border,Chile\n")
-    says = "has no label; suites would ask 'The capital_city of …'; give it a label in words"
-    assert read_columns(path, "s").notes == (f"{path}: relation 'capital_city' {says}",)
+@pytest.mark.parametrize("name", ["capital_city", "capital/city", "capital?"])
+def test_a_relation_that_is_no_words_is_warned_of(tmp_path, name):
+    path = written(tmp_path, "a.csv", f"subject,relation,object\nPeru,{name},Lima\nPeru,border,Chile\n")
+    says = f"is called so, which is not in plain words; suites would ask 'The {name} of …'; write its name in words"
+    assert read_columns(path, "s").notes == (f"{path}: relation {name!r} {says}",)
 
 
 MESSY = """Subject;Relation;Object

@@ -265,11 +265,15 @@ def relations(found: UserTable, used: list[str]) -> list[Relation]:
         else:
             popularity = record.pop("popularity")
             rows[identity] = Relation(**record, popularity=int(popularity) if popularity else None)
+    described = set(rows)
     for identity in used:
         row = rows.setdefault(identity, Relation(identity, identity, None, None, None, None))
         if row.without_words():
-            says = f"has no label; suites would ask 'The {identity} of …'; give it a label in words"
-            found.notes.append(f"{found.path}: relation {identity!r} {says}")
+            says, remedy = "has no label", "give it a label in words"
+            if identity in described:
+                says, remedy = "is called so, which is not in plain words", "write its name in words"
+            asked = f"suites would ask 'The {identity} of …'"
+            found.notes.append(f"{found.path}: relation {identity!r} {says}; {asked}; {remedy}")
     return sorted(rows.values(), key=lambda row: row.relation_id)
 
 
