@@ -294,6 +294,32 @@ def test_over_sparql_a_text_is_no_object_where_it_is_empty_or_the_id_of_a_thing(
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("text", "datatype", "read_as"),
+    [
+        ("0843", "gYear", ("843", "date", "year")),
+        ("1990-05", "gYearMonth", ("1990-05", "date", "month")),
+        ("0843-08-10", "date", ("843-08-10", "date", "day")),
+        ("-0044-03-15", "date", ("-0044-03-15", "string", None)),
+        ("0000", "gYear", ("0000", "string", None)),
+        ("67000000", "nonNegativeInteger", ("67000000", "quantity", None)),
+        ("-6.4E11", "double", ("-640000000000", "quantity", None)),
+        ("0.50", "decimal", ("0.5", "quantity", None)),
+        ("INF", "double", ("INF", "string", None)),
+        ("0843", "string", ("0843", "string", None)),
+    ],
+)
+def test_over_sparql_dates_and_numbers_keep_their_type(tmp_path, text, datatype, read_as):
+    lines = [f'<{DBR}France> <{LABEL}> "France"@en .']
+    lines += [f'<{DBR}France> <{DBO}has> "{text}"^^<http://www.w3.org/2001/XMLSchema#{datatype}> .']
+    with oxigraph("\n".join(lines).encode()) as url:
+        options = DbpediaOptions(by="sparql", endpoint=url, relations=["has"], pause=0)
+        dbpedia.fetch(options, tmp_path, "test@example.org", print, lambda **note: None)
+    [fact] = dbpedia.read(options, tmp_path).facts
+    assert (fact.value, fact.datatype, fact.precision) == read_as
+    assert fact.fact_id == f"has|France|{fact.value}"
+
+
 @pytest.fixture(scope="module")
 def limited(tmp_path_factory):
     """Virtuoso, which DBpedia runs, set to give 100 rows an answer as DBpedia's own is to give 10,000."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from almanac.rows import Entity, Fact
-from almanac.sources import paging
+from almanac.sources import paging, values
 from almanac.sources.answers import QueryServer, Recorder
 from almanac.sources.dbpedia_dump import ONTOLOGY, RESOURCE, address, identity, read_dump, relation_row
 from almanac.sources.names import clean, named
@@ -18,6 +18,11 @@ PREFIX dbo: <{ONTOLOGY}>
 PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 """
 LANGUAGES = ("en",)
+XSD = "http://www.w3.org/2001/XMLSchema#"
+WHOLE = ("integer", "int", "long", "nonNegativeInteger", "positiveInteger")
+DATATYPES = dict.fromkeys(("gYear", "gYearMonth", "date", "dateTime"), "date") | dict.fromkeys(
+    (*WHOLE, "decimal", "float", "double"), "quantity"
+)
 LABELS = Pattern(PREFIXES, "?e ?name", '  VALUES ?e { {values} }\n  ?e rdfs:label ?name . FILTER(LANG(?name) = "en")')
 ALIASES = Pattern(  # a page that redirects to another bears another of its names
     PREFIXES,
@@ -85,16 +90,36 @@ def _fact(relation: str, row: Row, omitted: Omissions) -> Fact | None:
         return None
     subject, value = identity(row["s"]), row["o"]
     if row["o.type"] == "uri":
-        return _row(relation, subject, identity(value), None)
+        return _row(relation, subject, identity(value))
     if not (text := clean(value)):
         omitted.add("facts", "the object is an empty text", row["s"])
         return None
-    return _row(relation, subject, None, text)
+    return _row(relation, subject, None, *_literal(text, row.get("o.datatype", "").removeprefix(XSD)))
 
 
-def _row(relation: str, subject: str, object_id: str | None, value: str | None) -> Fact:
+def _literal(text: str, datatype: str) -> tuple[str, str, str | None]:
+    """Return a literal's value, datatype and precision.
+
+    What is no value of its type is a text, and so is a date before Christ, of which the number does not say whether
+    there is a year 0.
+    """
+    kind = DATATYPES.get(datatype, "string")
+    value = values.read(kind, text, None)[0] if kind != "string" else None
+    if value is None or (kind == "date" and value[0] in "-0"):
+        return text, "string", None
+    return value, kind, ("year", "month", "day")[value.count("-")] if kind == "date" else None
+
+
+def _row(
+    relation: str,
+    subject: str,
+    object_id: str | None,
+    value: str | None = None,
+    datatype: str | None = None,
+    precision: str | None = None,
+) -> Fact:
     key = f"{relation}|{subject}|{object_id or value}"
-    return Fact(key, relation, subject, object_id, value, "string" if value else None, None, (), None, "dbpedia")
+    return Fact(key, relation, subject, object_id, value, datatype, precision, (), None, "dbpedia")
 
 
 def _entities(server: QueryServer, addresses: Sequence[str], batch: int, omitted: Omissions) -> list[Entity]:

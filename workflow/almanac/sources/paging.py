@@ -47,7 +47,10 @@ class Pattern:
 
 
 def ask(server: QueryServer, query: str) -> list[Row]:
-    """Return the rows of a query: of each variable that is bound the text, ``NAME.type`` and perhaps ``NAME.lang``."""
+    """Return the rows of a query: of each variable that is bound the text and ``NAME.type``.
+
+    A text may have a ``NAME.lang`` or a ``NAME.datatype``.
+    """
     return [_plain(row) for row in rows_of(server.ask(query).body)]
 
 
@@ -58,6 +61,8 @@ def _plain(row: dict[str, Any]) -> Row:
         out[f"{name}.type"] = value["type"]
         if "xml:lang" in value:
             out[f"{name}.lang"] = value["xml:lang"]
+        if "datatype" in value:
+            out[f"{name}.datatype"] = value["datatype"]
     return out
 
 
