@@ -14,7 +14,7 @@ from almanac import __version__
 from almanac.project import INSTALLED, PROJECT
 
 VERSIONS = {
-    "pull": 12,
+    "pull": 13,
     "build": 14,
     "plant": 9,
     "ask": 25,
