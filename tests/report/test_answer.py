@@ -7,7 +7,7 @@ from almanac.config import Asking
 from almanac.report.answer import chapter, markdown
 from almanac.report.asked import FactsAsked
 from almanac.report.failing import Failures, Unanswered
-from almanac.report.sentences import Told, by_themselves, sentences
+from almanac.report.sentences import Told, _advice, by_themselves, sentences
 from almanac.rows import Measure, RelationCount
 from almanac.suites.chapter import NOT_TAUGHT, Drawing, Table
 from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, TOO_FEW, UNDEFINED, Finding
@@ -93,19 +93,40 @@ def test_models_that_did_not_answer_many_combinations_of_methods_are_counted():
     assert sentences(rows).notes == ["No model answered every method; the page says which, below its table of methods."]
 
 
+def test_what_was_not_answered_names_the_dataset_where_the_method_has_more_on_another():
+    rows = [finding("m", "asking", ABOVE_CHANCE), finding("m", "b", NO_FORMAT), finding("m", "c", UNDEFINED)]
+    rows += [finding("m", "asking", TOO_FEW, facts=0, dataset="rest"), finding("m", "b", NO_FORMAT, dataset="rest")]
+    rows += [finding("m", "c", TOO_FEW, facts=9, dataset=dataset) for dataset in ("new", "rest")]
+    answers, few, untested, astray = sentences(rows).notes
+    assert answers == "No answers from m to asking (dataset rest)."
+    assert few.endswith("were answered to c (datasets new, rest). All that can be asked were.")
+    assert untested.endswith(": c (dataset world).")
+    assert astray.endswith(": b."), "of all its datasets"
+
+
+def test_a_larger_size_is_advised_of_configurations_that_have_sizes_and_the_setting_of_others():
+    sample, test, cap = "suites.karr.facts.sample", "datasets.facts.test", "suites.head_to_tail.facts.cap"
+    assert _advice(sample, "quick") == "A larger sample (SIZE=full or all, --size full or all) asks more"
+    assert [_advice(test, size) for size in ("quick", "full")] == [
+        "A larger sample (SIZE=all, --size all) asks more"
+    ] * 2
+    assert [_advice(key, None) for key in (sample, test)] == [f"A larger `{key}` asks more" for key in (sample, test)]
+    assert _advice(cap, "quick") == f"A larger `{cap}` asks more", "no size sets it aside"
+
+
 def test_what_is_said_of_models_and_facts_stands_before_what_was_not_answered():
     rows = [finding("m", "asking", ABOVE_CHANCE), finding("m", "b", NO_FORMAT), finding("m", "c", UNDEFINED)]
     [first, *more], notes = sentences(rows, ["n has more right."], ["9 are left out."])
     assert first.startswith("Dataset ")
     assert more == ["n has more right."]
     assert notes[:2] == ["9 are left out.", "Not tested, since no chance is defined: c."]
-    few = sentences([*rows, finding("m", "d", TOO_FEW, facts=9)]).notes[0]
-    assert few.endswith("were answered to d. A larger sample (SIZE=full or all, --size full or all) asks more.")
-    assert (
-        sentences([*rows, finding("m", "d", TOO_FEW, facts=9)], unasked={("karr", "world"): 0})
-        .notes[0]
-        .endswith("were answered to d. All that there are were asked.")
-    )
+    few = [*rows, finding("m", "d", TOO_FEW, facts=9), finding("m", "e", TOO_FEW, facts=9, dataset="real")]
+    alone = "Fewer than 20 facts, too few for a verdict, were answered to d; e. All that can be asked were."
+    assert sentences(few).notes[0] == alone
+    assert sentences(few, asks_more={("karr", "real"): "A larger sample asks more"}).notes[:2] == [
+        alone.replace("; e", ""),
+        "Fewer than 20 facts, too few for a verdict, were answered to e. A larger sample asks more.",
+    ]
     assert sentences([], facts=["9 are left out."]).notes == ["9 are left out."]
 
 

@@ -128,6 +128,7 @@ def test_how_many_test_facts_a_suite_asks_is_counted_where_one_fact_stands_for_a
     assert len({row.fact_id for row in tables.read(items, Item)}) < found.tested, "pairs"
     assert found.asked["belief"] == found.tested
     assert 5 <= found.asked["ic_lke"] <= 10
+    assert found.raised == {"ic_lke": "suites.ic_lke.mine.sample", "belief": "datasets.mine.test"}
 
 
 def test_where_nothing_is_left_out_nothing_is_said_of_it_and_many_datasets_take_one_sentence():

@@ -14,12 +14,13 @@ from tests.suites.support import ok
 from almanac.dataset.building import build_tables
 from almanac.dataset.options import DatasetOptions
 from almanac.frames import frame_of
-from almanac.rows import Entity, Evidence, Fact, Popularity, Relation, Template
+from almanac.rows import Entity, Evidence, Fact, Item, Popularity, Relation, RelationCount, Template
 from almanac.sources.checking import FactColumns
 from almanac.suites.data import Data
 from almanac.suites.head_to_tail.buckets import bucketed, count, exposed, subjects
 from almanac.suites.head_to_tail.drawing import QuestionDrawing
 from almanac.suites.head_to_tail.options import HeadToTailOptions
+from almanac.suites.head_to_tail.suite import HeadToTail
 
 
 def drawn(rows, **settings):
@@ -48,6 +49,27 @@ def test_degenerate_scores_have_no_head():
     assert set(buckets({"a": 100, "b": 1, "c": 1}).values()) == {"tail"}
     assert set(buckets({"a": 3, "b": 3}).values()) == {"tail"}
     assert set(buckets({"a": 0, "b": 0}).values()) == {None}
+
+
+def test_a_larger_sample_asks_more_only_where_no_smallest_bucket_is_asked_whole():
+    """Each relation has 2 subjects in the head, 4 in the torso and 12 in the tail."""
+    rows, counts = tables(), [RelationCount(name, name, True, *[18] * 8) for name in ("born", "works")]
+    found = {}
+    for settings in ({}, {"sample": 1}, {"sample": 2}, {"sample": 9}, {"cap": 1}, {"sample": 1, "at_least": 36}):
+        found[str(settings)] = HeadToTail().raised(
+            frame_of(
+                Item,
+                [
+                    Item(at, "question", row.fact_id, one.relation.relation_id, template, None, "s", ())
+                    for template, one in drawn(rows, **settings)[0].items()
+                    for at, row in enumerate(one.drawn)
+                ],
+            ),
+            4,
+            counts,
+            HeadToTailOptions(**settings),
+        )
+    assert list(found.values()) == [None, "sample", "sample", None, "cap", None], found
 
 
 def test_without_popularity_things_count_by_the_facts_that_name_them_within_their_type():

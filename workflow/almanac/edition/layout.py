@@ -294,7 +294,8 @@ class Layout:
         participant = self.config.participants()[asking.model]
         taught = self.config.planting.taught
         own = self.config.datasets[asking.dataset].world == participant.world
-        real = taught is not None and taught.dataset == asking.dataset
+        source = self.config.datasets[asking.dataset].source
+        real = taught is not None and source is not None and source == self.config.datasets[taught.dataset].source
         if participant.world is None or not (own or real):
             return None
         return self.model(asking.model) / "exposures.parquet"

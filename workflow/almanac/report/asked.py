@@ -43,6 +43,7 @@ class FactsAsked:
         source: what the facts are of.
         asked: by suite how many of the test facts it asks.
         asked_often: by suite how many it asks of the test facts that a planted model was taught most often.
+        raised: by suite the setting that has it ask more facts if it is raised; those that ask all are not there.
     """
 
     dataset: str
@@ -54,6 +55,7 @@ class FactsAsked:
     source: str = ""
     asked: Mapping[str, int] = field(default_factory=dict)
     asked_often: Mapping[str, int] = field(default_factory=dict)
+    raised: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def facts(self) -> int:
@@ -163,8 +165,23 @@ def facts_asked(layout: Layout) -> list[FactsAsked]:
         source = layout.config.datasets[name].world or layout.config.datasets[name].source or name
         # A fact that is asked stands for all of its subject in its relation.
         counted = {suite: tested.join(of, on=PAIR, how="semi").height for suite, of in asked.items()}
-        found.append(FactsAsked(name, counts, refused, unlabelled, labelled, doses, source, counted, often))
+        raised = dict(_raised(layout, name, asked, counts))
+        found.append(FactsAsked(name, counts, refused, unlabelled, labelled, doses, source, counted, often, raised))
     return found
+
+
+def _raised(
+    layout: Layout, dataset: str, asked: Mapping[str, pl.DataFrame], counts: Sequence[RelationCount]
+) -> Iterator[tuple[str, str]]:
+    """Yield of each suite the setting that has it ask more facts if it is raised, if one does."""
+    for suite, name, askings in layout.askings():
+        if name == dataset:
+            path = layout.rounds(askings[0])[0].folder / "items.parquet"
+            items = read_frame(path, Item, ["fact_id", "relation_id", "template_id"]).unique()
+            key = suite.raised(items, asked[suite.name].height, counts, layout.options(askings[0]))
+            if key is not None:
+                of = f"datasets.{dataset}" if key == "test" else f"suites.{suite.name}.{dataset}"
+                yield suite.name, f"{of}.{key}"
 
 
 def _asked(layout: Layout, dataset: str, tested: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:

@@ -57,10 +57,18 @@ def told(
         *comparing.sentences(between, controls, layout.config.compare, relations),
     ]
     of_facts = [*asked.sentences(facts, answered), *_asks_nothing(layout)]
-    unasked = {
-        (suite, one.dataset): one.tested + one.surplus - count for one in facts for suite, count in one.asked.items()
-    }
-    return sentences(found, compared, of_facts, unanswered(layout), controls, unasked)
+    size = layout.config.size if layout.config.model is not None else None
+    asks_more = {(suite, one.dataset): _advice(key, size) for one in facts for suite, key in one.raised.items()}
+    return sentences(found, compared, of_facts, unanswered(layout), controls, asks_more)
+
+
+def _advice(key: str, size: str | None) -> str:
+    """Return what asks more facts: a larger setting or, of a configuration that has sizes (`size`), a larger size."""
+    sampled = key.startswith("suites.") and not key.endswith(".cap")
+    if size is None or size == "all" or not (sampled or key.startswith("datasets.")):
+        return f"A larger `{key}` asks more"
+    sizes = "full or all" if sampled else "all"
+    return f"A larger sample (SIZE={sizes}, --size {sizes}) asks more"
 
 
 def _asks_nothing(layout: Layout) -> Iterator[str]:
@@ -78,7 +86,7 @@ def sentences(
     facts: Sequence[str] = (),
     missing: Unanswered | None = None,
     controls: Collection[str] = (),
-    unasked: Mapping[tuple[str, str], int] = MappingProxyType({}),
+    asks_more: Mapping[tuple[str, str], str] = MappingProxyType({}),
 ) -> Told:
     """Return what was found; the first sentence says whether anything is above chance at all.
 
@@ -88,7 +96,7 @@ def sentences(
         facts: what is said of the facts that were asked and of those that were not.
         missing: what was not answered, and why.
         controls: models that were taught nothing true.
-        unasked: by suite and dataset how many facts a larger sample could ask besides.
+        asks_more: by suite and dataset what would ask more facts; those that ask all they can are not there.
     """
     missing = missing or Unanswered()
     tested = [one for one in rows if one.verdict in TESTED]
@@ -112,15 +120,16 @@ def sentences(
         out.append(f"Without the facts that names give away, these are not shown to be above chance: {whose}.")
     failing = [own.told(model) for model, own in missing.failed.items()]
     notes = [*facts, *_not_answered(rows, missing), *missing.notes()]
-    if few := [one for one in rows if one.verdict == TOO_FEW and one.facts]:
-        labels = shortened((one.method.label for one in few), "; ")
-        advice = "All that there are were asked"
-        if any(unasked.get((one.known.suite, one.known.dataset), 1) > 0 for one in few):
-            advice = "A larger sample (SIZE=full or all, --size full or all) asks more"
+    few: dict[str, list[Finding]] = defaultdict(list)  # by what asks more
+    for one in rows:
+        if one.verdict == TOO_FEW and one.facts:
+            few[asks_more.get((one.known.suite, one.known.dataset), "All that can be asked were")].append(one)
+    for advice, own in few.items():
+        labels = shortened(_labels(own, rows), "; ")
         notes.append(f"Fewer than {FEW} facts, too few for a verdict, were answered to {labels}. {advice}.")
-    if untested := {one.method.label: None for one in rows if one.verdict == UNDEFINED}:
+    if untested := _labels([one for one in rows if one.verdict == UNDEFINED], rows):
         notes.append(f"Not tested, since no chance is defined: {shortened(untested, '; ')}.")
-    if astray := {one.method.label: None for one in rows if one.verdict == NO_FORMAT}:
+    if astray := _labels([one for one in rows if one.verdict == NO_FORMAT], rows):
         notes.append(
             "Most answers of a model could not be judged, being in another form than was asked for or of several "
             f"tokens where one is scored: {shortened(astray, '; ')}."
@@ -132,6 +141,18 @@ def _whose(rows: Sequence[Finding], tested: Sequence[Finding]) -> str:
     """Return the methods of some of the tested rows, with their models where there are several."""
     several = len({one.known.model for one in tested}) > 1
     return shortened((one.method.label + f" ({one.known.model})" * several for one in rows), "; ")
+
+
+def _labels(some: Sequence[Finding], rows: Sequence[Finding]) -> list[str]:
+    """Return the methods of some of the rows, with the datasets where these are not all that the method has."""
+    of: list[dict[str, dict[str, None]]] = [defaultdict(dict), defaultdict(dict)]
+    for found, own in zip(of, (some, rows), strict=True):
+        for one in own:
+            found[one.method.label][one.known.dataset] = None
+    return [
+        label if len(own) == len(of[1][label]) else f"{label} (dataset{'s' * (len(own) > 1)} {', '.join(own)})"
+        for label, own in of[0].items()
+    ]
 
 
 def _not_answered(rows: Sequence[Finding], missing: Unanswered) -> list[str]:
@@ -151,11 +172,12 @@ def _not_answered(rows: Sequence[Finding], missing: Unanswered) -> list[str]:
             silent[str(one.known.model)].append(one)
     alike: dict[tuple[tuple[str, str], ...], list[str]] = defaultdict(list)  # models, by methods with the reason
     for model, own in silent.items():
-        by_reason: dict[str, list[str]] = defaultdict(list)
+        by_reason: dict[str, list[Finding]] = defaultdict(list)
         for one in own:
             why = missing.unsupported.get(asking(one))
-            by_reason[f" Why, most often: “{why.commonest}”." if why else ""].append(one.method.label)
-        alike[tuple((shortened(labels, "; "), why) for why, labels in by_reason.items())].append(model)
+            by_reason[f" Why, most often: “{why.commonest}”." if why else ""].append(one)
+        every = [one for one in rows if one.known.model == model]
+        alike[tuple((shortened(_labels(some, every), "; "), why) for why, some in by_reason.items())].append(model)
     if len(alike) > TOLD:
         whole = len(silent) == len({one.known.model for one in rows})
         which = "No model answered every method" if whole else f"{len(silent)} models did not answer some methods"

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 import polars as pl
 
 from almanac.options import Options
-from almanac.rows import Measure, Response
+from almanac.rows import Measure, RelationCount, Response
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.chapter import Chapter, Shown
@@ -256,6 +256,19 @@ class Suite(Asks[Settings]):
             for true.
         """
         return None
+
+    def raised(self, items: pl.DataFrame, asked: int, counts: Sequence[RelationCount], options: Settings) -> str | None:
+        """Return the setting that has it ask more facts if it is raised, ``test`` of the dataset; none: it asks all.
+
+        Args:
+            items: ``fact_id``, ``relation_id`` and ``template_id`` of what it asks.
+            asked: how many test facts these are.
+            counts: what became of the facts of each relation.
+            options: its settings.
+        """
+        if getattr(options, "sample", None) is not None and asked < sum(row.test for row in counts):
+            return "sample"
+        return "test" if any(row.surplus for row in counts) else None
 
     def by_label(self, data: Data, options: Settings) -> Collection[str]:
         """Return the relations that it asks by their label, having no sentences for them."""

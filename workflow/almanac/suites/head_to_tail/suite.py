@@ -1,9 +1,12 @@
 """Head-to-Tail: do models know less about less popular subjects, and do they say so (Sun et al.)?"""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from almanac.rows import Measure
+import polars as pl
+
+from almanac.rows import Measure, RelationCount
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.chapter import Shown
@@ -13,10 +16,12 @@ from almanac.suites.head_to_tail import chapter as chapters
 from almanac.suites.head_to_tail import judge as judges
 from almanac.suites.head_to_tail import overview as overviews
 from almanac.suites.head_to_tail.asking import CLOZE, QUESTION, HeadToTailSetting
+from almanac.suites.head_to_tail.buckets import BUCKETS, EXPOSURE
 from almanac.suites.head_to_tail.judging import JUDGE, RULES
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.head_to_tail.rows import BucketCount, Disagreement, EntityTraits, Score
 from almanac.suites.judged import Judged
+from almanac.suites.options import of_each
 from almanac.suites.suite import ANY_TRUE, BarResult, Method, Own, Round, Suite
 
 
@@ -68,6 +73,18 @@ class HeadToTail(Suite[HeadToTailOptions]):
         if before is None:
             return asking.ask(data, options, self.tables("asked"))
         return judges.ask(before, options, self.tables("asked"))
+
+    def raised(
+        self, items: pl.DataFrame, asked: int, counts: Sequence[RelationCount], options: HeadToTailOptions
+    ) -> str | None:
+        """Return the setting that bounds a bucket of some template; none: each smallest bucket is asked whole."""
+        if options.popularity == EXPOSURE:
+            return super().raised(items, asked, counts, options)
+        parts = len(BUCKETS) * sum(row.qualifies for row in counts)
+        sample, cap = of_each(options.sample, options.at_least, parts) or sys.maxsize, options.cap or sys.maxsize
+        most = items.drop_nulls("fact_id").group_by("relation_id", "template_id").agg(pl.col("fact_id").n_unique())
+        drawn = max(most["fact_id"].to_list(), default=0) // len(BUCKETS)  # of each bucket
+        return "sample" if drawn >= sample < cap else "cap" if drawn >= cap else None
 
     def across(self, judged: Mapping[str, Judged], shown: Shown, options: HeadToTailOptions) -> list[Measure]:
         """Return how judge and rules correlate over models; nothing without a judge."""
