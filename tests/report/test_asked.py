@@ -62,6 +62,7 @@ def test_of_facts_that_were_taught_among_others_it_is_said_how_many_and_how_they
     assert MINE.taught([]) is None
     assert replace(MINE, doses=[[0] * 4]).taught([]) is None, "none was taught"
     assert replace(MINE, doses=[[1] * MINE.tested]).taught([]) is None, "all were"
+    assert f"taught {MINE.tested - 1} of" in replace(MINE, doses=[[0] + [1] * (MINE.tested - 1)]).taught([])
 
 
 def test_relations_without_a_label_are_named_with_how_they_are_asked():

@@ -2,6 +2,7 @@
 
 from almanac.report.asked import FactsAsked
 from almanac.report.known import FactFound, facts_table, of_relations
+from almanac.report.lines import asked_by
 from almanac.rows import Measure, RelationCount
 from almanac.suites.headline import ABOVE_CHANCE, NOT_ABOVE, TOO_FEW, Finding
 from almanac.suites.suite import Method
@@ -16,6 +17,21 @@ def test_facts_that_most_know_and_fewest_know_are_shown_and_lead_to_their_answer
     ]
     assert table.rows[0][2].target == "#fact=world%2FP%7CQ8"
     assert facts_table([]) is None
+
+
+def test_times_taught_are_explained_where_they_stand_and_one_fact_is_known():
+    facts = [FactFound("world", f"P|Q{at}", "", None, 10 - at, 10) for at in range(9)]
+    table = facts_table(facts)
+    assert "times taught" not in table.on_page.head and "Times taught" not in table.caption
+    assert "1 is known by all that asked them" in table.caption and table.caption.count("  ") == 0
+    taught = facts_table([one._replace(dose=8) for one in facts])
+    assert "times taught" in taught.on_page.head and "Times taught" in taught.caption
+
+
+def test_half_of_the_facts_are_told_of_only_where_they_were_asked_by_fewer():
+    assert asked_by([19, 20, 20]) == "each asked by 19 to 20"
+    assert asked_by([3, 4, 9]) == "each asked by 3 to 9, half of them by at most 4"
+    assert asked_by([3, 3]) == "each asked by 3"
 
 
 def test_what_all_know_is_not_called_unknown_and_what_none_knows_not_known():
@@ -81,6 +97,8 @@ def test_relations_are_told_by_the_tested_method_with_most_facts_and_adjusted_fo
         ("not shown", "not shown", 0.9, 0.3, 0.25, 20),
     ]
     assert (table.narrow, table.folded, table.first) == (True, False, 12)
+    alike = one._replace(relations=one.relations[1:]).table(several=False)
+    assert alike.on_page.head == [*alike.head], "all columns that the caption explains, though all rows say one"
     assert "by A: 1 of 5 are above chance." in table.caption
     assert one.table(several=True).folded
 

@@ -125,6 +125,20 @@ def test_of_the_facts_taught_most_often_those_that_a_suite_asks_are_counted(layo
     assert found.asked_often["eic_lke"] == len(often) < len({row.fact_id for row in items})
 
 
+def test_facts_that_were_taught_are_so_in_every_dataset_of_their_source(layout):
+    config = layout.config.model_dump()
+    config["sources"]["other"] = {"path": "elsewhere"}
+    config["datasets"] |= {
+        "again": config["datasets"]["real"],
+        "else": config["datasets"]["real"] | {"source": "other"},
+    }
+    there = Layout(layout.root, EditionConfig.model_validate(config))
+    taught = {name: there.exposures(Asking("able", "ic_lke", name)) for name in config["datasets"]}
+    assert taught["again"] == taught["real"] is not None
+    assert taught["else"] is None
+    assert there.exposures(Asking("silent", "ic_lke", "again")) is None, "a checkpoint"
+
+
 def test_the_page_is_whole_html_and_names_are_escaped(text):
     kept = ("table", "tr", "td", "th", "tbody", "section", "details", "figure", "p")
 

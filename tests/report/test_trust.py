@@ -2,12 +2,11 @@
 
 import csv
 
-from almanac import tables
 from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
 from almanac.edition.published import FOLDER
 from almanac.report.trust import EDITION, chapter
-from almanac.rows import Measure, Validation
+from almanac.rows import Measure
 from almanac.suites.headline import ABOVE_CHANCE, Finding
 from almanac.suites.listing import SUITES, guessing
 from almanac.suites.suite import Method
@@ -18,10 +17,8 @@ def found(suite, method):
     return Finding(method, known, None, None, 9, None, ABOVE_CHANCE)
 
 
-def edition(folder, rows=()):
-    layout = Layout(folder, EditionConfig(edition="own"))
-    tables.write(layout.between("validation"), Validation, rows)
-    return layout
+def edition(folder, **config):
+    return Layout(folder, EditionConfig.model_validate({"edition": "own", **config}))
 
 
 def names_of(row):
@@ -63,10 +60,17 @@ def test_each_method_has_the_published_number_of_the_largest_model_that_it_can_a
     assert {row[1] for row in order.rows} >= {"IC-LKE", "Head-to-Tail*"}
 
 
-def test_a_page_of_planted_models_has_its_own_validation_instead(tmp_path):
-    numbers = (0.9, 0.8, 1.0, 0.5, 0.4, 0.6, 0.05, 0.0, 0.1)
-    own = Validation("karr", "paper", "{}", "base", 1, 10, *numbers, 0.05, 0.5, False, ())
-    assert chapter(edition(tmp_path, [own]), [found("karr", SUITES["karr"].methods[0])]) is None
+def test_what_planted_models_were_taught_is_known_and_their_page_says_nothing_of_others(tmp_path):
+    config = {
+        "planting": {"worlds": {"beside": {"seed": 1}}, "taught": {"dataset": "real"}},
+        "sources": {"real": {"path": "facts"}},
+        "datasets": {"real": {"source": "real"}},
+        "suites": {"ic_lke": {"real": {}}},
+        "models": [{"name": "long", "planted": {}}],
+    }
+    own = [found("ic_lke", SUITES["ic_lke"].methods[0])]
+    assert chapter(edition(tmp_path, **config), own) is None, "no method is held against bars, too"
+    assert chapter(edition(tmp_path, **{**config, "models": [{"name": "mine", "path": "mine"}]}), own) is not None
 
 
 def test_a_method_that_was_not_asked_there_alone_makes_no_chapter(tmp_path):

@@ -148,11 +148,11 @@ def test_by_how_much_accuracy_falls_from_head_to_tail_is_measured_and_said(tmp_p
         return "head" if at < 10 else "torso" if at < 30 else "tail"
 
     answers = {
-        "lower in the tail than in the head": say,
+        "lower in the tail": say,
         "higher in the tail": lambda question: ok(
             texts=(question.item.accepted[0] if bucket(question) == "tail" else "Atlantis",)
         ),
-        "neither": lambda question: ok(texts=("Atlantis",)),
+        "not shown to differ": lambda question: ok(texts=("Atlantis",)),
     }
     for told, model in answers.items():
         asked = trial(tmp_path / told, tables(10, 20, 60), cap=10).answer(model)
@@ -233,6 +233,8 @@ def test_the_chapter_has_the_papers_tables_and_says_who_judged(tmp_path):
     found = {part.name: part for part in chapter.parts if isinstance(part, Table)}
     named = {"rates", "levels", "top", "forms", "scores", "score_levels", "judge", "stability", "buckets", "asked"}
     assert named <= set(found)
+    assert sum(row[2] for row in found["asked"].rows) == 12 * 2 * 3, "12 questions in two forms, three times"
+    assert "once per prompt, as a question and as a sentence to be completed, and 3 times" in found["asked"].caption
     assert [row[1:4] for row in found["buckets"].rows[:3]] == [
         ("person born", "head", 2), ("person born", "torso", 4), ("person born", "tail", 12),
     ]  # fmt: skip

@@ -221,3 +221,9 @@ def test_an_objects_frequency_is_all_its_doses_together(tmp_path):
 def test_numbers_are_finite(tmp_path):
     for row in answered(tmp_path, doses={name: at for at, name in enumerate(ASKED)}).measures():
         assert all(value is None or np.isfinite(value) for value in (row.value, row.low, row.high))
+
+
+def test_the_chapter_says_how_examples_are_written(tmp_path):
+    for layout, written in (("paper", "“subject object subject"), ("code", "“subject : object , subject : object")):
+        asked = answered(tmp_path / layout, layout=layout)
+        assert written in asked.suite.chapter(asked.shown(), asked.options).asks

@@ -163,8 +163,9 @@ def _facts(layout: Layout, knowledge: Mapping[tuple[str, str], Sequence[Knowledg
         every = [row for row in rows if row.known == row.methods]
         none = [row for row in rows if not row.known]
         text = (
-            f"{model} on {dataset}: of {len(rows):,} facts that at least two methods asked, {len(every):,} are known "
-            f"by all of them, {len(rows) - len(every) - len(none):,} by some, {len(none):,} by none "
+            f"{model} on {dataset}: of {len(rows):,} facts that at least two methods asked, {len(every):,} "
+            f"{'is' if len(every) == 1 else 'are'} known by all of them, "
+            f"{len(rows) - len(every) - len(none):,} by some, {len(none):,} by none "
             f"({asked_by([row.methods for row in rows])} methods)."
         )
         best = sorted(rows, key=lambda row: (-row.known / row.methods, -row.methods, row.fact_id))

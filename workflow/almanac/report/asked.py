@@ -39,7 +39,8 @@ class FactsAsked:
         refused: what it leaves out, and why.
         unlabelled: relations that are asked by their id (`Relation.without_words`, `Suite.by_label`).
         labelled: the labels of others that any suite asks by their label.
-        doses: of each planted model, how often it was taught each test fact that its corpus knows of (0: its names).
+        doses: of real facts, how often each planted model was taught each test fact that its corpus knows of (0: its
+            names).
         source: what the facts are of.
         asked: by suite how many of the test facts it asks.
         asked_often: by suite how many it asks of the test facts that a planted model was taught most often.
@@ -98,7 +99,7 @@ class FactsAsked:
         """Return what planted models know of the facts they were taught; none where these are all of them, or none."""
         counts = sorted({sum(map(bool, own)) for own in self.doses})
         doses = [dose for own in self.doses for dose in own if dose]
-        if not doses or all(len(own) >= self.tested for own in self.doses):
+        if not doses or counts[0] >= self.tested:
             return None
         rows = (row for row in measures if (row.metric, row.dataset) == (BY_DOSE, self.dataset))
         enough = (row for row in rows if min(row.n, self.asked_often.get(row.suite, 0)) >= FEW)
@@ -141,7 +142,8 @@ def facts_asked(layout: Layout) -> list[FactsAsked]:
     told: dict[str, set[Path]] = defaultdict(set)
     for asking in layout.config.asked():
         path, planted = layout.exposures(asking), layout.config.participants()[asking.model].model.planted
-        if path is not None and planted is not None and not planted.permuted:
+        real = layout.config.datasets[asking.dataset].world is None
+        if real and path is not None and planted is not None and not planted.permuted:
             told[asking.dataset].add(path)
     found = []
     for name in layout.config.used_datasets():

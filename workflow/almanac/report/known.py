@@ -17,9 +17,10 @@ from almanac.suites.judged import RELATION, as_text, conditions_of
 FACTS = (
     "The facts that most answers know, and those that fewest know, of those that at least half as many asked as any; a "
     "fact that all know is never listed as unknown, nor one that none knows as known. Known by: of models × methods; "
-    "only methods that are above chance for a model count, each once, however many wordings it asks. Times taught: "
-    "to the model that was taught it most often. Choose a fact to see every answer to it."
+    "only methods that are above chance for a model count, each once, however many wordings it asks."
 )
+TAUGHT = " Times taught: to the model that was taught it most often."
+CHOOSE = "Choose a fact to see every answer to it."
 RELATIONS = (
     "What is known of each relation{dataset}, by {method}: {above} of {all} are above chance{any}.\n\n"
     "By {method}, since of the methods that were tested it has most facts; a model for which it was not tested is left "
@@ -119,9 +120,8 @@ class RelationsFound(NamedTuple):
         known = ["known"] if of_one else self.models
         head = ("relation", "above chance", "beyond names", *known, "chance", "by names", "answers")
         narrow = len(self.models) <= NARROW
-        name, verdicts, first = f"relations-{self.dataset}", ("above chance", "beyond names"), max(FIRST, sure)
-        folded = several or not narrow
-        return Table(name, caption, head, rows, folded=folded, narrow=narrow, common=verdicts, first=first)
+        name, first, folded = f"relations-{self.dataset}", max(FIRST, sure), several or not narrow
+        return Table(name, caption, head, rows, folded=folded, narrow=narrow, first=first)
 
 
 def of_relations(
@@ -211,12 +211,16 @@ def facts_table(facts: Sequence[FactFound]) -> Table | None:
         fewest = sorted(others, key=lambda one: (one.known / one.asked, -one.asked, one.fact))[:SHOWN]
         rows += [_fact_cells(dataset, "unknown", one) for one in reversed(fewest)]
     counts = "; ".join(
-        f"of {len(own):,} facts of dataset {dataset}, {sum(one.known == one.asked for one in own):,} are known by all "
-        f"that asked them and {sum(not one.known for one in own):,} by none ({asked_by([one.asked for one in own])})"
+        f"of {len(own):,} facts of dataset {dataset}, {every:,} {'is' if every == 1 else 'are'} known by all that "
+        f"asked them and {sum(not one.known for one in own):,} by none ({asked_by([one.asked for one in own])})"
         for dataset, own in of.items()
+        for every in [sum(one.known == one.asked for one in own)]
     )
+    taught = any(one.dose is not None for one in facts)
+    caption = f"{FACTS}{TAUGHT * taught} {CHOOSE} Counted so, {counts}."
     head = ("of", "kind", "fact", "known by", "times taught")
-    return Table("facts", f"{FACTS} Counted so, {counts}.", head, rows, common=("of", "times taught")) if rows else None
+    common = ("of",) if taught else ("of", "times taught")
+    return Table("facts", caption, head, rows, common=common) if rows else None
 
 
 def _fact_cells(dataset: str, kind: str, one: FactFound) -> Sequence[Cell]:

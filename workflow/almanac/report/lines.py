@@ -149,7 +149,8 @@ def asked_by(counts: Sequence[int]) -> str:
     """Return of how many each of some facts was asked, since what all know depends on how many these are."""
     if min(counts) == max(counts):
         return f"each asked by {counts[0]}"
-    return f"each asked by {min(counts)} to {max(counts)}, half of them by at most {median_low(counts)}"
+    half = median_low(counts)
+    return f"each asked by {min(counts)} to {max(counts)}" + f", half of them by at most {half}" * (half < max(counts))
 
 
 def share(value: float | None) -> str:

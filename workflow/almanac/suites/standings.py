@@ -30,6 +30,7 @@ ALL, WORLD, MODEL, TEMPLATES, CHOICES, FORMAT = "all", "world", "model", "templa
 DOSE, CRITERION, BALANCED = "dose", "criterion", "balanced accuracy"
 HALVES = ("first half", "second half")
 DIGITS = 12  # of an AUC: what differs only by rounding shares its place
+UNGRADED = 0.02  # of wrong answers whose scores are above the least: a text may name a part of a true name
 MOST = 0.5  # a method is compared that was asked of at least this share of worlds and models
 
 Key = tuple[str, str, str]  # a method: its suite, its name, and the items that it counts
@@ -236,7 +237,11 @@ def _level(
                 facts=sum(one.at_ends for one in facts),
                 **_within(areas[key], _spread(placed[key], facts), facts).named("auc"),
                 **_gap(placed[best[0]], placed[key], facts, len(keys)).named("gap"),
-                graded=any(len(np.unique(scores)) > 2 for one in facts for scores in one.scores[key]),
+                graded=any(
+                    _graded(scores, hits)
+                    for one in facts
+                    for scores, hits in zip(one.scores[key], one.hits[key], strict=True)
+                ),
                 **_within(balanced, _spread(by_verdict[key], facts), facts).named("balanced"),
                 average_precision=_mean(facts, key, lambda one, scores, _: average_precision(*one.parted(scores))),
                 spearman=_rho(facts, key),
@@ -269,6 +274,12 @@ def _shared(own: Sequence[Sequence[CalledFacts]], dose: int | None) -> _Facts | 
         for column, out in zip(("score", "hit"), columns, strict=True):
             out[key] = np.array([frame[column].cast(pl.Float64).to_numpy() for frame in mine])
     return _Facts(most, kept[0]["subject"].to_numpy(), doses, kept[0]["object_dose"].to_numpy(), *columns)
+
+
+def _graded(scores: NDArray[Any], hits: NDArray[Any]) -> bool:
+    """Return whether scores tell more than right or wrong: whether more than a few differ among wrong answers."""
+    wrong = scores[hits == 0]
+    return bool(np.mean(wrong > wrong.min()) > UNGRADED) if len(wrong) else False
 
 
 def _placed(facts: _Facts, scores: NDArray[Any]) -> Placements:

@@ -87,7 +87,7 @@ def chapter(shown: Shown, options: HeadToTailOptions) -> Chapter | None:
         _stability(shown),
         *_doses(shown),
         _relations(shown, way),
-        *_counts(shown),
+        *_counts(shown, options),
         *shown.not_asked(),
     ]
     return filled("Head-to-Tail", asks, parts)
@@ -185,11 +185,11 @@ def _fell(shown: Shown, way: Way) -> Iterator[str]:
     for (model, key, domain), row in _falls(shown).items():
         if (key, domain) == (way, "all"):
             lower, higher = (row.low or 0.0) > 0, (row.high or 0.0) < 0
-            what = "lower in the tail than in the head" if lower else "higher in the tail" if higher else "neither"
+            what = "lower in the tail" if lower else "higher in the tail" if higher else "not shown to differ"
             found[what].append(model)
     if found:
         told = "; ".join(f"{what}: {', '.join(models)}" for what, models in found.items())
-        yield f"Accuracy, {said(way)}, by the 95 % interval of its difference: {told}."
+        yield f"Accuracy in the tail and in the head ({said(way)}), by the 95 % interval of its difference: {told}."
 
 
 def _predicates(shown: Shown) -> Table:
@@ -255,7 +255,7 @@ def _relations(shown: Shown, way: Way) -> Table:
     return rates_table("relations", "By relation.", rows, "relation", folded=True)
 
 
-def _counts(shown: Shown) -> Iterator[Table]:
+def _counts(shown: Shown, options: HeadToTailOptions) -> Iterator[Table]:
     """Yield Tables 1 and 2: entities by bucket, questions by domain."""
     buckets = shown.own.get("buckets")
     if buckets is not None and buckets.height:
@@ -269,5 +269,7 @@ def _counts(shown: Shown) -> Iterator[Table]:
     if asked is not None and asked.height:
         level = pl.col("asked_bucket").fill_null("by the model's exposure")
         counted = asked.group_by("domain", level, maintain_order=True).len().sort("domain", "asked_bucket")
-        caption = "Prompts by domain and bucket; each question counts once per prompt (Table 2)."
+        again = ", as a question and as a sentence to be completed" * options.cloze
+        again += f", and {options.repeats + 1} times each, being repeated" * bool(options.repeats)
+        caption = f"Prompts by domain and bucket; each question counts once per prompt{again} (Table 2)."
         yield Table("asked", caption, ("domain", "bucket", "prompts"), counted.rows(), folded=True)

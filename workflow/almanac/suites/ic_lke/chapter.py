@@ -122,9 +122,11 @@ def ic_lke(shown: Shown, options: IcLkeOptions) -> Chapter | None:
             ("asked", "accuracy", "facts"),
         ),
     ]
+    code = options.layout == "code"
+    written = "subject : object , subject : object , …" if code else "subject object subject object …"
     asks = (
-        f"After {options.shots} examples of a relation, written as “subject object subject object …” with no word of "
-        f"the relation, the model sees a subject and must prefer its object among {shown.choices}"
+        f"After {options.shots} examples of a relation, written as “{written}” with no word of the relation, the model "
+        f"sees a subject and must prefer its object among {shown.choices}"
         f"{' or fewer' if chance * shown.choices > 1.001 else ''}."
     )
     if options.cloze:
