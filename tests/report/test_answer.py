@@ -106,12 +106,10 @@ def test_what_was_not_answered_names_the_dataset_where_the_method_has_more_on_an
 
 def test_a_larger_size_is_advised_of_configurations_that_have_sizes_and_the_setting_of_others():
     sample, test, cap = "suites.karr.facts.sample", "datasets.facts.test", "suites.head_to_tail.facts.cap"
-    assert _advice(sample, "quick") == "A larger sample (SIZE=full or all, --size full or all) asks more"
-    assert [_advice(test, size) for size in ("quick", "full")] == [
-        "A larger sample (SIZE=all, --size all) asks more"
-    ] * 2
-    assert [_advice(key, None) for key in (sample, test)] == [f"A larger `{key}` asks more" for key in (sample, test)]
-    assert _advice(cap, "quick") == f"A larger `{cap}` asks more", "no size sets it aside"
+    assert _advice(sample, "quick") == "sample (SIZE=full or all, --size full or all)"
+    assert [_advice(test, size) for size in ("quick", "full")] == ["sample (SIZE=all, --size all)"] * 2
+    assert [_advice(key, None) for key in (sample, test)] == [f"`{key}`" for key in (sample, test)]
+    assert _advice(cap, "quick") == f"`{cap}`", "no size sets it aside"
 
 
 def test_what_is_said_of_models_and_facts_stands_before_what_was_not_answered():
@@ -123,9 +121,9 @@ def test_what_is_said_of_models_and_facts_stands_before_what_was_not_answered():
     few = [*rows, finding("m", "d", TOO_FEW, facts=9), finding("m", "e", TOO_FEW, facts=9, dataset="real")]
     alone = "Fewer than 20 facts, too few for a verdict, were answered to d; e. All that can be asked were."
     assert sentences(few).notes[0] == alone
-    assert sentences(few, asks_more={("karr", "real"): "A larger sample asks more"}).notes[:2] == [
+    assert sentences(few, asks_more={("karr", "real"): "`sample`"}).notes[:2] == [
         alone.replace("; e", ""),
-        "Fewer than 20 facts, too few for a verdict, were answered to e. A larger sample asks more.",
+        "Fewer than 20 facts, too few for a verdict, were answered to e. More are asked with a larger `sample`.",
     ]
     assert sentences([], facts=["9 are left out."]).notes == ["9 are left out."]
 

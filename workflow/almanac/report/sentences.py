@@ -63,12 +63,12 @@ def told(
 
 
 def _advice(key: str, size: str | None) -> str:
-    """Return what asks more facts: a larger setting or, of a configuration that has sizes (`size`), a larger size."""
+    """Return what asks more facts if it is larger: a setting or, of a configuration that has sizes, the sample."""
     sampled = key.startswith("suites.") and not key.endswith(".cap")
     if size is None or size == "all" or not (sampled or key.startswith("datasets.")):
-        return f"A larger `{key}` asks more"
+        return f"`{key}`"
     sizes = "full or all" if sampled else "all"
-    return f"A larger sample (SIZE={sizes}, --size {sizes}) asks more"
+    return f"sample (SIZE={sizes}, --size {sizes})"
 
 
 def _asks_nothing(layout: Layout) -> Iterator[str]:
@@ -96,7 +96,7 @@ def sentences(
         facts: what is said of the facts that were asked and of those that were not.
         missing: what was not answered, and why.
         controls: models that were taught nothing true.
-        asks_more: by suite and dataset what would ask more facts; those that ask all they can are not there.
+        asks_more: by suite and dataset what asks more facts if it is larger; those that ask all they can are not there.
     """
     missing = missing or Unanswered()
     tested = [one for one in rows if one.verdict in TESTED]
@@ -120,12 +120,14 @@ def sentences(
         out.append(f"Without the facts that names give away, these are not shown to be above chance: {whose}.")
     failing = [own.told(model) for model, own in missing.failed.items()]
     notes = [*facts, *_not_answered(rows, missing), *missing.notes()]
-    few: dict[str, list[Finding]] = defaultdict(list)  # by what asks more
+    few: dict[bool, list[tuple[Finding, str]]] = defaultdict(list)  # by whether more can be asked
     for one in rows:
         if one.verdict == TOO_FEW and one.facts:
-            few[asks_more.get((one.known.suite, one.known.dataset), "All that can be asked were")].append(one)
-    for advice, own in few.items():
-        labels = shortened(_labels(own, rows), "; ")
+            larger = asks_more.get((one.known.suite, one.known.dataset), "")
+            few[bool(larger)].append((one, larger))
+    for more, own in few.items():
+        labels, larger = shortened(_labels([one for one, _ in own], rows), "; "), shortened(of for _, of in own)
+        advice = f"More are asked with a larger {larger}" if more else "All that can be asked were"
         notes.append(f"Fewer than {FEW} facts, too few for a verdict, were answered to {labels}. {advice}.")
     if untested := _labels([one for one in rows if one.verdict == UNDEFINED], rows):
         notes.append(f"Not tested, since no chance is defined: {shortened(untested, '; ')}.")
