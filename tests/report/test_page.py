@@ -56,7 +56,7 @@ CONFIGURATION = {
     "sources": {"real": {"path": "facts"}},
     "datasets": {
         INVENTED: {"world": "invented", **SIZES},
-        REAL: {"source": "real", **SIZES},
+        REAL: {"source": "real", **SIZES, "fewer_choices": True},
     },
     "suites": {"ic_lke": {INVENTED: {"shots": 4, "cloze": True}, REAL: {"shots": 4, "draws": 2}}},
     "models": [{"name": "base", "planted": {}}, {"name": "silent", "path": "models/silent"}],
@@ -147,8 +147,9 @@ def test_the_page_says_how_many_facts_are_asked_shown_and_not_drawn(layout, page
         test, train, rest = (splits.count(one) for one in ("test", "train", None))
         assert test and train and rest
         counted = f"{test} of {len(splits)} facts are test facts, {train} serve as examples, {rest} are not drawn"
-        [cell] = [row[1] for row in page.rows["provenance"] if row[0] == name]
+        [[cell, choices]] = [row[1:] for row in page.rows["provenance"] if row[0] == name]
         assert cell.endswith(f": {counted}")
+        assert choices == f"{SIZES['choices']}{' or fewer' if name == REAL else ''}"
 
 
 def test_the_page_begins_with_what_was_asked_and_nothing_else(tmp_path, page):

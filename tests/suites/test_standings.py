@@ -120,12 +120,15 @@ def test_where_a_method_has_no_other_score_its_auc_is_its_balanced_accuracy_with
     found = {row.method: row for row in rows_of([*graded, *alone])}
     assert found["a"].graded and not found["b"].graded
     # Among the right ones some are righter, and one of the wrong ones is not all wrong.
-    partly = two_valued(told("b", 2.0))
+    partly = two_valued(told("b", 2.0, facts=800))
     hit, one = pl.col("hit"), pl.int_range(pl.len()).over("hit") == 0
     score = pl.when(hit == 0).then(0.4 * one).when(one).then(0.67).otherwise(1)
     facts = partly.found.facts.with_columns(score=score)
-    rows = rows_of([told("a", 2.0), partly._replace(found=partly.found._replace(facts=facts))])
+    rows = rows_of([told("a", 2.0, facts=800), partly._replace(found=partly.found._replace(facts=facts))])
     assert [row.graded for row in rows if row.method == "b"] == [False]
+    partly = partly._replace(found=partly.found._replace(facts=facts.with_columns(score=hit * pl.col("dose"))))
+    rows = rows_of([told("a", 2.0, facts=800), partly])
+    assert [row.graded for row in rows if row.method == "b"] == [True], "right ones are ordered by how often taught"
     own = found["b"]
     assert (own.auc, own.auc_low, own.auc_high) == pytest.approx((own.balanced, own.balanced_low, own.balanced_high))
     for row in found.values():

@@ -30,7 +30,8 @@ ALL, WORLD, MODEL, TEMPLATES, CHOICES, FORMAT = "all", "world", "model", "templa
 DOSE, CRITERION, BALANCED = "dose", "criterion", "balanced accuracy"
 HALVES = ("first half", "second half")
 DIGITS = 12  # of an AUC: what differs only by rounding shares its place
-UNGRADED = 0.02  # of wrong answers whose scores are above the least: a text may name a part of a true name
+SINGLE = 0.02  # of wrong answers may score above the others, as a text that has a part of a true name
+ALIKE = 0.002  # single cases part an AUC and a balanced accuracy by less
 MOST = 0.5  # a method is compared that was asked of at least this share of worlds and models
 
 Key = tuple[str, str, str]  # a method: its suite, its name, and the items that it counts
@@ -223,7 +224,9 @@ def _level(
     again = kendall([areas[key] for key in known], [order[key] for key in known]) if len(known) > 1 else None
     rows = []
     for key in best:
-        balanced = round(float(np.mean([one.positive.mean() for one in by_verdict[key]])), DIGITS)
+        balanced, by_scores = (
+            round(float(np.mean([one.positive.mean() for one in own[key]])), DIGITS) for own in (by_verdict, by_score)
+        )
         rows.append(
             Standing(
                 axis=axis,
@@ -237,11 +240,7 @@ def _level(
                 facts=sum(one.at_ends for one in facts),
                 **_within(areas[key], _spread(placed[key], facts), facts).named("auc"),
                 **_gap(placed[best[0]], placed[key], facts, len(keys)).named("gap"),
-                graded=any(
-                    _graded(scores, hits)
-                    for one in facts
-                    for scores, hits in zip(one.scores[key], one.hits[key], strict=True)
-                ),
+                graded=abs(by_scores - balanced) >= ALIKE or any(_parts_wrong(one, key) for one in facts),
                 **_within(balanced, _spread(by_verdict[key], facts), facts).named("balanced"),
                 average_precision=_mean(facts, key, lambda one, scores, _: average_precision(*one.parted(scores))),
                 spearman=_rho(facts, key),
@@ -276,10 +275,10 @@ def _shared(own: Sequence[Sequence[CalledFacts]], dose: int | None) -> _Facts | 
     return _Facts(most, kept[0]["subject"].to_numpy(), doses, kept[0]["object_dose"].to_numpy(), *columns)
 
 
-def _graded(scores: NDArray[Any], hits: NDArray[Any]) -> bool:
-    """Return whether scores tell more than right or wrong: whether more than a few differ among wrong answers."""
-    wrong = scores[hits == 0]
-    return bool(np.mean(wrong > wrong.min()) > UNGRADED) if len(wrong) else False
+def _parts_wrong(facts: _Facts, key: Key) -> bool:
+    """Return whether a method's scores differ among its wrong answers, in more than single cases."""
+    each = (scores[hits == 0] for scores, hits in zip(facts.scores[key], facts.hits[key], strict=True))
+    return any(float(np.mean(wrong > wrong.min())) > SINGLE for wrong in each if len(wrong))
 
 
 def _placed(facts: _Facts, scores: NDArray[Any]) -> Placements:
