@@ -106,10 +106,10 @@ class Standing:
     ``known_most`` and ``known_never`` the shares of either that the method calls known, and ``balanced`` the mean
     of the first and of one less the second. ``spearman`` correlates how often facts were taught, all of them, with
     what is called known: Spearman's, a mean over worlds and models. ``graded``: the method's scores differ
-    among wrong answers, in more than one of fifty, or its AUC is another than ``balanced``, as it is not where
-    it says right or wrong alone. ``gap`` is how much smaller its AUC is than that of the first in place;
-    ``prior_auc`` is the AUC of the objects' frequency alone, .5 where facts are balanced. ``tau`` is Kendall's,
-    between the order of the methods here and that of ``all``.
+    among facts that it does not call known, or not in all wordings; of one that says right or wrong alone, the
+    AUC is ``balanced``. ``gap`` is how much smaller its AUC is than that of the first in place; ``prior_auc``
+    is the AUC of the objects' frequency alone, .5 where facts are balanced. ``tau`` is Kendall's, between the
+    order of the methods here and that of ``all``.
     """
 
     KEY: ClassVar = ("axis", "level", "suite", "method", "where")

@@ -30,8 +30,7 @@ ALL, WORLD, MODEL, TEMPLATES, CHOICES, FORMAT = "all", "world", "model", "templa
 DOSE, CRITERION, BALANCED = "dose", "criterion", "balanced accuracy"
 HALVES = ("first half", "second half")
 DIGITS = 12  # of an AUC: what differs only by rounding shares its place
-SINGLE = 0.02  # of wrong answers may score above the others, as a text that has a part of a true name
-ALIKE = 0.002  # single cases part an AUC and a balanced accuracy by less
+SINGLE = 0.01  # of wrong answers may score above the others, as a text that has a part of a true name
 MOST = 0.5  # a method is compared that was asked of at least this share of worlds and models
 
 Key = tuple[str, str, str]  # a method: its suite, its name, and the items that it counts
@@ -224,9 +223,7 @@ def _level(
     again = kendall([areas[key] for key in known], [order[key] for key in known]) if len(known) > 1 else None
     rows = []
     for key in best:
-        balanced, by_scores = (
-            round(float(np.mean([one.positive.mean() for one in own[key]])), DIGITS) for own in (by_verdict, by_score)
-        )
+        balanced = round(float(np.mean([one.positive.mean() for one in by_verdict[key]])), DIGITS)
         rows.append(
             Standing(
                 axis=axis,
@@ -240,7 +237,7 @@ def _level(
                 facts=sum(one.at_ends for one in facts),
                 **_within(areas[key], _spread(placed[key], facts), facts).named("auc"),
                 **_gap(placed[best[0]], placed[key], facts, len(keys)).named("gap"),
-                graded=abs(by_scores - balanced) >= ALIKE or any(_parts_wrong(one, key) for one in facts),
+                graded=any(_graded(one, key) for one in facts),
                 **_within(balanced, _spread(by_verdict[key], facts), facts).named("balanced"),
                 average_precision=_mean(facts, key, lambda one, scores, _: average_precision(*one.parted(scores))),
                 spearman=_rho(facts, key),
@@ -275,9 +272,12 @@ def _shared(own: Sequence[Sequence[CalledFacts]], dose: int | None) -> _Facts | 
     return _Facts(most, kept[0]["subject"].to_numpy(), doses, kept[0]["object_dose"].to_numpy(), *columns)
 
 
-def _parts_wrong(facts: _Facts, key: Key) -> bool:
-    """Return whether a method's scores differ among its wrong answers, in more than single cases."""
-    each = (scores[hits == 0] for scores, hits in zip(facts.scores[key], facts.hits[key], strict=True))
+def _graded(facts: _Facts, key: Key) -> bool:
+    """Return whether a method's scores differ among facts that it does not call known, or not always.
+
+    More than in single cases; partial credit of facts that are called known is not enough.
+    """
+    each = (scores[hits < 1] for scores, hits in zip(facts.scores[key], facts.hits[key], strict=True))
     return any(float(np.mean(wrong > wrong.min())) > SINGLE for wrong in each if len(wrong))
 
 
