@@ -19,8 +19,8 @@ VERSIONS = {
     "plant": 9,
     "ask": 25,
     "answer": 11,
-    "measure": 67,
-    "report": 92,
+    "measure": 68,
+    "report": 93,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page
