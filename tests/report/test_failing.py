@@ -108,6 +108,25 @@ def test_a_suite_that_asks_nothing_of_a_dataset_says_so_with_the_reason(tmp_path
     assert said[0] in layout.page().read_text("utf-8") and "the first: " in said[0]
 
 
+def test_where_a_served_model_that_wrote_by_chat_knows_nothing_a_base_model_is_thought_of(tmp_path):
+    entities = [Entity(f"{kind}{at}", f"{kind}{at}", (), None) for kind in "QO" for at in range(60)]
+    known = editions.Known([Relation("P1", "maker", *[None] * 4)], editions.facts_of(["P1"]), entities, [])
+    served = {"api": "http://127.0.0.1:9/v1", "api_model": "m"}
+    config = {
+        "sources": {"real": {"path": "facts"}},
+        "datasets": {"real": {"source": "real", **editions.SIZES}},
+        "suites": {"lke_generated": {"real": {"shots": 2}}},
+        "models": [
+            {"name": "chatted", **served},
+            {"name": "continued", **served, "api_generate_with": "completions"},
+        ],
+    }
+    layout = editions.asked(tmp_path, config, known)
+    editions.finish(layout, lambda model, request: Response(request.request_id, "ok", None, texts=("nothing",)))
+    page = layout.page().read_text("utf-8")
+    assert "What chatted wrote was asked for as chat messages." in page and "continued wrote" not in page
+
+
 def test_why_nothing_was_answered_is_read_from_the_responses(tmp_path):
     reasons = cycle(
         (

@@ -56,7 +56,7 @@ def told(
         *taught,
         *comparing.sentences(between, controls, layout.config.compare, relations),
     ]
-    of_facts = [*asked.sentences(facts, answered), *_asks_nothing(layout)]
+    of_facts = [*asked.sentences(facts, answered), *_asks_nothing(layout), *_by_chat(layout, found)]
     size = layout.config.size if layout.config.model is not None else None
     asks_more = {(suite, one.dataset): _advice(key, size) for one in facts for suite, key in one.raised.items()}
     return sentences(found, compared, of_facts, unanswered(layout), controls, asks_more)
@@ -78,6 +78,18 @@ def _asks_nothing(layout: Layout) -> Iterator[str]:
         if not any(tables.count(folder / "items.parquet", Item) for folder in folders):
             why = shown(layout, suite, dataset, askings).not_asked()
             yield " ".join([f"Nothing of dataset {dataset} is asked by {suite.label}.", *why])
+
+
+def _by_chat(layout: Layout, found: Sequence[Finding]) -> Iterator[str]:
+    """Yield which models wrote by chat and are not above chance by any method: base models hardly answer so."""
+    above = {one.known.model for one in found if one.verdict == ABOVE_CHANCE}
+    models = {asking.model for asking in layout.config.asked()} - above
+    served = {name: one.model for name, one in layout.config.participants().items() if name in models}
+    if chats := [name for name, one in served.items() if one.api is not None and one.api_generate_with == "chat"]:
+        yield (
+            f"What {' and '.join(chats)} wrote was asked for as chat messages. A server may let a base model chat, "
+            "which then answers few questions: ask such a model with `api_generate_with: completions` (docs/api.md)."
+        )
 
 
 def sentences(
