@@ -258,7 +258,7 @@ def several(
     ]  # fmt: skip
     names = {f"{relation}.{one}": f"o{relation}x{one:03}" for relation in range(relations) for one in range(objects)}
     entities = [Entity(key, name, (), None) for key, name in names.items()]
-    found = objects_of(Data.of(facts=rows, entities=entities), frozenset())
+    found = objects_of(Data.of(facts=rows, entities=entities))
     counts = Counter((relation, one) for relation, _, one in facts)
     known = dict(zip(tested, rng.random(len(tested)) < knows, strict=True))
     lines = [np.median([counts[at, one] for one in own]) for at, own in enumerate(there)]
@@ -330,7 +330,7 @@ def by_names(rng: np.random.Generator, asks: str, share: float) -> list[Measure]
     choices = [Choices(f"f{at}", tuple(map(str, own)), tuple(names[one] for one in own)) for at, own in wrong.items()]
     data = Data.of(facts=facts, entities=entities, choices=choices)
     given, commonness = data.given_by_names, np.bincount(true, minlength=objects)
-    common, others = objects_of(data, given)[-2:]
+    objects = objects_of(data)
     told = {}
     for at, own in wrong.items():
         pool = there if asks == "open" else np.array([true[at], *own])
@@ -348,7 +348,7 @@ def by_names(rng: np.random.Generator, asks: str, share: float) -> list[Measure]
         )
         of_item = frame.select("item", pl.col("prediction").cast(pl.UInt64).alias("truth"))
         sides = [Judged("s", "d", "m", frame.filter(pl.col("item") % 2 == turn)) for turn in (0, 1)]
-        truths = Truths(of_item, accepted, None, common=common, given=given, others=others)
+        truths = Truths(of_item, accepted, None, common=objects.common, given=given, others=objects.others)
         return list(against_false(sides[0], sides[0].frame, sides[1], truths))
     said = np.array([names[told[at]] for at in asked])
     right = np.array([told[at] == true[at] for at in asked])
@@ -356,7 +356,7 @@ def by_names(rng: np.random.Generator, asks: str, share: float) -> list[Measure]
     of_item = pl.DataFrame({"item": frame["item"], "truth": pl.Series(true[asked], dtype=pl.UInt64)})
     shown = [[names[true[at]], *(names[one] for one in wrong[at])] for at in asked]
     offered = pl.DataFrame({"fact": frame["fact"], "offered": shown}) if asks == "choices" else None
-    truths = Truths(of_item, accepted, offered, common=common, given=given, others=others)
+    truths = Truths(of_item, accepted, offered, common=objects.common, given=given, others=objects.others)
     return list(against_others(Judged("s", "d", "m", frame), frame, truths))
 
 

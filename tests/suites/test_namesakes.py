@@ -24,7 +24,7 @@ from almanac.suites.ic_lke.suite import IcLke
 from almanac.suites.karr.draws import Pools
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
-from almanac.suites.truths import Truths
+from almanac.suites.truths import Truths, objects_of
 
 WORLD = small_world.tables(train=8, test=4) | {"templates": TEMPLATES}
 FACTS = WORLD["facts"]
@@ -92,7 +92,7 @@ def test_an_open_answer_is_right_by_chance_for_all_that_is_true_of_a_fact_asked_
     answers = Trial(tmp_path, suite, data, options).ask().answers
     items = {row.item: row for one in answers.rounds for row in tables.read(one.folder / "items.parquet", Item)}
     [method, *_] = [one for one in suite.methods if one.by_answer and one.answer == "prediction"]
-    truths = Truths.of(answers, suite.offered(method, answers, data, options), data)
+    truths = Truths.of(answers, suite.offered(method, answers, data, options), objects_of(data))
     asked = [
         (items[item], truths.names[truth])
         for item, truth in truths.of_item.iter_rows()

@@ -17,7 +17,7 @@ from almanac.suites.chapter import NOT_TAUGHT, Entrant
 from almanac.suites.data import Data
 from almanac.suites.judged import FACT, RELATION, SUBJECT, Judged, conditions_of
 from almanac.suites.suite import Method, Suite
-from almanac.suites.truths import Truths
+from almanac.suites.truths import Truths, objects_of
 
 # The metrics.
 KNOWN, FACTS = "headline", "headline_facts"
@@ -81,7 +81,7 @@ def measures(
         AlmanacError: the suite's `offered` lacks a column, or a method is of a reading or reads a column that there is
             not.
     """
-    readings = suite.readings(options)
+    readings, objects = suite.readings(options), None
     for method in suite.counted(options):
         reading = _reading(suite.name, method, readings, judged.frame.columns)
         read = said.filter(pl.col("reading") == reading).drop("reading")
@@ -97,7 +97,8 @@ def measures(
             yield from own.measures(KNOWN_OF_RELATION, "macro_of_facts", "hit", by=[RELATION])
             if answered.is_empty() or not (method.by_answer or isinstance(method.guess, Mapping)):
                 continue
-            truths = truths or Truths.of(answers, _offered(suite, method, answers, data, options), data)
+            objects = objects or objects_of(data)
+            truths = truths or Truths.of(answers, _offered(suite, method, answers, data, options), objects)
             if method.by_answer:
                 states = truths.offered is not None and "shown" in truths.offered.columns
                 chance = against_statements if states else against_others

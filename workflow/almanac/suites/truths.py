@@ -1,7 +1,7 @@
 """What is right: for each item, and for the facts that were not asked; and how common the objects of a relation are."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -43,8 +43,8 @@ class Truths:
     given: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, answers: Answers, offered: pl.DataFrame | None, data: Data) -> "Truths":
-        """Read what the items accept (see `Suite.offered`), and what the dataset's test facts have for objects."""
+    def of(cls, answers: Answers, offered: pl.DataFrame | None, objects: "FactObjects") -> "Truths":
+        """Read what the items accept (see `Suite.offered`), of a dataset whose facts have these objects."""
         found, names = [], {}
         for one in answers.rounds:
             for frame in frames(one.folder / "items.parquet", Item, ["item", "accepted"]):
@@ -52,8 +52,7 @@ class Truths:
                 found.append(numbered.select(pl.col("item").cast(pl.UInt32), "truth"))
                 for truth, texts in numbered.unique("truth").select("truth", "accepted").iter_rows():
                     names[truth] = frozenset(map(normalise, texts)) - {""}
-        given = data.given_by_names
-        return cls(pl.concat(found), names, offered, *objects_of(data, given), given)
+        return cls(pl.concat(found), names, offered, *objects)
 
     def common_in(self, relation: object, but_given: bool = False) -> Common:
         """Return how common the objects of a relation are, ``but_given``: among facts that names do not give away."""
@@ -85,21 +84,23 @@ class Truths:
 
 
 class FactObjects(NamedTuple):
-    """The objects of test facts, and how common objects are: see `Truths`."""
+    """The objects of test facts, how common objects are, and the facts that names give away: see `Truths`."""
 
     objects: dict[str, dict[str, frozenset[str]]]
     of_subject: dict[str, dict[str, frozenset[str]]]
     subject: dict[str, str]
     common: dict[str, Common]
     others: dict[str, Common]
+    given: frozenset[str]
 
 
-def objects_of(data: Data, given: Set[str]) -> FactObjects:
+def objects_of(data: Data) -> FactObjects:
     """Return the objects of a dataset's test facts and how common they are.
 
     Among facts that names do not give away, an object has the part of its facts that its test facts have of these; one
     without test facts the part of objects with one (as Good and Turing count what was not seen).
     """
+    given = data.given_by_names
     facts = data.frame("facts", Fact, ["fact_id", "relation_id", "subject_id", "object_id", "value", "split"])
     facts = facts.with_columns(pl.coalesce(pl.col("object_id").cast(pl.String), "value").alias("object"))
     named = data.frame("entities", Entity, ["entity_id", "label", "aliases"])
@@ -150,4 +151,4 @@ def objects_of(data: Data, given: Set[str]) -> FactObjects:
         name: Common(sizes[name], objects[name], named, one[name], several.get(name)) for name, named in counts.items()
     }
     others = {name: common[name]._replace(named=named) for name, named in rest.items()}
-    return FactObjects(own, every, subject_of, common, others)
+    return FactObjects(own, every, subject_of, common, others, given)
