@@ -209,7 +209,10 @@ def test_a_frozen_edition_is_compared_again_and_names_no_folder_of_the_users(lay
     settings["suites"]["lke_prompts"]["real"]["published"] = str(tmp_path / "somebody" / "prompts.jsonl")
     settings["sources"]["real"] |= {"redistributable": True, "licence": "CC0-1.0"}
     layout.record().write_text(EditionConfig.model_validate(settings).model_dump_json())
-    assert main(["measure", "across", "--edition", str(layout.root)]) == 0  # which records what it was made with
+    edition = ["--edition", str(layout.root)]
+    for model in dict.fromkeys(asking.model for asking in layout.config.asked()):
+        assert main(["measure", "model", *edition, "--model", model]) == 0
+    assert main(["measure", "across", *edition]) == 0  # which records what it was made with
     archive = tmp_path / "tiny.zip"
     assert main(["freeze", "--edition", str(layout.root), "--output", str(archive)]) == 0
     with zipfile.ZipFile(archive) as opened:

@@ -24,7 +24,7 @@ from almanac.edition.archive import freeze
 from almanac.edition.layout import Layout
 from almanac.rows import Item, Measure, Outcome, Response, Setting
 from almanac.suites.judged import conditions_of
-from almanac.tables import read, write
+from almanac.tables import read, read_metadata, write
 from almanac.unfinished import ENDING
 
 
@@ -328,7 +328,8 @@ def test_an_edition_with_forged_numbers_does_not_verify(done, tmp_path):
     layout = Layout.open(tmp_path / "forged")
     path = layout.measures(Asking("base", "ic_lke", "invented"))
     rows = read(path, Measure)
-    write(path, Measure, [replace(row, value=0.999) if row.metric == "accuracy" else row for row in rows])
+    forged = [replace(row, value=0.999) if row.metric == "accuracy" else row for row in rows]
+    write(path, Measure, forged, read_metadata(path))
     freeze(layout, tmp_path / "forged.zip")
     refused = done.almanac("verify", "edition", str(tmp_path / "forged.zip"))
     assert refused.returncode == 1
