@@ -4,6 +4,7 @@ import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.report import editions
@@ -11,9 +12,11 @@ from tests.report import editions
 from almanac.cli import main
 from almanac.config import Asking, EditionConfig
 from almanac.edition import measuring
+from almanac.edition.jobs import Jobs
 from almanac.edition.layout import Layout
 from almanac.rows import Entity, Outcome, Relation, Response, Template
 from almanac.suites.facteval.reading import scoring
+from almanac.suites.listing import SUITES
 
 
 @pytest.fixture
@@ -142,3 +145,16 @@ def test_after_a_model_has_written_texts_their_file_is_named_and_no_findings(sma
     assert capsys.readouterr().out == f"\n{path}\n", "without a log"
     assert main(["report", "found", "--edition", str(tmp_path), "--written", str(path)]) == 0
     assert capsys.readouterr().out == "\n4 drafts: 3 kept, 1 empty; read two.jsonl\n"
+
+
+def test_a_file_that_measuring_alone_reads_asks_nothing_again(layout):
+    wildcards = SimpleNamespace(about="all", dataset="real")
+    settings = layout.config.model_dump(mode="json")
+    assert settings["suites"]["facteval"]["real"]["abstentions"]
+    flags = Jobs(layout.config, layout).asks(SUITES["facteval"], wildcards)
+    settings["suites"]["facteval"]["real"]["abstentions"] = None
+    config = EditionConfig.model_validate(settings)
+    assert flags == Jobs(config, Layout(layout.root, config)).asks(SUITES["facteval"], wildcards)
+    settings["suites"]["facteval"]["real"]["sample"] = 2
+    config = EditionConfig.model_validate(settings)
+    assert flags != Jobs(config, Layout(layout.root, config)).asks(SUITES["facteval"], wildcards)

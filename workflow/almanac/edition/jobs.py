@@ -17,7 +17,7 @@ from almanac.errors import AlmanacError
 from almanac.job_size import MOST_MINUTES, THREADS_FROM, Needs, facts_megabytes, gpu_seen, needs
 from almanac.models.options import AnswerOptions
 from almanac.models.wrappers import digests as wrapper_digests
-from almanac.options import to_flags
+from almanac.options import places, to_flags
 from almanac.planting.options import TrainingOptions, WorldOptions
 from almanac.sealed import MADE, PULLED
 from almanac.suites.answers import RoundFiles
@@ -143,8 +143,10 @@ class Jobs:
         return Asking(getattr(wildcards, "about", writer), suite, wildcards.dataset)
 
     def asks(self, suite: Asks[Any], wildcards: Any) -> str:
-        """Return the flags of a suite's settings on a dataset."""
-        return to_flags(self.layout.options(self._asking(suite.name, wildcards)), suite.options)
+        """Return the flags of a suite's settings on a dataset, without files that measuring alone reads."""
+        options = self.layout.options(self._asking(suite.name, wildcards))
+        measured = [str(place.way[0]) for place in places(options) if place.named.read_by == "measure"]
+        return to_flags(options.model_copy(update=dict.fromkeys(measured)), suite.options)
 
     def files(self, suite: Asks[Any], wildcards: Any) -> Files:
         """Return the user's files that asking reads for a suite."""
