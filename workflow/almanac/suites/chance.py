@@ -77,13 +77,10 @@ def against_statements(own: Judged, answered: pl.DataFrame, truths: Truths) -> I
     both = _by_false(both, truths)
     tested, of = _liked(both), ("prediction", "hit", "fact")
     rejected = false.group_by("fact").agg(pl.col("right").mean().alias("rejected"))
-    accepted = true.group_by("fact").agg(pl.col("right").mean().alias("accepted"))
-    facts = both.join(rejected, on="fact", maintain_order="left").join(accepted, on="fact", maintain_order="left")
-    facts = facts.with_columns(
-        ((pl.col("accepted") + pl.col("rejected")) / 2).alias("hit"),
-        ((pl.col("by_chance") + pl.col("rejected")) / 2).alias("by_chance"),
-    ).with_columns((pl.col("hit") - pl.col("by_chance")).alias("d"))
-    facts = facts.with_columns(draw=pl.col("d"))
+    facts = both.join(rejected, on="fact", maintain_order="left").with_columns(
+        (pl.col("hit", "by_chance") + pl.col("rejected")) / 2
+    )
+    facts = facts.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d")).with_columns(draw=pl.col("d"))
     yield own.measure(CHANCE, min(1.0, _macro(facts, "by_chance")), "other", of)
     yield from _of_relations(own, of, facts, tested, truths.given)
     difference, p = _difference(facts), _p(tested)

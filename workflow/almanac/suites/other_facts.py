@@ -68,11 +68,11 @@ class RelationFacts:
     def __init__(self, part: pl.DataFrame, truths: Truths) -> None:
         """Count the items of one relation, and the facts that were not asked."""
         self.common, self.common_rest = (truths.common_in(part["relation"][0], but) for but in (False, True))
-        names, several = truths.names, False
-        unasked_of = part
+        names, every, own = truths.names, True, part
         if "offered" in part.columns:
-            part, names, several = self._of_offered(part, truths.names)
-        self.part, unasked = part, truths.unasked(unasked_of, "offered" not in part.columns or several)
+            own, names, every = self._of_offered(part, names)
+        unasked = truths.unasked(part, every)
+        self.part = part = own
         asked = part["fact"].n_unique()
         self.facts = asked + len(unasked)
         counted = Counter[int](part["truth"].to_list())
