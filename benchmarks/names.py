@@ -26,7 +26,7 @@ from almanac.suites.chance import GIVEN_OF_RELATION, OF_RELATION, against_others
 from almanac.suites.headline import LEVEL, holm, p_of
 from almanac.suites.judged import RELATION, conditions_of
 from almanac.suites.listing import SUITES
-from almanac.suites.truths import Truths
+from almanac.suites.truths import Truths, objects_of
 
 SUITE = "ic_lke"
 
@@ -67,7 +67,7 @@ def choosing(layout: Layout, dataset: str) -> Iterator[tuple[str, float, list[Me
     method = suite.counted(options)[0]
     own = next(iter(judged_of(layout, asking).where(method.where).groups(*method.by)))
     asked = own.frame.filter(pl.col("fact").is_not_null())
-    truths = Truths.of(answers, suite.offered(method, answers, data, options), data)
+    truths = Truths.of(answers, suite.offered(method, answers, data, options), objects_of(data))
     facts = {fact.fact_id: fact for of in data.drawn.values() for fact in of}
     offered = dict(data.offered.with_columns(pl.col("fact").cast(pl.String)).iter_rows())
     label, rng = data.names.label, np.random.default_rng(0)
