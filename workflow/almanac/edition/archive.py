@@ -61,13 +61,13 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
     sources = _sources(layout)
     withheld = too_large(layout)
     settings, carried = portable(layout.config, layout.noted(CARRIED).split())
+    drawn = _as_they_are(layout)
     refuse([f"{path}: is not of the answers that are there; run again, whole" for path in outdated(layout)])
     carried |= {f"sources/{source['name']}/{LICENCE}": licence_text(source) for source in sources}
     carried |= _lock(layout)
     carried[RECORD] = (tables.in_order(settings) + "\n").encode()
     # Until its digest is known it is hidden: EDITION.zip may be an archive that was frozen before.
     into = target if target.suffix == ".zip" else target / f".{layout.config.edition}.{os.getpid()}.zip"
-    drawn = _as_they_are(layout)
     found = {member(layout.root, path): (path, row) for path, row in contents(layout, withheld).items()}
     state = _state([*drawn.values(), *(path for path, _ in found.values())])
     with tables.atomic(into) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
