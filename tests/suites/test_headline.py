@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks.chance import LIKINGS, SEVERAL, above, by_names, likings, model, over_all, scores, several
+from benchmarks.simulated import LIKINGS, SEVERAL, above, by_names, likings, model, over_all, scores, several
 from scipy.stats import binom, norm, poisson_binom
 
 from almanac.report import answer

@@ -1,9 +1,9 @@
 """How common the objects of a relation are, and which of several that are offered is the true one by that alone."""
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cache
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -30,30 +30,15 @@ class Several:
             zip(pairs["subject_id"].filter(some), self._rows[some.to_numpy()].tolist(), strict=True)
         )
         self._having = np.bincount(self._columns)
-        self._objects = np.bincount(self._rows)
-        self._together: dict[int, NDArray[np.float64]] = {}
+        # A subject counts as often as a wrong object is any given one of those that it does not have.
+        self._weights = (1 / np.maximum(1, len(self._having) - np.bincount(self._rows)))[self._rows]
+        self._worth = np.bincount(self._columns, self._weights)
+        self.with_each = cache(self._with_each)
 
-    @cached_property
-    def _incidence(self) -> Any:
-        from scipy.sparse import csr_array  # slow to load, and few relations need it
-
-        return csr_array((np.ones(len(self._rows)), (self._rows, self._columns)))
-
-    def with_each(self, place: int) -> NDArray[np.float64]:
-        """Return how many subjects of one object have each other one, too.
-
-        A subject counts as often as a wrong object is any given one of those that it does not have.
-        """
-        if place not in self._together:
-            worth = 1 / np.maximum(1, len(self._having) - self._objects)
-            rows = self._rows[self._columns == place]
-            self._together[place] = np.asarray(self._incidence[rows].T @ worth[rows], np.float64)
-        return self._together[place]
-
-    @cached_property
-    def _worth(self) -> NDArray[np.float64]:
-        worth = 1 / np.maximum(1, len(self._having) - self._objects)
-        return np.bincount(self._columns, worth[self._rows]).astype(np.float64)
+    def _with_each(self, place: int) -> NDArray[np.float64]:
+        """Return how much the subjects of one object count that have each other one, too."""
+        some = np.isin(self._rows, self._rows[self._columns == place])
+        return np.asarray(np.bincount(self._columns[some], self._weights[some], len(self._having)), np.float64)
 
     def part(self, other: str, named: str) -> float:
         """Return how much likelier one object is the true one of two than by their facts, relative to the other.
