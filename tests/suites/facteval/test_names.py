@@ -158,6 +158,23 @@ def test_a_label_in_capitals_is_not_the_word_that_stands_in_any_text():
     assert mentions("BT", read("It is bt")) and mentions("He", read("It is he"))
 
 
+@pytest.mark.parametrize(
+    ("name", "answer", "named"),
+    [
+        ("I", "I think it is Br", False),
+        ("I", "The symbol is I.", True),
+        ("In", "In the periodic table it is Sn, as in stannum", False),
+        ("In", "The symbol is In", True),
+        ("In", "In is the symbol", True),
+        ("In", "in", True),
+        ("Be", "That would be B", False),
+        ("IT", "the code IT of Italy", True),
+    ],
+)
+def test_symbols_that_are_common_words_are_named_where_nothing_else_is_meant(name, answer, named):
+    assert bool(mentions(name, read(answer))) == named
+
+
 def test_a_date_in_figures_has_both_readings_where_both_are_dates():
     [one] = dates("5/6/1982")
     assert set(one.readings) == {Date(1982, 5, 6), Date(1982, 6, 5)}

@@ -70,6 +70,30 @@ def test_a_negation_that_is_a_part_of_the_statement_turns_no_verdict(answer, say
 
 @pytest.mark.parametrize(
     "answer",
+    [
+        "Lyon is not the capital so the statement is incorrect.",
+        "Since Lyon is not the capital the statement is incorrect.",
+        "Lyon is not the capital – incorrect",
+        "The capital is Paris, not Lyon → INCORRECT",
+        "Lyon is not the capital which makes the statement false.",
+        "Not only is it incorrect, it is absurd.",
+        "It is not the case that this is correct.",
+        "No, the correct capital of France is Paris.",
+        "Incorrect, the correct capital of France is Paris.",
+        "INCORRECT (the true capital is Paris)",
+        "<answer> INCORRECT </answer>",
+        "Incorrect statement.",
+        "Verdict: false statement",
+        "Incorrect: fact is that Paris is the capital",
+        "The statement “True Grit was made in France” is incorrect.",
+    ],
+)
+def test_reasons_and_corrections_do_not_turn_a_verdict(answer):
+    assert outcome("tfq", answer, text="True Grit was made in France", truth=False) == "correct"
+
+
+@pytest.mark.parametrize(
+    "answer",
     ["", " \n", "Paris", "correctly", "correct or incorrect", "neither correct nor incorrect", "The correct answer is"],
 )
 def test_without_a_verdict_an_answer_is_invalid(answer):
@@ -79,7 +103,18 @@ def test_without_a_verdict_an_answer_is_invalid(answer):
 
 @pytest.mark.parametrize("kind", ["tfq", "mcq", "saq"])
 @pytest.mark.parametrize(
-    "answer", ["UNKNOWN", "I don’t know.", "I'm not sure, Paris? correct", "Sorry, but Paris is correct", "No idea!"]
+    "answer",
+    [
+        "UNKNOWN",
+        "I don’t know.",
+        "I'm not sure, Paris? correct",
+        "Sorry, but Paris is correct",
+        "No idea!",
+        "I really don't know",
+        "I do not have enough information to answer, but Paris is correct",
+        "dont know",
+        "I am not able to answer that.",
+    ],
 )
 def test_a_phrase_of_abstention_is_an_abstention_whatever_else_is_said(kind, answer):
     assert outcome(kind, answer, "Paris", choices=("Paris", "Rome"), truth=True) == "missing"

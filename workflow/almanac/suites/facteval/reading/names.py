@@ -38,6 +38,8 @@ SUFFIXES = ("jr", "sr", "inc", "ltd", "llc")  # with a comma before them or with
 # A full stop after one or two letters ends no sentence: `St. Louis`, `J. R. Ewing`.
 DIVIDER = re.compile(rf"{LISTED.pattern}|(?:[!?]|(?<=\w{{3}})[.])[\"')\]]*\s")
 COMMA = re.compile(r",\s")
+# After a name, that it is told of: `Luxembourg is`, `Luxembourg's`.
+TOLD_OF = ("is", "was", "are", "were", "has", "had", "s")
 
 Words = tuple[str, ...]
 Breaks = frozenset[int]  # before which words of a name, counted from 0, something divides it
@@ -125,7 +127,8 @@ def mentions(name: str, answer: Reading, alias: bool = False, unitless: bool = T
     with or without a leading article, and with no sign between them that divides a list unless it stands in the name. A
     code among the aliases must be written in capitals or be the whole answer: IS is Iceland, "is" is not. Codes are
     words of up to two letters, and of three in capitals (USA) or of those that stand in any text (him); the won and Rio
-    are none. Of labels, only those in capitals that stand in any text are (IS, not He).
+    are none. Of labels, only those in capitals that stand in any text are (IS), and those of up to two letters that do
+    (He, In, I): a sign or the end must follow these, or what is told of them ("In is indium", not "In my view").
 
     Args:
         name: what is looked for.
@@ -146,8 +149,11 @@ def mentions(name: str, answer: Reading, alias: bool = False, unitless: bool = T
         ]
     elif own.words:
         found = _stated(own, 0, answer)
-        if _is_code(name, own, alias) and own.words != answer.words:
-            found = [(start, end) for start, end in found if answer.words[start] in answer.capitals]
+        if own.words != answer.words:
+            if _is_code(name, own, alias):
+                found = [(start, end) for start, end in found if answer.words[start] in answer.capitals]
+            elif not alias and _is_common(own):
+                found = [span for span in found if _ends_or_is_told_of(span, answer)]
         rest = own.words[1:]
         if own.words[0] in ARTICLES and len("".join(rest)) >= LEAST_WITHOUT_ARTICLE:
             found += _stated(own, 1, answer)
@@ -170,7 +176,18 @@ def _is_code(name: str, own: Reading, alias: bool) -> bool:
     if len(own.words) > 1 or len(word) > CODE or not word.isalpha():
         return False
     capitals, common = name.strip().isupper(), word in STOP_WORDS
-    return len(word) < CODE or capitals or common if alias else capitals and common
+    return len(word) < CODE or capitals or common if alias else len(word) > 1 and capitals and common
+
+
+def _is_common(own: Reading) -> bool:
+    """Whether a label is a word of one or two letters that stands in any text: the symbols He, In and I."""
+    return len(own.words) == 1 and len(own.words[0]) < CODE and own.words[0] in STOP_WORDS
+
+
+def _ends_or_is_told_of(span: Span, answer: Reading) -> bool:
+    """Whether no word follows a mention without a sign between, other than one by which something is told of it."""
+    after = re.match(r" (?!\d)(\w+)", answer.flat[answer.ends[span[1] - 1] :])
+    return after is None or after[1] in TOLD_OF
 
 
 def denied(span: Span, answer: Reading) -> bool:

@@ -19,7 +19,7 @@ from almanac.dataset.text import Span, runs
 from almanac.errors import AlmanacError
 from almanac.project import RESOURCES
 from almanac.rows import OutcomeKind
-from almanac.suites.facteval.reading.names import NO_LONGER, LongerNames, Reading, mentions, read
+from almanac.suites.facteval.reading.names import NO_LONGER, TOLD_OF, LongerNames, Reading, mentions, read
 from almanac.suites.facteval.reading.values import Stretches
 from almanac.yaml_file import load
 
@@ -31,13 +31,18 @@ NEXT_TURN = re.compile(
 )
 TRUTHS = {"correct": True, "true": True, "incorrect": False, "false": False, "untrue": False}
 ALONE = {"yes": True, "no": False}  # verdicts where they begin the answer and no other stands with them
-NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor)\b|n't\b")
+NEGATION = re.compile(r"(?:\b(?:not|never|cannot|neither|nor)\b|n't\b)(?! only\b)")
+CLAUSE = re.compile(r"[,:()>→–—]|\s-+\s")  # begins another clause, which the negation is no part of
+# With a verb between them it is none either (`not Cusco so it is incorrect`), if its clause does not hold the other:
+# `not the case that it is correct`.
+VERB = re.compile(r"\b(?:is|are|was|were|makes?|making|s)\b")
+HOLDS = re.compile(r"\b(?:that|if|whether|think|believe|say|consider|agree)\b")
 # Words in which a negation turns a verdict round: "I don't think that the given statement is correct".
 BEFORE_VERDICT = 8
-NOUNS = ("answer", "answers", "statement", "sentence", "fact", "version")  # "the correct answer is" is no verdict
+# Verdict words that are none: "the correct capital is", "correct answer: Lima".
+NOUNS = ("answer", "answers", "statement", "sentence", "fact", "version")
+DETERMINER = re.compile(r"\b(?:the|its|their|whose) \W*$")
 PREDICATE = re.compile(r"(?:\b(?:is|not)|'s|n't)(?: \w+)? an? \W*$")  # "this is a correct statement" is one
-# After a name that an answer begins with, that it tells of it: `Luxembourg is`, `Luxembourg's`.
-TOLD_OF = ("is", "was", "are", "were", "has", "had", "s")
 LINES = re.compile(r"[\r\n]+")  # reading squeezes white space; a line break divides a list
 SEPARATOR = re.compile(r"[,;/|•]|(?:^|(?<=\s))(?:and|or|&|[-*]|\d{1,2}[.)])(?=\s)")
 
@@ -229,21 +234,36 @@ def _truths(sentence: Reading, asked: Reading, begins: bool) -> set[bool]:
     """Return the verdicts of a sentence, a denied one turned round."""
     out = set()
     for at, word in enumerate(sentence.words):
-        if word not in TRUTHS:
+        here = (at, at + 1)
+        if word not in TRUTHS or _repeated(here, sentence, runs((word,), asked.words), asked):
             continue
-        attributive = at + 1 < len(sentence.words) and sentence.words[at + 1] in NOUNS
-        if not attributive or PREDICATE.search(sentence.flat[: sentence.starts[at]]):
+        if not _attributive(sentence, at):
             out.add(TRUTHS[word] != _turned(sentence, at, asked))
     if not out and begins and sentence.words and sentence.words[0] in ALONE:
         return {ALONE[sentence.words[0]]}
     return out
 
 
+def _attributive(sentence: Reading, at: int) -> bool:
+    """Whether a verdict word belongs to the word after it, and is no verdict on the statement."""
+    after, before = sentence.flat[sentence.ends[at] :], sentence.flat[: sentence.starts[at]]
+    if not re.match(r" \w", after):
+        return False
+    if DETERMINER.search(before):
+        return True
+    alone = at + 2 == len(sentence.words) and re.search(r"(?:^|:)\W*$", before)  # "Incorrect statement."
+    return sentence.words[at + 1] in NOUNS and not (alone or PREDICATE.search(before))
+
+
 def _turned(sentence: Reading, at: int, asked: Reading) -> bool:
     """Whether a negation stands before a word, in its clause and within reach, that is no part of the statement."""
     start, end = sentence.starts[max(0, at - BEFORE_VERDICT)], sentence.starts[at]
-    clause = max(start, *(sentence.flat.rfind(sign, start, end) + 1 for sign in ",:("))
-    found = [sentence.span(*match.span()) for match in NEGATION.finditer(sentence.flat, clause, end)]
+    clause = max((match.end() for match in CLAUSE.finditer(sentence.flat, start, end)), default=start)
+    found = [
+        sentence.span(*match.span())
+        for match in NEGATION.finditer(sentence.flat, clause, end)
+        if not VERB.search(between := sentence.flat[match.end() : end]) or HOLDS.search(between)
+    ]
     return any(
         not _repeated((first, last), sentence, runs(sentence.words[first:last], asked.words), asked)
         for first, last in found
@@ -252,7 +272,7 @@ def _turned(sentence: Reading, at: int, asked: Reading) -> bool:
 
 def _multiple_choice(question: JudgedQuestion, answer: str, abstentions: Abstentions) -> Verdict:
     """Correct where the gold choice, under any of its names, is the only choice that is mentioned."""
-    said = read(answer)
+    said = of_lines(answer)
     choices = tuple(dict.fromkeys(question.choices or ()))
     gold = next(name for name in question.gold if name in choices)
     unitless = _unitless(question)
