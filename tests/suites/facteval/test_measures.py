@@ -379,10 +379,11 @@ def test_a_verdict_is_held_against_chance_as_it_was_read(measured):
     assert own[chance.ABOVE].p == pytest.approx(binom.sf(told, told + 1, 1 / 2))
 
 
-def test_answers_in_which_no_choice_is_recognised_are_never_right_by_chance(measured):
+@pytest.mark.parametrize("answer", ["a city", "Paris, Rome, Oslo or Bern"])
+def test_answers_in_which_no_choice_or_several_are_recognised_are_never_right_by_chance(measured, answer):
     choices = ["Paris", "Rome", "Oslo", "Bern"]
     rows = [
-        {**saq(f"a{at}", "a", choices[at % 4], "a city"), "type": "mcq", "choices": choices, "origin": "template"}
+        {**saq(f"a{at}", "a", choices[at % 4], answer), "type": "mcq", "choices": choices, "origin": "template"}
         for at in range(8)
     ]
     own = {row.metric: row for row in measured(rows).headlines}

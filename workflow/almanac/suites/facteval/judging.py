@@ -28,7 +28,7 @@ from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import MCQ, SAQ, TFQ
 from almanac.suites.facteval.reading import scoring
 from almanac.suites.facteval.reading.names import NO_LONGER, LongerNames, mentions, read, read_name
-from almanac.suites.facteval.reading.scoring import Abstentions, JudgedQuestion, Verdict, load_phrases
+from almanac.suites.facteval.reading.scoring import SEVERAL, Abstentions, JudgedQuestion, Verdict, load_phrases
 from almanac.suites.facteval.rows import AnswerVerdict
 from almanac.suites.facteval.texts import ALIKE, how_alike
 from almanac.suites.suite import Judgements
@@ -107,7 +107,7 @@ def _multiple_choice(question: JudgedQuestion, said: str, separator: Separator) 
     named = "; ".join(found) or None
     if normalise(gold) in said and len(found) == 1:
         return Verdict("correct", named)
-    reason = "several choices" if len(found) > 1 else None if found else "no choice"
+    reason = SEVERAL if len(found) > 1 else None if found else "no choice"
     return Verdict("incorrect", named, reason)
 
 

@@ -17,6 +17,7 @@ from almanac.suites.chapter import Shown
 from almanac.suites.facteval.judging import STRICT
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import FIB, MCQ, NONE, SAQ, STATEMENT, TEMPLATE, TFQ, WH, WRITTEN
+from almanac.suites.facteval.reading.scoring import SEVERAL
 from almanac.suites.facteval.texts import VALUES
 from almanac.suites.judged import SUBJECT, Judged, Not, conditions_of
 from almanac.suites.recovery import recovery
@@ -42,6 +43,7 @@ def derived(frame: pl.DataFrame, options: FactEvalOptions) -> pl.DataFrame:
     ``valid`` (with a verdict); ``recalled`` is ``list_recall``, and 0 of an abstention. ``with_CONTEXT``: whether the
     question was asked and answered both without a passage and with one of this kind, and ``right_without`` whether it
     then was right without.
+    ``chosen`` is what is said, if it is one of several choices and no more.
     ``eight``: of one of the eight columns that the paper averages.
     """
     known, outcome = pl.col("hit").is_not_null(), pl.col("outcome").cast(pl.String)
@@ -51,6 +53,7 @@ def derived(frame: pl.DataFrame, options: FactEvalOptions) -> pl.DataFrame:
         pl.any_horizontal(
             (pl.col("experiment") == experiment) & (pl.col("origin") == origin) for experiment, origin in EIGHT
         ).alias("eight"),
+        pl.when(pl.col("reason").cast(pl.String).ne_missing(SEVERAL)).then(pl.col("said")).alias("chosen"),
         pl.when(known).then(True).alias("asked"),
         pl.when(known).then(outcome != "missing").alias("answered"),
         pl.when(known).then(outcome == "missing").alias("abstained"),

@@ -43,7 +43,7 @@ def _method(name: str) -> Method:
     if kind == SAQ:
         return Method(name, label, asked, ("origin",), guess=guess, format=format, compared=ANY_TRUE)
     asked["origin"] = TEMPLATE
-    return Method(name, label, asked, ("negatives",), guess=guess, answer="said", validated=False, format=format)
+    return Method(name, label, asked, ("negatives",), guess=guess, answer="chosen", validated=False, format=format)
 
 
 class FactEval(Suite[FactEvalOptions]):

@@ -30,6 +30,7 @@ NEXT_TURN = re.compile(
     r"(?:\A|[\r\n])[^\S\n]*(?:[#*]+[^\S\n]*)?(?:question|q|human|user|instruction|input)[^\S\n]*:", re.IGNORECASE
 )
 TRUTHS = {"correct": True, "true": True, "incorrect": False, "false": False, "untrue": False}
+SEVERAL = "several choices"  # are named where one was to be
 ALONE = {"yes": True, "no": False}  # verdicts where they begin the answer and no other stands with them
 NEGATION = re.compile(r"(?:\b(?:not|never|cannot|neither|nor)\b|n't\b)(?! only\b)")
 CLAUSE = re.compile(r"[,:()>→–—]|\s-+\s")  # begins another clause, which the negation is no part of
@@ -285,7 +286,7 @@ def _multiple_choice(question: JudgedQuestion, answer: str, abstentions: Abstent
     named = "; ".join(chosen) or None
     if chosen == [gold]:
         return Verdict("correct", named)
-    reason = "several choices" if len(chosen) > 1 else None if chosen else "no choice"
+    reason = SEVERAL if len(chosen) > 1 else None if chosen else "no choice"
     return Verdict("incorrect", named, reason)
 
 
