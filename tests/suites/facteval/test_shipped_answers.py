@@ -36,6 +36,12 @@ def asked(folder):
 
 
 @pytest.fixture(scope="module")
+def choosing(asked, longer):
+    """The questions with choices, with all names of what is offered."""
+    return [replace(one, called=longer.called) for one in asked if one.type == "mcq"]
+
+
+@pytest.fixture(scope="module")
 def longer(shipped, folder):
     files = [RoundFiles.of("asked", folder)]
     return longer_names(Answers("m", "d", files, running.SUITE.setting, running.SUITE.tables("asked")), shipped)
@@ -56,11 +62,23 @@ def test_every_name_of_a_true_object_is_right(asked, longer):
             assert found.outcome == "correct", (question.text, answer, found)
 
 
-def test_every_wrong_choice_is_wrong(asked):
-    for question in asked:
-        for choice in question.choices or ():
-            if choice not in question.gold:
-                assert judge(question, choice, OWN).outcome == "incorrect", (question.text, choice)
+def test_every_wrong_choice_is_wrong_and_recognised_by_each_of_its_names(choosing):
+    aliases = 0
+    for question in choosing:
+        for choice in question.choices:
+            for name in question.called.get(choice, (choice,)) if choice not in question.gold else ():
+                found = judge(question, name, OWN)
+                assert found.outcome == "incorrect", (question.text, choice, name)
+                assert choice in (found.said or "").split("; "), (question.text, choice, name, found)
+                aliases += name != choice
+    assert aliases > 1000
+
+
+def test_a_true_choice_is_right_by_each_of_its_names_whatever_the_others_are_called(choosing):
+    for question in choosing:
+        for answer in right(question):
+            found = judge(question, answer, OWN)
+            assert found.outcome == "correct", (question.text, question.choices, answer, found)
 
 
 def test_the_name_of_another_object_that_holds_the_true_one_is_wrong_and_right_to_the_released_scorer(

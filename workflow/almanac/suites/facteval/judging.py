@@ -140,6 +140,21 @@ class Scorer:
         self._published = load_phrases(Path(official)) if official else self._own.released()
         self._separator, self._longer = options.official_choices, longer
 
+    def question(self, row: Mapping[str, Any]) -> JudgedQuestion:
+        """Return what was asked, as far as its answer is judged by it."""
+        return JudgedQuestion(
+            row["type"],
+            row["text"],
+            () if row["type"] == TFQ else tuple(row["accepted"]),
+            tuple(row["objects"]),
+            None if row["options"] is None else tuple(row["options"]),
+            row["truth"],
+            row["datatype"],
+            row["object_type"],
+            row["stated"],
+            self._longer.called,
+        )
+
     def judge(self, mode: str, question: JudgedQuestion, answer: str) -> Verdict:
         """Judge an answer in a mode."""
         if mode == STRICT:
@@ -187,7 +202,7 @@ def _judged(part: Part, scorer: Scorer, modes: Sequence[str]) -> Judgements:
     verdicts: list[AnswerVerdict] = []
     for row in asked.iter_rows(named=True):
         answer = row["texts"][0] if row["status"] == "ok" and row["texts"] else None
-        question = _question(row)
+        question = scorer.question(row)
         for mode in modes:
             found = _unanswered(row) if answer is None else scorer.judge(mode, question, answer)
             follows = None if answer is None else scorer.follows(mode, question, answer)
@@ -202,20 +217,6 @@ def _judged(part: Part, scorer: Scorer, modes: Sequence[str]) -> Judgements:
     )
 
 
-def _question(row: Mapping[str, Any]) -> JudgedQuestion:
-    return JudgedQuestion(
-        row["type"],
-        row["text"],
-        () if row["type"] == TFQ else tuple(row["accepted"]),
-        tuple(row["objects"]),
-        None if row["options"] is None else tuple(row["options"]),
-        row["truth"],
-        row["datatype"],
-        row["object_type"],
-        row["stated"],
-    )
-
-
 def _unanswered(row: Mapping[str, Any]) -> Verdict:
     """Return what becomes of a question without an answer: missing where the model refused, else an error."""
     outcome: OutcomeKind = "missing" if row["status"] == "refused" else "error"
@@ -223,17 +224,22 @@ def _unanswered(row: Mapping[str, Any]) -> Verdict:
 
 
 def longer_names(answers: Answers, data: Data) -> LongerNames:
-    """Return the names of a dataset's objects that hold what short answers are accepted, or what passages state."""
+    """Return the names of a dataset's objects that hold what short answers are accepted, or what passages state.
+
+    With them are all names of the objects that passages state or questions offer.
+    """
     accepted: set[str] = set()
     stated: set[str] = set()
-    for part in answers.parts(("accepted",), own=("traits", "names")):
+    offered: set[str] = set()
+    for part in answers.parts(("accepted", "options"), own=("traits", "names")):
         short = part.own["traits"].filter(pl.col("type") == SAQ)["item"]
         accepted.update(part.links.filter(pl.col("item").is_in(short.implode()))["accepted"].explode().drop_nulls())
         stated.update(part.own["names"]["stated"].drop_nulls())
+        offered.update(part.links["options"].explode().drop_nulls())
     names = data.names
     objects = data.frame("facts", Fact, ["object_id"])["object_id"].drop_nulls().unique().sort().to_list()
     called: dict[str, tuple[str, ...]] = {}
     for key in objects:
-        if (label := names.label(key)) in stated:
+        if (label := names.label(key)) in stated or label in offered:
             called[label] = (*called.get(label, ()), *names.names(key))
     return LongerNames.of(accepted | stated, (name for key in objects for name in names.names(key)), called)

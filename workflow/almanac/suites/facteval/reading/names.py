@@ -219,7 +219,7 @@ class LongerNames:
 
     Attributes:
         runs: each name's words, with the ways in which it is written.
-        called: all names of the objects that some label means, of labels that passages state.
+        called: all names of the objects that some label means, of labels that passages state or questions offer.
     """
 
     runs: Mapping[Words, tuple[WrittenName, ...]] = field(default_factory=dict)
@@ -234,7 +234,7 @@ class LongerNames:
         Args:
             accepted: what the questions accept, or their passages state.
             names: of all objects, the true ones too.
-            called: all names of the objects that a stated label means.
+            called: all names of the objects that a label means.
         """
         wanted = {read_name(name).words for name in accepted}
         found: dict[Words, dict[WrittenName, None]] = defaultdict(dict)

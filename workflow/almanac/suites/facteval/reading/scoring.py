@@ -8,7 +8,7 @@ import functools
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +141,7 @@ class JudgedQuestion:
         datatype: of an object that is a literal.
         object_type: the kind of the object.
         stated: the wrong object that the passage names.
+        called: all names of the objects that a choice may mean; one that is not there has its label alone.
     """
 
     type: str
@@ -152,6 +153,7 @@ class JudgedQuestion:
     datatype: str | None = None
     object_type: str | None = None
     stated: str | None = None
+    called: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -272,13 +274,15 @@ def _turned(sentence: Reading, at: int, asked: Reading) -> bool:
 
 
 def _multiple_choice(question: JudgedQuestion, answer: str, abstentions: Abstentions) -> Verdict:
-    """Correct where the gold choice, under any of its names, is the only choice that is mentioned."""
+    """Correct where the gold choice is the only one that is mentioned; each may be under any of its names."""
     said = of_lines(answer)
     choices = tuple(dict.fromkeys(question.choices or ()))
     gold = next(name for name in question.gold if name in choices)
     unitless = _unitless(question)
-    found = {choice: mentions(choice, said, unitless=unitless) for choice in choices}
-    found[gold] = sorted({span for name in question.gold for span in mentions(name, said, name != gold, unitless)})
+    found = {}
+    for choice in choices:
+        names = question.gold if choice == gold else {choice: None} | dict.fromkeys(question.called.get(choice, ()))
+        found[choice] = sorted({span for name in names for span in mentions(name, said, name != choice, unitless)})
     spans = [span for own in found.values() for span in own]
     if abstentions.within(said, spans, question.text):
         return Verdict("missing")
