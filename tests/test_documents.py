@@ -15,9 +15,9 @@ DOCUMENTS = sorted((REPOSITORY / "docs").glob("*.md"))
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The site, built as `mkdocs build --strict` builds it: a link to a page that is not there fails."""
+    """The site, built as `mkdocs build --strict` builds it: a link to no page fails, which `--quiet` would hide."""
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     built = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
     return folder

@@ -183,6 +183,9 @@ def explain(
             found_there = mistake["input"] if isinstance(mistake["input"], date) else repr(mistake["input"])
             message += f"; found {found_there}"[:120] if mistake["loc"] else ""
             message += unclosed(mistake["input"])
+            if kind == "model_type" and len(mistake["loc"]) == 3 and mistake["loc"][0] == "suites":
+                suite, setting = mistake["loc"][1:]
+                message += f"; settings stand below a dataset, as suites.{suite}.DATASET.{setting}"
             if kind == "string_type" and isinstance(mistake["input"], bool | int | float | date):
                 message += "; put it in quotes, so that YAML reads a text"
             allowed = re.findall(r"'([^']*)'", str(context.get("expected", "")))  # as pydantic lists them

@@ -379,6 +379,29 @@ def test_a_verdict_is_held_against_chance_as_it_was_read(measured):
     assert own[chance.ABOVE].p == pytest.approx(binom.sf(told, told + 1, 1 / 2))
 
 
+@pytest.mark.parametrize(
+    ("gold", "said"), [("2345", ["2", "two"]), (["1982-05-22", "1983", "1984", "1985"], ["22 May 1982"])]
+)
+def test_numbers_and_dates_are_right_by_chance_as_they_are_right_however_they_are_written(measured, gold, said):
+    for answer in said:
+        rows = [
+            saq(f"a{at}", "a", gold[max(0, at - 2)], f"Number a{at} has {answer}.", origin="template")
+            for at in range(6)
+        ]
+        own = {row.metric: row for row in measured(rows).headlines}
+        assert own[headline.KNOWN].value == 3 / 6
+        assert own[chance.CHANCE].value == pytest.approx((3 * 2 / 5 + 3 * 3 / 5) / 6)
+
+
+def test_abstentions_are_never_right_by_chance_whatever_else_they_say(measured):
+    cities = ["Paris", "Paris", "Rome", "Oslo", "Bern", "Kyiv"]
+    rows = [
+        saq(f"a{at}", "a", city, "I'm not sure, but I think Paris", origin="template") for at, city in enumerate(cities)
+    ]
+    own = {row.metric: row for row in measured(rows).headlines}
+    assert own[headline.KNOWN].value == own[chance.CHANCE].value == own[chance.ABOVE].value == 0
+
+
 @pytest.mark.parametrize("answer", ["a city", "Paris, Rome, Oslo or Bern"])
 def test_answers_in_which_no_choice_or_several_are_recognised_are_never_right_by_chance(measured, answer):
     choices = ["Paris", "Rome", "Oslo", "Bern"]

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from almanac.dataset.values import UNIT_NAMES, Date, dates, numbers
 from almanac.suites.facteval.reading.names import LongerNames, fold, mentions, read
 from almanac.suites.facteval.reading.scoring import judge, load_phrases, things
-from almanac.suites.facteval.reading.values import UNIT_NAMES, Date, dates, numbers
 
 from .running import question
 

@@ -22,6 +22,13 @@ def test_a_statement_serves_as_a_sentence_with_a_blank():
     }
 
 
+def test_a_name_that_ends_in_a_full_stop_ends_the_sentence():
+    found = wordings([relation("capital")], [template(0, "The maker of [X] is [Y].")], 1)["capital"].sentences("Aibo")
+    said = next(row for row in found if row.style == STATEMENT)
+    assert said.says("Tesla, Inc.") == "The maker of Aibo is Tesla, Inc."
+    assert said.says("Sony") == "The maker of Aibo is Sony."
+
+
 def test_the_object_may_stand_anywhere():
     assert worded(template(0, "[Y] is the capital of [X]."))[FIB, "capital/0"] == "[MASK] is the capital of France."
 

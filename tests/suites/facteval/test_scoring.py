@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from almanac.dataset.values import Stretches
 from almanac.errors import AlmanacError
 from almanac.suites.facteval.judging import as_paper
 from almanac.suites.facteval.reading.names import mentions, read
 from almanac.suites.facteval.reading.scoring import OWN_PHRASES, judge, load_phrases
-from almanac.suites.facteval.reading.values import Stretches
 
 from .running import question
 

@@ -167,7 +167,10 @@ class ModelConfig(AnswerOptions):
     @field_validator("api")
     @classmethod
     def _without_secrets(cls, api: str | None) -> str | None:
-        return api and checked_url(api)
+        try:
+            return api and checked_url(api)
+        except AlmanacError as error:  # with its place in the configuration
+            raise ValueError(str(error).removeprefix("api: ")) from error
 
     @field_validator("hub")
     @classmethod

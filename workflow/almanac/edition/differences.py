@@ -69,7 +69,7 @@ def differences(a: Side, b: Side, tolerance: float) -> Iterator[Difference]:
     placed = b.placed() | a.placed()
     for table, own, other in pairs(a, b):
         if own is None or other is None:
-            if (a.archive or b.archive) and PurePosixPath(table).name in MADE_AGAIN:
+            if not_carried(table, own, other, a, b):
                 continue
             yield Difference(table, "table only in A" if other is None else "table only in B")
             continue
@@ -82,6 +82,12 @@ def differences(a: Side, b: Side, tolerance: float) -> Iterator[Difference]:
             except pl.exceptions.PolarsError as error:
                 said = str(error).partition("\n")[0]
                 raise AlmanacError(f"{table}: cannot be read on one side ({said}); is it whole?") from error
+
+
+def not_carried(table: str, own: str | None, other: str | None, a: Side, b: Side) -> bool:
+    """Whether a table is on one side alone since archives do not carry it: it follows from what they carry."""
+    archived = a.archive is not None or b.archive is not None
+    return None in (own, other) and archived and PurePosixPath(table).name in MADE_AGAIN
 
 
 def _scan(path: Path, rows: Sequence[type]) -> pl.LazyFrame:

@@ -16,6 +16,7 @@ from almanac.report.known import RelationsFound
 from almanac.report.lines import share, shortened
 from almanac.rows import Item, Measure
 from almanac.suites.headline import ABOVE_CHANCE, FEW, LEVEL, NO_FORMAT, TESTED, TOO_FEW, UNDEFINED, Finding, holm, p_of
+from almanac.suites.listing import SUITES
 
 TOLD = 2  # kinds of models that did not answer the same methods
 
@@ -192,16 +193,22 @@ def _not_answered(rows: Sequence[Finding], missing: Unanswered) -> list[str]:
             by_reason[f" Why, most often: “{why.commonest}”." if why else ""].append(one)
         every = [one for one in rows if one.known.model == model]
         alike[tuple((shortened(_labels(some, every), "; "), why) for why, some in by_reason.items())].append(model)
+    others = [asking for asking in missing.unsupported if asking.model not in {one.known.model for one in rows}]
+    aside = [
+        f"{asking.model}, which was to answer for {SUITES[asking.suite].label} (dataset {asking.dataset}), left "
+        f"{why.count:,} of {why.of:,} requests without an answer. Why, most often: “{why.commonest}”."
+        for asking, why in ((one, missing.unsupported[one]) for one in others)
+    ]
     if len(alike) > TOLD:
         whole = len(silent) == len({one.known.model for one in rows})
         which = "No model answered every method" if whole else f"{len(silent)} models did not answer some methods"
-        return [f"{which}; the page says which, below its table of methods."]
+        return [f"{which}; the page says which, below its table of methods.", *aside]
     parts = (
         f"No answers from {shortened(models)} to {labels}.{why}"
         for methods, models in alike.items()
         for labels, why in methods
     )
-    return [" ".join(parts)] if alike else []
+    return [*([" ".join(parts)] if alike else []), *aside]
 
 
 def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]) -> str:

@@ -12,7 +12,9 @@ from almanac.suites.standings import ALL, FORMAT
 from almanac.suites.suite import Method
 
 EDITION = "almanac-2026.12"
-LARGEST = ("large", "masked")  # its largest decoder, and the model of the methods that no decoder answers
+# Its largest decoder, and the models of the methods that this one was not asked: the one that reads instructions, and
+# the one that fills blanks.
+LARGEST = ("large", "instruct", "masked")
 HEAD = (
     "method",
     "planted model",
@@ -31,8 +33,8 @@ ASKS = (
     "called known; – where an answer is open."
 )
 CAPTION = (
-    "What the methods asked here recover of planted knowledge in one model of that edition, its largest or the masked "
-    "one, over all its worlds."
+    "What the methods asked here recover of planted knowledge in one model of that edition, over all its worlds: its "
+    "largest or, where that was not asked so, the one that was taught to follow instructions or the masked one."
 )
 ORDER = (
     "The same methods on the same facts of several models of that edition, in the order of their AUC, with places "
@@ -69,7 +71,7 @@ def chapter(layout: Layout, findings: Sequence[Finding]) -> Chapter | None:
         parts.append(Table("order", ORDER, ORDER_HEAD, ordered))
     missing = dict.fromkeys(method.label for key, method in methods.items() if key not in found)
     if missing:
-        parts.append(f"Not asked there: {', '.join(missing)}.")
+        parts.append(f"No recovery is published there of: {'; '.join(missing)}.")
     return Chapter("How far to trust each method", ASKS, [*parts, LIMITS])
 
 

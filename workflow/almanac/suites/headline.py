@@ -125,9 +125,14 @@ def _reading(suite: str, method: Method, readings: Sequence[str], columns: Seque
 
 
 def _with_answers(method: Method, answered: pl.DataFrame, read: pl.DataFrame) -> pl.DataFrame:
-    """Add ``prediction``: what was answered or, where the method says so, what was recognised in it, if anything."""
+    """Add ``prediction``: what was answered or, where the method says so, what was recognised in it, if anything.
+
+    An answer that counts as missing is right for no fact, whatever else it says.
+    """
     if method.answer == "prediction":
-        return answered.join(read, on="item", how="left", maintain_order="left")
+        found = answered.join(read, on="item", how="left", maintain_order="left")
+        missing = (pl.col("outcome").cast(pl.String) == "missing") & pl.col("prediction").is_not_null()
+        return found.with_columns(pl.when(missing).then(pl.lit("")).otherwise("prediction").alias("prediction"))
     return answered.with_columns(pl.col(method.answer).cast(pl.String).fill_null("").alias("prediction"))
 
 

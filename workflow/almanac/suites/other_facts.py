@@ -11,6 +11,7 @@ import polars as pl
 
 from almanac.dataset.templates import folded
 from almanac.dataset.text import ARTICLES, normalise, singular, unaccented
+from almanac.dataset.values import value_of, values_in
 from almanac.punctuation import words_of
 from almanac.suites.truths import Truths
 
@@ -58,7 +59,8 @@ class RelationFacts:
         rest: the same of the facts that names do not give away.
         own: the truths of each fact.
         of_subject: those of the facts of each subject, asked or not, which are no *other* facts.
-        of_name: for which of these a text is a name; ``of_text``: one that is read as such (`loosely`).
+        of_name: for which of these a text is a name; ``of_text``: one that is read as such (`loosely`); ``of_value``:
+            a date or a number.
         judged: for which of these an answer was judged right, by whatever the suite takes for the same.
         each: how many items a fact has, which an unasked one counts for too.
         common: how common the relation's objects are.
@@ -84,21 +86,27 @@ class RelationFacts:
             self.of_subject[subject][truth] += 1
         texts: dict[Hashable, frozenset[str]] = {truth: names[truth] for truth in counted}
         self.each = part.height / asked
-        for accepted, count in Counter(unasked.values()).items():
-            self.every[accepted], texts[accepted] = count * self.each, accepted
+        same: dict[frozenset[str], Hashable] = {accepted: truth for truth, accepted in texts.items()}
+        texts |= {accepted: accepted for accepted in unasked.values() if accepted not in same}
+        not_asked = {fact: same.get(accepted, accepted) for fact, accepted in unasked.items()}
+        for accepted, count in Counter(not_asked.values()).items():
+            self.every[accepted] = self.every.get(accepted, 0.0) + count * self.each
         self.rest: dict[Hashable, float] = dict.fromkeys(self.every, 0.0)
         for fact, truth_counts in self.own.items():
             for truth, count in truth_counts.items():
                 self.rest[truth] += count * (fact not in truths.given)
-        for fact, accepted in unasked.items():
+        for fact, accepted in not_asked.items():
             self.rest[accepted] += self.each * (fact not in truths.given)
             if fact in truths.subject and (theirs := self.of_subject.get(truths.subject[fact])) is not None:
                 theirs[accepted] += self.each
         self.of_name, self.of_text, self.judged = (defaultdict[str, set[Hashable]](set) for _ in range(3))
+        self.of_value: dict[Hashable, set[Hashable]] = defaultdict(set)
         for truth, accepted in texts.items():
             for text in accepted:
                 self.of_name[text].add(truth)
                 self.of_text[loosely(text)].add(truth)
+                if (value := value_of(unaccented(text))) is not None:
+                    self.of_value[value].add(truth)
         for answer, truth in part.filter(pl.col("hit") > 0).select("prediction", "truth").drop_nulls().iter_rows():
             self.judged[normalise(answer)].add(truth)
         self.total, self.total_rest = sum(self.every.values()), sum(self.rest.values())
@@ -168,10 +176,13 @@ class RelationFacts:
     def _right(self, answer: str) -> set[Hashable]:
         """Return for which truths an answer is right: those of which an accepted name stands in it, as whole words.
 
-        It is read as laxly as any judge reads it, and right besides for the truths for which it was judged so.
+        It is read as laxly as any judge reads it, dates and numbers by value, and is right besides for the truths for
+        which it was judged so.
         """
         said = loosely(answer)
         found = {truth for name, truths in self.of_text.items() if _stands_in(name, said) for truth in truths}
+        for value in values_in(unaccented(answer)) if self.of_value else ():
+            found |= self.of_value.get(value, set())
         return found | self.judged.get(answer, set())
 
     def open(self, subject: str, answer: str) -> Share:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import polars as pl
 
-from almanac.edition.differences import IN_A, IN_B, Difference, Kind, differences
+from almanac.edition.differences import IN_A, IN_B, Difference, Kind, differences, not_carried
 from almanac.edition.sides import opened, pairs
 from almanac.tables import atomic
 
@@ -60,12 +60,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Print what differs, table by table, and the sums."""
     with opened(arguments.a) as a, opened(arguments.b) as b, _listing(arguments.output) as write:
         shared = sum(own is not None and other is not None for _, own, other in pairs(a, b))
+        aside = sum(not_carried(*pair, a, b) for pair in pairs(a, b))
         print(f"A: {a.root}, {len(a.names)} tables\nB: {b.root}, {len(b.names)} tables")
         counts = {"differ": 0, "table only in A": 0, "table only in B": 0}
         for table, found in groupby(differences(a, b, arguments.tolerance), lambda one: one.table):
             kind = _print_table(table, found, None if arguments.all else FEW, write)
             counts[kind if kind in counts else "differ"] += 1
     only = f"{counts['table only in A']} only in A, {counts['table only in B']} only in B"
+    if aside:
+        only += f"; {aside} are not looked at, since archives carry what they are made of instead"
     print(f"{shared} tables on both sides, {counts['differ']} of them differ; {only}")
     return int(any(counts.values()))
 

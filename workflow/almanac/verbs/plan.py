@@ -47,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the plan, and write its rows where that is wanted."""
     output = arguments.output
+    if arguments.results != RESULTS and not arguments.results.is_dir():
+        raise AlmanacError(f"--results: there is no folder {arguments.results}; name the one that holds the editions")
     if output is not None and output.suffix not in (".csv", ".json"):
         raise AlmanacError(f"--output: {output} ends in {output.suffix or 'nothing'!r}; allowed are .csv and .json")
     file, settings = edition(arguments)
@@ -57,7 +59,7 @@ def run(arguments: argparse.Namespace) -> None:
     if output is not None:
         write(output, rows)
     print(table(by_model(rows) if arguments.by == "model" else rows, total(rows)))
-    for line in remarks(config, rows, factors, editions):
+    for line in remarks(config, rows, factors, editions, arguments.results):
         print(line, file=sys.stderr)
 
 
@@ -106,7 +108,9 @@ def table(rows: Sequence[Cost], whole: Cost) -> str:
     return "\n".join(lines)
 
 
-def remarks(config: EditionConfig, rows: Sequence[Cost], factors: Factors, editions: Sequence[str]) -> list[str]:
+def remarks(
+    config: EditionConfig, rows: Sequence[Cost], factors: Factors, editions: Sequence[str], results: Path = RESULTS
+) -> list[str]:
     """Return what the numbers do not say: what was measured, counted and assumed."""
     kinds = dict.fromkeys(row.suite for row in rows if row.suite)
     here, assumed = ([kind for kind in kinds if (kind in factors) == known] for known in (True, False))
@@ -115,7 +119,7 @@ def remarks(config: EditionConfig, rows: Sequence[Cost], factors: Factors, editi
         out.append(f"Measured on this machine ({', '.join(editions)}): {', '.join(here)}.")
     if assumed:
         out.append(
-            f"Assumed, since no edition in results/ has it: {', '.join(assumed)}, as on a 2-core server of 2026."
+            f"Assumed, since no edition in {results}/ has it: {', '.join(assumed)}, as on a 2-core server of 2026."
         )
     if any(row.gpu_hours for row in rows):
         out.append("Assumed: a GPU of 100 TFLOP/s.")

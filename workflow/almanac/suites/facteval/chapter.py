@@ -288,7 +288,7 @@ def _parts(shown: Shown, kept: Collection[tuple[str, str]], first: str) -> Table
 def _relations(shown: Shown, kept: Collection[tuple[str, str]], first: str) -> Table:
     rows = shown.valued("f1", *COUNTED, "relation", reading=first)
     told = ((row, _said(where)) for row in rows if (row.model, (where := shown.at(row))["experiment"]) in kept)
-    return shown.by_relation("relations", "F1 by relation.", told, ("question", "F1", "asked"))
+    return shown.by_relation("relations", "F1 by relation.", told, ("question", "F1", "answered"))
 
 
 def _texts(shown: Shown) -> Iterator[Table]:

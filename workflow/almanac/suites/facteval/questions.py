@@ -63,8 +63,9 @@ class WordedFact:
     parts: tuple[str, ...]
 
     def says(self, found: str) -> str:
-        """Return the text with a name, or the blank, where the object stands."""
-        return found.join(self.parts)
+        """Return the text with a name, or the blank, where the object stands; `Tesla, Inc.` ends a sentence."""
+        text = found.join(self.parts)
+        return text[:-1] if text.endswith("..") and not text.endswith("...") else text
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ class Writing(Author[WritingOptions]):
         if not any(row["status"] == "ok" for row in rows):
             reasons = sorted({f"{row['status']}: {row['reason']}" for row in rows})
             raise AlmanacError(
-                f"model {answers.model!r}: none of {len(rows)} requests was answered ({'; '.join(reasons)[:200]}); "
+                f"none of {len(rows)} requests was answered ({'; '.join(reasons)[:200]}); "
                 "questions are written by a model that generates"
             )
         out: list[WrittenQuestion] = []

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 
 from almanac.dataset.names import STOP_WORDS
 from almanac.dataset.text import ARTICLES, Span, normalise, runs, unaccented
+from almanac.dataset.values import Dated, Number, dates, numbers, read_date, read_number
 from almanac.punctuation import UNSPACED
-from almanac.suites.facteval.reading.values import Dated, Number, dates, numbers, read_date, read_number
 
 WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
 NEGATED = re.compile(

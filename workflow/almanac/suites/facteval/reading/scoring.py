@@ -16,11 +16,11 @@ import yaml
 
 from almanac.dataset.names import STOP_WORDS
 from almanac.dataset.text import Span, runs
+from almanac.dataset.values import Stretches
 from almanac.errors import AlmanacError
 from almanac.project import RESOURCES
 from almanac.rows import OutcomeKind
 from almanac.suites.facteval.reading.names import NO_LONGER, TOLD_OF, LongerNames, Reading, mentions, read
-from almanac.suites.facteval.reading.values import Stretches
 from almanac.yaml_file import load
 
 OWN_PHRASES = RESOURCES / "prompts" / "abstentions.yaml"

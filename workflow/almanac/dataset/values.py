@@ -2,15 +2,15 @@
 
 A unit may follow a number, in one word with it or not: `8848m`, `8,848 m` and `8848 metres` are one. None is converted.
 
-All texts are folded (`text.fold`): lower case, single spaces.
+All texts are folded: lower case, single spaces.
 """
 
 import bisect
 import calendar
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 MONTHS = {name.lower(): at for at, name in enumerate(calendar.month_name) if name}
@@ -238,3 +238,19 @@ def read_number(flat: str) -> Number | None:
     match = NUMBER.match(flat)
     found = numbers(flat) if match and not re.fullmatch(r"\dm", flat) else ()
     return found[0] if len(found) == 1 and (found[0].start, found[0].end) == (0, len(flat)) else None
+
+
+def value_of(name: str) -> Hashable | None:
+    """Return what a folded name that is a date or a number is in `values_in` of each answer that has it."""
+    number = read_number(name)
+    return read_date(name) or (number and (number.value, number.unit))
+
+
+def values_in(flat: str) -> Iterator[Hashable]:
+    """Yield the dates and numbers of a folded text, and what they say besides: their month and year, or no unit."""
+    found = dates(flat)
+    for one in found:
+        for date in one.readings:
+            yield from (date, replace(date, day=None), (Decimal(date.year), None))
+    for number in numbers(flat, found):
+        yield from ((number.value, number.unit), (number.value, None))
