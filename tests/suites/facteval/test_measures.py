@@ -393,6 +393,15 @@ def test_numbers_and_dates_are_right_by_chance_as_they_are_right_however_they_ar
         assert own[chance.CHANCE].value == pytest.approx((3 * 2 / 5 + 3 * 3 / 5) / 6)
 
 
+@pytest.mark.parametrize(("mode", "answer"), [("paper", "Kingdom"), ("official", "d")])
+def test_chance_is_as_lax_as_the_mode_of_the_headline(measured, mode, answer):
+    names = ["United Kingdom", "Kingdom of Spain", "Oslo", "Bern", "Kyiv", "Kyoto"]
+    rows = [saq(f"a{at}", "a", name, answer, origin="template") for at, name in enumerate(names)]
+    own = {row.metric: row for row in measured(rows, modes=(mode,)).headlines}
+    assert own[headline.KNOWN].value == 2 / 6
+    assert own[chance.CHANCE].value == pytest.approx((2 * 1 / 5 + 4 * 2 / 5) / 6)
+
+
 def test_abstentions_are_never_right_by_chance_whatever_else_they_say(measured):
     cities = ["Paris", "Paris", "Rome", "Oslo", "Bern", "Kyiv"]
     rows = [

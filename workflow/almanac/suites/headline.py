@@ -98,7 +98,9 @@ def measures(
             if answered.is_empty() or not (method.by_answer or isinstance(method.guess, Mapping)):
                 continue
             objects = objects or objects_of(data)
-            truths = truths or Truths.of(answers, _offered(suite, method, answers, data, options), objects)
+            if truths is None:
+                offered = _offered(suite, method, answers, data, options)
+                truths = Truths.of(answers, offered, objects, suite.accepts(options))
             if method.by_answer:
                 states = truths.offered is not None and "shown" in truths.offered.columns
                 chance = against_statements if states else against_others

@@ -63,6 +63,7 @@ class RelationFacts:
             a date or a number.
         judged: for which of these an answer was judged right, by whatever the suite takes for the same.
         each: how many items a fact has, which an unasked one counts for too.
+        accepts: whether an answer is right for a name by something else (`Suite.accepts`).
         common: how common the relation's objects are.
         common_rest: how common among the facts that names do not give away.
     """
@@ -70,7 +71,7 @@ class RelationFacts:
     def __init__(self, part: pl.DataFrame, truths: Truths) -> None:
         """Count the items of one relation, and the facts that were not asked."""
         self.common, self.common_rest = (truths.common_in(part["relation"][0], but) for but in (False, True))
-        names, every, own = truths.names, True, part
+        self.accepts, names, every, own = truths.accepts, truths.names, True, part
         if "offered" in part.columns:
             own, names, every = self._of_offered(part, names)
         unasked = truths.unasked(part, every)
@@ -144,7 +145,7 @@ class RelationFacts:
         to_itself: dict[str, dict[Hashable, float]] = defaultdict(lambda: defaultdict(float))  # by subject
         answers = self.part.filter(pl.col("prediction").is_not_null()).group_by(keys, maintain_order=True)
         for row in answers.agg(pl.all().first(), pl.len().alias("times")).iter_rows(named=True):
-            fact, answer, choices = row["fact"], normalise(row["prediction"]), row.get("offered")
+            fact, answer, choices = row["fact"], row["prediction"], row.get("offered")
             share = self.open(row["subject"], answer) if choices is None else self.chosen(row, answer, choices)
             shares.append((*(row[key] for key in keys), *share[: len(SHARES)]))
             if not share.held:
@@ -179,8 +180,12 @@ class RelationFacts:
         It is read as laxly as any judge reads it, dates and numbers by value, and is right besides for the truths for
         which it was judged so.
         """
+        found = set[Hashable]()
+        if self.accepts is not None:
+            found = {one for name, own in self.of_name.items() if self.accepts(name, answer) for one in own}
+        answer = normalise(answer)
         said = loosely(answer)
-        found = {truth for name, truths in self.of_text.items() if _stands_in(name, said) for truth in truths}
+        found |= {truth for name, truths in self.of_text.items() if _stands_in(name, said) for truth in truths}
         for value in values_in(unaccented(answer)) if self.of_value else ():
             found |= self.of_value.get(value, set())
         return found | self.judged.get(answer, set())
@@ -210,7 +215,7 @@ class RelationFacts:
         what is true is no wrong choice: next to rare objects a common one is the true one more often than its facts
         say. An item that accepts several of the k is right as often.
         """
-        mine = self.of_subject[item["subject"]]
+        mine, answer = self.of_subject[item["subject"]], normalise(answer)
         offered = {text: self.of_name.get(text, set()) for text in map(normalise, choices)}
         if answer in offered:
             named, said = [answer], offered[answer]

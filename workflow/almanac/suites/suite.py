@@ -257,6 +257,13 @@ class Suite(Asks[Settings]):
         """
         return None
 
+    def accepts(self, options: Settings) -> Callable[[str, str], bool] | None:
+        """Return whether an answer is right for a name by more than that the name stands in it; none: by no more.
+
+        Chance holds open answers against the names of other facts, and has to be as lax as the suite's own judge.
+        """
+        return None
+
     def raised(self, items: pl.DataFrame, asked: int, counts: Sequence[RelationCount], options: Settings) -> str | None:
         """Return the setting that has it ask more facts if it is raised, ``test`` of the dataset; none: it asks all.
 

@@ -1,7 +1,7 @@
 """What is right: for each item, and for the facts that were not asked; and how common the objects of a relation are."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -30,6 +30,7 @@ class Truths:
         others: how common they are among the facts that names do not give away, about: of as large a part of the facts
             of each object as of its test facts.
         given: the facts that names give away (`Data.given_by_names`).
+        accepts: by what an answer is right for a name besides standing in it (`Suite.accepts`); none: nothing.
     """
 
     of_item: pl.DataFrame
@@ -41,9 +42,16 @@ class Truths:
     common: Mapping[str, Common] = field(default_factory=dict)
     others: Mapping[str, Common] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
+    accepts: Callable[[str, str], bool] | None = None
 
     @classmethod
-    def of(cls, answers: Answers, offered: pl.DataFrame | None, objects: "FactObjects") -> "Truths":
+    def of(
+        cls,
+        answers: Answers,
+        offered: pl.DataFrame | None,
+        objects: "FactObjects",
+        accepts: Callable[[str, str], bool] | None = None,
+    ) -> "Truths":
         """Read what the items accept (see `Suite.offered`), of a dataset whose facts have these objects."""
         found, names = [], {}
         for one in answers.rounds:
@@ -52,7 +60,7 @@ class Truths:
                 found.append(numbered.select(pl.col("item").cast(pl.UInt32), "truth"))
                 for truth, texts in numbered.unique("truth").select("truth", "accepted").iter_rows():
                     names[truth] = frozenset(map(normalise, texts)) - {""}
-        return cls(pl.concat(found), names, offered, *objects)
+        return cls(pl.concat(found), names, offered, *objects, accepts)
 
     def common_in(self, relation: object, but_given: bool = False) -> Common:
         """Return how common the objects of a relation are, ``but_given``: among facts that names do not give away."""

@@ -37,6 +37,7 @@ STRICT, PAPER, OFFICIAL = "strict", "paper", "official"
 UNASKED = "the file has no such question of this model"  # why an answer from elsewhere is not there
 WANTED = ("experiment", "accepted", "role", "text", "options", "status", "reason", "texts", "similarities")
 Separator = Literal["comma", "dash"]
+NEVER = Abstentions(())
 ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
@@ -124,6 +125,13 @@ def _overlap(said: str, gold: str) -> bool:
     if not said or not gold:
         return said == gold
     return said in gold or gold in said
+
+
+def right_for(mode: str, name: str, answer: str) -> bool:
+    """Whether a mode takes an open answer for a name; an abstention is none."""
+    question = JudgedQuestion(SAQ, "", (name,), (name,))
+    found = as_paper(question, answer, NEVER) if mode == PAPER else as_released(question, answer, NEVER)
+    return found.outcome == "correct"
 
 
 class Scorer:

@@ -1,6 +1,7 @@
 """FactEval: questions made of facts, in many forms and contexts, and how their answers are scored (Luo et al.)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -108,6 +109,11 @@ class FactEval(Suite[FactEvalOptions]):
             )
         found = pl.concat(part.links for part in answers.parts(("experiment", "options")))
         return found.select("item", pl.col("options").alias("offered")).drop_nulls().unique("item", maintain_order=True)
+
+    def accepts(self, options: FactEvalOptions) -> Callable[[str, str], bool] | None:
+        """Return how the mode of the headline reads short answers, where that is laxer than words in their order."""
+        mode = options.modes[0]
+        return None if mode == judging.STRICT else partial(judging.right_for, mode)
 
     def by_label(self, data: Data, options: FactEvalOptions) -> set[str]:
         """Return the relations that lack statements or questions; see `questions.wordings`."""
