@@ -447,6 +447,12 @@ def test_models_are_looked_up_by_name(registry):
             {"suites": "{karr: {own: {threshold: 2}}"},
             "must hold keys and values; found '{karr: {own: {threshold: 2}}'; its braces do not close: 3 { and 2 }",
         ),
+        (
+            {"suites": {"karr": {"sample": 10}}},
+            "suites.karr.sample: must hold keys and values; found 10; settings stand below a dataset, as "
+            "suites.karr.DATASET.sample",
+        ),
+        ({"models": [{"name": "far", "api": "localhost:8000/v1"}]}, "models.far.api: 'localhost:8000/v1' is no URL"),
         ({"models": "[mine, tiny"}, "found '[mine, tiny'; its brackets do not close: 1 [ and 0 ]"),
         ({"datasets": "{real: {train: 4}"}, "found '{real: {train: 4}'; its braces do not close: 2 { and 1 }"),
         ({"edition": False}, "edition: must be a text; found False; put it in quotes, so that YAML reads a text"),

@@ -227,6 +227,13 @@ def test_what_a_run_would_miss_on_this_disk_is_refused(tmp_path, capsys, changes
     assert f"configuration of 'mine': {said}" in capsys.readouterr().err
 
 
+def test_a_folder_of_editions_that_is_not_there_is_refused(tmp_path, capsys):
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(VALUES | {"facts": str(SHIPPED), "models": []}))
+    assert main(["plan", "--configfile", str(path), "--results", str(tmp_path / "nowhere")]) == 1
+    assert f"--results: there is no folder {tmp_path / 'nowhere'}; name the one" in capsys.readouterr().err
+
+
 def test_a_size_that_is_assumed_is_said():
     config = edition(models=[{"name": "one", "hub": "owner/one", "revision": "unpinned"}, VALUES["models"][0]])
     assert "Size of one assumed (7 B); `parameters: N` of a model says it." in remarks(config, [], {}, [])

@@ -235,6 +235,16 @@ def test_it_is_what_a_comparison_of_rows_one_by_one_finds(tmp_path_factory, firs
     assert all(row[-2] != row[-1] for row in values)
 
 
+def test_tables_that_archives_do_not_carry_are_counted_apart(tmp_path, capsys):
+    layout = edition(tmp_path / "results" / "own", VALUES)
+    freeze(layout, tmp_path / "own.zip")
+    tables.write(layout.root / "outcomes" / "m" / "said.parquet", Measure, VALUES)
+    assert main(["differences", str(layout.root), str(tmp_path / "own.zip")]) == 0
+    said = capsys.readouterr().out
+    assert f"A: {layout.root}, {len(BETWEEN) + 1} tables" in said
+    assert f"{len(BETWEEN)} tables on both sides, 0 of them differ; 0 only in A, 0 only in B; 1 not looked at: " in said
+
+
 def test_the_command_prints_the_first_of_each_kind_and_lists_all(tmp_path, capsys):
     many = [replace(VALUES[0], model=f"m{at}") for at in range(10)]
     a = edition(tmp_path / "a", many)

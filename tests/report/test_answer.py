@@ -83,8 +83,10 @@ def test_models_that_did_not_answer_many_combinations_of_methods_are_counted():
     ]
     other = rows[1]._replace(known=replace(rows[1].known, suite="belief"))
     assert sentences([*rows[:1], other, rows[2]], missing=decoders).notes == [
-        "No answers from m to a. No answers from m to b. Why, most often: “no blanks”."
-    ], "a reason is of its own suite"
+        "No answers from m to a. No answers from m to b. Why, most often: “no blanks”.",
+        "n, which was to answer for KaRR (dataset world), left 2 of 2 requests without an answer. Why, most often: "
+        "“no blanks”.",
+    ], "a reason is of its own suite, and a model that was to judge is told of"
     three = [rows[1]._replace(known=replace(rows[1].known, suite=suite)) for suite in ("belief", "eic_lke", "facteval")]
     reasons = {Asking("m", one.known.suite, "world"): Failures({one.known.suite: 1}, 1) for one in three}
     [told] = sentences([*rows[:1], *three], missing=Unanswered(unsupported=reasons)).notes

@@ -661,6 +661,22 @@ def test_a_column_under_another_name_is_to_be_renamed(tmp_path, column):
             read(path)
 
 
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ("a|b|c\n", "cells are not separated by commas, semicolons or tabs, of which one must be used"),
+        ("a b c\n", "cells are not separated by commas"),
+        ('"a,b,c"\n', "lines stand in quotation marks as a whole, each as one cell: take these marks off"),
+    ],
+)
+def test_a_table_of_one_column_is_told_why(tmp_path, table, told):
+    names = {"a": "subject", "b": "relation", "c": "object"}
+    path = tmp_path / "inventory.csv"
+    path.write_text("".join(names.get(one, one) for one in table) + "x\n")
+    with pytest.raises(AlmanacError, match=f"it has subject.*; its {told}"):
+        read_folder(path, "s")
+
+
 def test_mistakes_of_all_tables_come_together(tmp_path):
     path = written(
         tmp_path / "f",

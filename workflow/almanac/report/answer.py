@@ -36,7 +36,8 @@ RULE = "\n\n".join(  # a paragraph a column
         "and say nothing of others. Where the verdict is not distinguishable from chance, the upper end of above "
         "chance is the most that the method may have missed.",
         "Verdict and interval are made in different ways and need not agree. The interval may reach 0 where the "
-        "verdict is above chance: few answers are right, but each of them is unlikely by chance. Of two models the one "
+        "verdict is above chance: the test counts how common objects are among all facts, and chance here among those "
+        "that were offered or asked, which may be more. Of two models the one "
         "with fewer right answers may be above chance, if its answers would be right for fewer other facts. And the "
         "interval may lie above 0 where the verdict is not above chance: verdicts are adjusted for all rows, intervals "
         "are not.",
@@ -58,7 +59,7 @@ SIGN_TEST = (
 OF_THESE = (
     "Intervals (95 %) and verdicts are of these relations; for what is known, the page also has the interval of other "
     "relations. Verdicts are adjusted for all rows (Holm) and intervals are not, so one may lie above 0 where the "
-    "verdict is not above chance; and one may reach 0 where it is, if the few right answers are unlikely by chance."
+    "verdict is not above chance; and one may reach 0 where it is, since the chance of the test may be lower."
 )
 BY_MODEL = (
     "Above chance, a method a row and a model a column (dataset {}).\n\nKnown minus chance, with its 95 % interval of "

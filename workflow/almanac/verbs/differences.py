@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
             counts[kind if kind in counts else "differ"] += 1
     only = f"{counts['table only in A']} only in A, {counts['table only in B']} only in B"
     if aside:
-        only += f"; {aside} are not looked at, since archives carry what they are made of instead"
+        only += f"; {aside} not looked at: archives carry what they are made of instead"
     print(f"{shared} tables on both sides, {counts['differ']} of them differ; {only}")
     return int(any(counts.values()))
 
