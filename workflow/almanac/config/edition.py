@@ -393,13 +393,9 @@ class EditionConfig(AuthorsConfig):
         own = participants[asking.model]
         if own.model.planted is None or own.model.planted.permuted:
             return None
-        for other in participants.values():
-            planted = other.model.planted
-            if planted is not None and planted.permuted and other.world == own.world:
-                found = asking._replace(model=other.name)
-                if planted.recipe == own.model.planted.recipe and found in set(self.asked()):
-                    return found
-        return None
+        sought = own.model.planted.model_copy(update={"permuted": True}), own.world
+        nulls = [name for name, one in participants.items() if (one.model.planted, one.world) == sought]
+        return next((found for name in nulls if (found := asking._replace(model=name)) in self.asked()), None)
 
     def used_datasets(self, suite: str | None = None) -> list[str]:
         """Return the datasets that some model is asked, by one suite or by any, in the order of the configuration."""

@@ -103,11 +103,6 @@ class PlantedConfig(TrainingOptions):
     )
 
     @property
-    def recipe(self) -> TrainingOptions:
-        """The training alone, which a model and its null have in common."""
-        return TrainingOptions(**{name: getattr(self, name) for name in TrainingOptions.model_fields})
-
-    @property
     def judged(self) -> bool:
         """Whether bars are set for it: a decoder that is taught its world by the usual kinds of documents."""
         return self.architecture == "llama" and not self.permuted and set(TrainingOptions().kinds) <= set(self.kinds)
