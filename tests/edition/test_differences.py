@@ -20,9 +20,8 @@ from almanac.cli import main
 from almanac.config import EditionConfig
 from almanac.edition import differences as module
 from almanac.edition.archive import freeze
-from almanac.edition.differences import IN_A, IN_B, differences
+from almanac.edition.differences import IN_A, IN_B, differences, opened
 from almanac.edition.layout import BETWEEN, Layout
-from almanac.edition.sides import opened
 from almanac.edition.unpacking import unpack
 from almanac.rows import Measure, Response
 from almanac.versions import MAKER

@@ -5,17 +5,22 @@ columns that hold no floats. Whole rows are compared by hashes of 64 bits first,
 that tables of millions of rows take little memory.
 """
 
+import os
+import shutil
+import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
 import polars as pl
 
+from almanac import unfinished
 from almanac.columns import schema
 from almanac.edition.asking import TABLES as REQUEST_TABLES
-from almanac.edition.layout import DATASET_TABLES
-from almanac.edition.sides import Side, pairs
+from almanac.edition.layout import DATASET_TABLES, RECORD, Layout
+from almanac.edition.manifest import reading
 from almanac.errors import AlmanacError
 from almanac.sealed import check_table
 from almanac.suites.listing import SUITES
@@ -23,6 +28,7 @@ from almanac.suites.listing import SUITES
 NAMED = (DATASET_TABLES, REQUEST_TABLES)  # the row classes of tables whose place tells nothing
 # Tables that no archive has, since they are made again.
 MADE_AGAIN = {name for suite in SUITES.values() for name, own in suite.own.items() if not own.frozen}
+ENDINGS = (".parquet", ".jsonl")  # of tables
 BLOCK = 50_000  # rows that are read together
 AT, IN_A, IN_B = "\0at", "\0a", "\0b"  # rows' places, and values; no table has columns of these names
 
@@ -39,11 +45,85 @@ Kind = Literal[
 
 
 @dataclass(frozen=True)
+class Side:
+    """A folder, or a zip archive of one, and the paths of the tables in it."""
+
+    root: Path
+    archive: zipfile.ZipFile | None
+    names: frozenset[str]
+
+    @contextmanager
+    def file(self, name: str) -> Iterator[Path]:
+        """Yield a file while it is needed: of an archive, a copy.
+
+        Raises:
+            AlmanacError: it cannot be read.
+        """
+        if self.archive is None:
+            yield self.root / name
+            return
+        with unfinished.folder() as folder:
+            copy = folder / PurePosixPath(name).name
+            with reading(self.archive, self.root, name) as packed, copy.open("wb") as out:
+                shutil.copyfileobj(packed, out)
+            yield copy
+
+    def placed(self) -> dict[str, type]:
+        """Return the row class of each table whose place the edition's own record tells, by the table's path."""
+        try:
+            with self.file(RECORD) as record:
+                layout = Layout.open(record.parent)
+                tables = layout.tables()
+        except (AlmanacError, KeyError):  # no edition, or one of another version
+            return {}
+        return {path.relative_to(layout.root).with_suffix("").as_posix(): row for path, row in tables.items()}
+
+
+@contextmanager
+def opened(root: Path) -> Iterator[Side]:
+    """Open a result folder, an unpacked edition or an edition's archive.
+
+    Raises:
+        AlmanacError: it is none of these, or holds no table.
+    """
+    if not (root.is_dir() or zipfile.is_zipfile(root)):
+        raise AlmanacError(f"{root}: is no folder and no zip archive; name results/EDITION or an edition's archive")
+    with nullcontext() if root.is_dir() else zipfile.ZipFile(root) as archive:
+        if archive is None:
+            found = (Path(folder, name) for folder, _, files in os.walk(root, followlinks=True) for name in files)
+            names = [path.relative_to(root).as_posix() for path in found if path.is_file()]
+        else:
+            names = archive.namelist()
+        tables = [name for name in names if name.endswith(ENDINGS) and not PurePosixPath(name).name.startswith(".")]
+        if not tables:
+            raise AlmanacError(f"{root}: holds no table ({' or '.join(ENDINGS)}); name results/EDITION or an edition")
+        yield Side(root, archive, frozenset(tables))
+
+
+def pairs(a: Side, b: Side) -> Iterator[tuple[str, str | None, str | None]]:
+    """Yield each table: how it is called, and its path on each side, none where it is not there.
+
+    A table may be Parquet on one side and JSON Lines on the other, and is called by its path without the ending. Where
+    a side has both, each is a table of its own.
+    """
+    paths: dict[str, tuple[list[str], list[str]]] = {}
+    for which, side in enumerate((a, b)):
+        for name in sorted(side.names):
+            paths.setdefault(str(PurePosixPath(name).with_suffix("")), ([], []))[which].append(name)
+    for table, (own, other) in sorted(paths.items()):
+        if len(own) <= 1 and len(other) <= 1:
+            yield table, next(iter(own), None), next(iter(other), None)
+        else:
+            for name in sorted({*own, *other}):
+                yield name, name if name in own else None, name if name in other else None
+
+
+@dataclass(frozen=True)
 class Difference:
     """Differences of one kind in a table.
 
     Attributes:
-        table: how `sides.pairs` calls it.
+        table: how `pairs` calls it.
         kind: what differs: the table, a column of it, or rows.
         column: the column, of columns and values.
         count: how many rows differ so; 1 of tables and columns.

@@ -18,8 +18,7 @@ from pathlib import Path
 
 import polars as pl
 
-from almanac.edition.differences import IN_A, IN_B, Difference, Kind, differences, not_carried
-from almanac.edition.sides import opened, pairs
+from almanac.edition.differences import IN_A, IN_B, Difference, Kind, differences, not_carried, opened, pairs
 from almanac.tables import atomic
 
 EXAMPLES = """\
