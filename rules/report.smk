@@ -40,27 +40,18 @@ rule report_edition:
     resources:
         **by_name(JOBS.table_needs),
     params:
+        what="page",
         version=VERSIONS["report"],
         edition=subpath(input.edition, parent=True),
     shell:
-        "python -m almanac report page --edition {params.edition} 2> {log}"
+        "python -m almanac report {params.what} --edition {params.edition} > {log} 2>&1"
 
 
-rule print_figures:
+use rule report_edition as print_figures with:
     """Draw the page's figures as PNG and PDF; a target of its own, which no page waits for."""
-    input:
-        edition=LAYOUT.record(),
-        tables=TABLES,
     output:
         directory(LAYOUT.shown("print")),
     log:
         LAYOUT.log("print_figures"),
-    conda:
-        "../envs/report.yaml"
-    resources:
-        **by_name(JOBS.table_needs),
     params:
-        version=VERSIONS["report"],
-        edition=subpath(input.edition, parent=True),
-    shell:
-        "python -m almanac report print --edition {params.edition} > {log} 2>&1"
+        what="print",
