@@ -231,13 +231,10 @@ class Jobs:
         """Return the responses of which equal requests are copied: in a later round those of the first."""
         if not hasattr(wildcards, "round"):  # of a job that answers several rounds; nothing was answered before it
             return []
-        suite = ASKING[wildcards.suite]
-        first = suite.rounds[0]
-        if wildcards.round == first.name:
-            return []
-        folder = self.layout.responses_folder(wildcards.model, suite.name, wildcards.dataset, first.name, ALL)
-        asked = any(one.answered_by is None for one in suite.rounds if one.name == wildcards.round)
-        return [self.layout.shard(folder, "responses", wildcards.shard)] if asked else []
+        first, *later = ASKING[wildcards.suite].rounds
+        folder = self.layout.responses_folder(wildcards.model, wildcards.suite, wildcards.dataset, first.name, ALL)
+        own = any(one.name == wildcards.round and one.answered_by is None for one in later)
+        return [self.layout.shard(folder, "responses", wildcards.shard)] if own else []
 
     # Numbers
 
@@ -255,11 +252,9 @@ class Jobs:
 
     def settings(self, model: str) -> str:
         """Return the settings by which a model is measured, and what its files of the user's are known by."""
-        asked = [[*asking, self.layout.options(asking).how()] for asking in self.config.asked(model)]
-        read = [
-            Path(path) for asking in self.config.asked(model) for path in self.layout.options(asking).files("measure")
-        ]
-        return tables.identity([asked, known(read)])
+        asked = [(asking, self.layout.options(asking)) for asking in self.config.asked(model)]
+        read = [Path(path) for _, options in asked for path in options.files("measure")]
+        return tables.identity([[[*asking, options.how()] for asking, options in asked], known(read)])
 
     def measured(self, suite: str) -> Files:
         """Return the numbers of a suite on every model and dataset."""
