@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Annotated, Any
 
-from pydantic import ConfigDict, FailFast, Field, ValidationError
+from pydantic import FailFast, Field, ValidationError
 
 from almanac import errors, tables
 from almanac.errors import AlmanacError
@@ -31,11 +31,7 @@ NOT_DIGESTED = ("digest", "about", "commit")  # other code may make the same edi
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class _Strict(Options):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class Entry(_Strict):
+class Entry(Options, strict=True):
     """A file of the archive, or one that is known by its digest alone (``withheld``)."""
 
     path: str = Field(min_length=1, max_length=1000)
@@ -47,7 +43,7 @@ class Entry(_Strict):
     withheld: bool = False
 
 
-class Source(_Strict):
+class Source(Options, strict=True):
     """Where facts came from, and under which terms."""
 
     name: str
@@ -56,7 +52,7 @@ class Source(_Strict):
     raw: Any = None
 
 
-class Manifest(_Strict):
+class Manifest(Options, strict=True):
     """The whole of it; ``about`` are the files that cite the edition by its digest, ``commit``: of the code."""
 
     edition: str
@@ -111,10 +107,9 @@ def judged(archive: zipfile.ZipFile, path: Path, folder: Path, dense: bool = Fal
             manifest is missing, damaged or too large; a member is there twice, is not in the manifest or missing, has
             another size than is said, or would be written outside its folder; there is too little room in ``folder``.
     """
-    members = archive.infolist()
     wrong = [f"{name}: is in the archive {n} times" for name, n in Counter(archive.namelist()).items() if n > 1]
     refuse(path, wrong)
-    sizes = {member.filename: member.file_size for member in members}
+    sizes = {member.filename: member.file_size for member in archive.infolist()}
     whole = sum(sizes.values())
     if whole > SPARE + DENSEST * path.stat().st_size and not dense:
         packed = f"would unpack to {whole} bytes, {whole // path.stat().st_size} times its size"
