@@ -35,7 +35,7 @@ from almanac.config import check, handed
 from almanac.config.inputs import check_inputs, check_pinned, check_writable
 from almanac.edition import replacing
 from almanac.edition.costs import expected
-from almanac.edition.jobs import PLANTED, Jobs, by_name, flag, known_by
+from almanac.edition.jobs import CORPUS, PLANTED, TAUGHT, Jobs, by_name, flag, known_by
 from almanac.edition.layout import ALL, BETWEEN, DATASET_TABLES, SHOWN, Layout
 from almanac.errors import AlmanacError
 from almanac.locked import EXPECTED, MADE, TARGETS, begin, mistake_in, stop_in_a_thread

@@ -31,14 +31,7 @@ rule plant_corpus:
         wordings=ROOT / "resources" / "planting" / "formats.yaml",
         null_of=JOBS.null_of,
     output:
-        multiext(
-            f"{LAYOUT.planting('{world}')}/{{corpus}}/",
-            "documents.parquet",
-            "ledger.parquet",
-            "exposures.parquet",
-            "evidence.parquet",
-        ),
-        LAYOUT.planting("{world}") / "{corpus}" / "tokenizer" / "tokenizer.json",
+        [LAYOUT.planting("{world}") / "{corpus}" / name for name in CORPUS],
     log:
         LAYOUT.log("plant_corpus/{world}-{corpus}"),
     wildcard_constraints:
@@ -63,12 +56,7 @@ rule plant_corpus:
 rule plant_model:
     """Train a small model on a world's corpus; the same seed gives the same weights."""
     input:
-        lambda wildcards: multiext(
-            f"{JOBS.corpus(wildcards)}/",
-            "documents.parquet",
-            "ledger.parquet",
-            "exposures.parquet",
-        ),
+        lambda wildcards: [JOBS.corpus(wildcards) / name for name in TAUGHT],
     output:
         # What is there, made of the same, stays: a copied folder is not trained again.
         [update(LAYOUT.model("{model}") / name) for name in PLANTED],

@@ -26,6 +26,8 @@ from almanac.suites.suite import Asks, Round, Suite
 
 READ = ("model.safetensors", "config.json", "tokenizer.json", MADE)  # of a planted model, what answering reads
 PLANTED = (*READ, "loss.csv", "ledger.parquet", "exposures.parquet")
+TAUGHT = ("documents.parquet", "ledger.parquet", "exposures.parquet")  # of a corpus, what training reads
+CORPUS = (*TAUGHT, "evidence.parquet", "tokenizer/tokenizer.json")
 Files = list[Path]
 
 
