@@ -23,32 +23,20 @@ TOGETHER = [
 
 # What is there of the same requests and the same model stays.
 for NAME, LOG, MODELS, ROUNDS in (ALONE, *TOGETHER):
+    FROM = [LAYOUT.requests_folder(*one) for one in ROUNDS]
+    INTO = [LAYOUT.responses_folder("{model}", *one) for one in ROUNDS]
 
     rule:
         """Run a model on a shard of requests: one response each, whatever happened."""
         name:
             NAME
         input:
-            requests=[
-                LAYOUT.shard(LAYOUT.requests_folder(*one), "requests", "{shard}")
-                for one in ROUNDS
-            ],
-            contexts=[
-                LAYOUT.requests_folder(*one) / "contexts.parquet" for one in ROUNDS
-            ],
+            requests=[LAYOUT.shard(folder, "requests", "{shard}") for folder in FROM],
+            contexts=[folder / "contexts.parquet" for folder in FROM],
             first=JOBS.reusable,
             model=JOBS.model_files,
         output:
-            [
-                update(
-                    LAYOUT.shard(
-                        LAYOUT.responses_folder("{model}", *one),
-                        "responses",
-                        "{shard}",
-                    )
-                )
-                for one in ROUNDS
-            ],
+            [update(LAYOUT.shard(folder, "responses", "{shard}")) for folder in INTO],
         log:
             LAYOUT.log(LOG),
         wildcard_constraints:
