@@ -55,13 +55,8 @@ if not config.get("edition") and workflow.configfiles:
 try:
     if workflow.is_main_process:
         check_cluster(sys.argv[1:], Path(workflow.main_snakefile))
-    EDITION = check(
-        config,
-        NAMED,
-        ROOT,
-        tell=REMARKS.append,
-        folders=[Path(path).resolve().parent for path in workflow.configfiles],
-    )
+    FOLDERS = [Path(path).resolve().parent for path in workflow.configfiles]
+    EDITION = check(config, NAMED, ROOT, tell=REMARKS.append, folders=FOLDERS)
     HANDED = handed(EDITION)
     RESULTS = f"results/{EDITION.edition}"
     check_inputs(EDITION, Path(RESULTS))
