@@ -155,6 +155,7 @@ def explain(
     tagged: str | None = None,
     keys: Collection[str] = (),
     values: Mapping[str, Any] | None = None,
+    told_in: str = "docs/configuration.md",
 ) -> AlmanacError:
     """Turn pydantic's complaint into one that names each key, what was found and what is allowed.
 
@@ -164,6 +165,7 @@ def explain(
         tagged: the group whose entries are of several kinds, which pydantic puts into the key, where nobody wrote them.
         keys: the whole keys of all settings, as ``datasets.facts.merge``, of which an unknown one may be meant.
         values: the whole configuration, where the mistake may be in one of its models, which have names.
+        told_in: the document that lists the keys.
     """
     lines = []
     mistakes = error.errors(include_url=False)
@@ -174,7 +176,7 @@ def explain(
         key = _shown_key(written_key(mistake["loc"], tagged), values or {})
         kind, context = mistake["type"], mistake.get("ctx", {})
         if kind == "extra_forbidden":
-            message = f"is unknown{_meant(key, mistake['input'], keys)}; see the keys allowed in docs/configuration.md"
+            message = f"is unknown{_meant(key, mistake['input'], keys)}; see the keys allowed in {told_in}"
         elif kind == "missing":
             message = "is missing; add this key"
         else:
@@ -195,8 +197,8 @@ def explain(
     return AlmanacError("\n".join(lines))
 
 
-def validated(kind: type[Settings], values: Any, where: str) -> Settings:
-    """Return values as settings of a kind; ``where`` says in messages where they were given.
+def validated(kind: type[Settings], values: Any, where: str, told_in: str = "docs/configuration.md") -> Settings:
+    """Return values as settings of a kind; ``where`` says where they were given, ``told_in`` what has the keys.
 
     Raises:
         AlmanacError: a key is unknown or missing, or its value impossible; see `explain`.
@@ -204,7 +206,7 @@ def validated(kind: type[Settings], values: Any, where: str) -> Settings:
     try:
         return kind.model_validate(values)
     except ValidationError as error:
-        raise explain(error, where) from error
+        raise explain(error, where, told_in=told_in) from error
 
 
 def written_key(location: Iterable[int | str], tagged: str | None = None) -> list[int | str]:

@@ -17,10 +17,10 @@ VERSIONS = {
     "pull": 13,
     "build": 14,
     "plant": 9,
-    "ask": 25,
+    "ask": 26,
     "answer": 11,
-    "measure": 68,
-    "report": 93,
+    "measure": 69,
+    "report": 94,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

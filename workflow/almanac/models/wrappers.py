@@ -118,7 +118,9 @@ def read(path: Path) -> dict[str, Wrapper]:
         raise AlmanacError(f"wrapper: {path}: is no YAML: {error}; see {SHIPPED.name} for the form") from error
     if not isinstance(entries, dict) or not entries:
         raise AlmanacError(f"wrapper: {path}: must hold wrappers by name; see {SHIPPED.name} for the form")
-    return {str(name): validated(Wrapper, entry, f"{path}: {name}") for name, entry in entries.items()}
+    return {
+        str(name): validated(Wrapper, entry, f"{path}: {name}", "docs/wrappers.md") for name, entry in entries.items()
+    }
 
 
 def split(name: str) -> tuple[str | None, str]:

@@ -19,17 +19,13 @@ RULE = "\n\n".join(  # a paragraph a column
         "A row is what one method says of one model. Known: the share of the facts that it calls known. Chance: the "
         "share that would be right if the model knew nothing and answered as it does. Verdict: whether known is more.",
         "Known is a mean over relations. It stands twice, since it has two 95 % intervals: how far the share of other "
-        "facts of these relations might lie, and how far that of other relations of their kind might; a single "
-        "relation has no second one.",
+        "facts of these relations might lie, and how far that of other relations of their kind might (of a single "
+        "relation there is no second one).",
         "Chance: how often the model's own answers would be right for the other facts of their relation. Where a "
         "method has scores and no answers, chance is how often it calls known what is true of those other facts "
         "instead, by a false object of each fact. Of answers that name one of k choices it is at least 1/k on average; "
         "one that names none counts as 0. A model that knows some facts and gives their objects for others too has a "
         "high chance: what it knows may not be told from that.",
-        "Null: what the method finds in a model of the same recipe that was taught none of these facts: a world with "
-        "exchanged objects or, where a part of a source's facts was taught, objects of any facts of the relation. The "
-        "latter read other objects than the model itself did, so that this null is no matched control. A method with a "
-        "threshold uses that of the model itself.",
         "Above chance: known minus chance, with its 95 % interval.",
         "Verdict: by a one-sided test at .025 of whether so many right answers are likely by chance. p: of that test, "
         "adjusted for all rows together (Holm); the verdict goes by it. Interval and verdict are of these relations "
@@ -49,6 +45,12 @@ RULE = "\n\n".join(  # a paragraph a column
         "none is left to the draw, or since a fact is asked in several ways whose mean counts, and fewer where a "
         "subject has several facts that go together.",
     )
+)
+NULL = (
+    "Null: what the method finds in a model of the same recipe that was taught none of these facts: a world with "
+    "exchanged objects or, where a part of a source's facts was taught, objects of any facts of the relation. The "
+    "latter read other objects than the model itself did, so that this null is no matched control. A method with a "
+    "threshold uses that of the model itself."
 )
 SIGN_TEST = (
     "Verdicts by scores: {} ask each fact with a false object too. Their verdict does not test the share above chance. "
@@ -103,7 +105,7 @@ def chapter(
     ]
     known, above = ("known, of these relations", "known, of other relations"), "above chance, of these relations"
     head = (*HEAD[:3], "verdict", *known, "chance", "null", above, "p", "beyond names", "facts", "count as")
-    caption = "\n\n".join([RULE, *_remarks(rows, facts)])
+    caption = "\n\n".join([RULE, *([NULL] if nulls else []), *_remarks(rows, facts)])
     unanswered = [at for at, one in enumerate(rows) if not one.facts]
     of_relations = [one.table(len(relations) > 1) for one in relations]
     parts: list[Table | Drawing | str] = [
