@@ -1,11 +1,13 @@
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 from tests.models import tiny_networks, tiny_tokenizers
 from transformers import (
+    AutoConfig,
     AutoTokenizer,
     BigBirdConfig,
     BigBirdForMaskedLM,
@@ -20,7 +22,7 @@ from almanac.models.causal import CausalModel
 from almanac.models.checkpoint import all_tensors
 from almanac.models.hub import download
 from almanac.models.masked import MaskedModel
-from almanac.models.registry import ModelSource, load
+from almanac.models.registry import ModelSource, load, max_length
 
 
 def copy_of(folder, tmp_path):
@@ -75,6 +77,12 @@ def test_the_length_is_the_smaller_of_config_and_tokenizer(checkpoint, model, tm
     settings = json.loads((folder / "tokenizer_config.json").read_text())
     (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"model_max_length": 40}))
     assert load(ModelSource(str(folder))).max_length == 40
+
+
+@pytest.mark.parametrize("kind", ["roberta", "longformer", "ibert", "data2vec-text"])
+def test_positions_that_are_counted_from_the_padding_token_are_fewer(kind):
+    config = AutoConfig.for_model(kind, max_position_embeddings=130, pad_token_id=1)
+    assert max_length(config, SimpleNamespace(model_max_length=10**30)) == 128
 
 
 @pytest.mark.parametrize("path", ["/nowhere/at/all", "./here", "a/b/c"])

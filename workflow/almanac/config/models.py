@@ -15,7 +15,7 @@ from almanac.config.datasets import LONGEST_NAME, Name
 from almanac.errors import AlmanacError, nearest, where_from
 from almanac.job_size import GPU_FROM
 from almanac.models import wrappers
-from almanac.models.options import COMMIT, REPOSITORY, UNPINNED, AnswerOptions, ServerOptions, checked_url
+from almanac.models.options import COMMIT, REPOSITORY, UNPINNED, AnswerOptions, NoURLError, ServerOptions, checked_url
 from almanac.options import OnDisk
 from almanac.planting.options import TokenizerOptions, TrainingOptions
 from almanac.weight_files import stored_parameters
@@ -164,7 +164,7 @@ class ModelConfig(AnswerOptions):
     def _without_secrets(cls, api: str | None) -> str | None:
         try:
             return api and checked_url(api)
-        except AlmanacError as error:  # with its place in the configuration
+        except NoURLError as error:  # with its place and what was found, which of others may be a secret
             raise ValueError(str(error).removeprefix("api: ")) from error
 
     @field_validator("hub")

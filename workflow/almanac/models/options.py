@@ -103,6 +103,10 @@ def is_here(host: str) -> bool:
         return False
 
 
+class NoURLError(AlmanacError):
+    """What was given as a server's address is none; it holds no secret that was recognised."""
+
+
 def checked_url(url: str) -> str:
     """Return a base URL without a trailing slash.
 
@@ -116,5 +120,5 @@ def checked_url(url: str) -> str:
             "give it without, and put the key into the environment variable that api_key_variable names"
         )
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise AlmanacError(f"api: {url!r} is no URL of a server; give one like http://localhost:8000/v1")
+        raise NoURLError(f"api: {url!r} is no URL of a server; give one like http://localhost:8000/v1")
     return url.rstrip("/")

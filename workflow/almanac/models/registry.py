@@ -46,6 +46,8 @@ AUTO: dict[str, tuple[Any, Any]] = {
     "seq2seq": (Seq2SeqModel, AutoModelForSeq2SeqLM),
     "encoder": (EncoderModel, AutoModel),
 }
+# Besides RoBERTa and what is named after it, these count positions from the padding token's id.
+PADDED_FROM = ("camembert", "xmod", "mpnet", "esm", "longformer", "ibert", "data2vec-text")
 LENGTHS = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length")
 
 
@@ -272,8 +274,8 @@ def max_length(config: Any, tokenizer: Any) -> int | None:
     limits = [int(value) for name in LENGTHS if isinstance(value := getattr(text, name, None), int) and value > 0][:1]
     # T5 knows distances only; its config names the length that it was trained on.
     limits = [] if hasattr(text, "relative_attention_num_buckets") and config.is_encoder_decoder else limits
-    # RoBERTa and its kin count positions from the padding token's id: that many cannot be used.
-    if "roberta" in text.model_type or text.model_type in {"camembert", "xmod", "mpnet", "esm"}:
+    # Where positions are counted from the padding token's id, that many cannot be used.
+    if "roberta" in text.model_type or text.model_type in PADDED_FROM:
         limits = [limit - int(text.pad_token_id or 0) - 1 for limit in limits]
     if tokenizer.model_max_length < 1_000_000:
         limits.append(int(tokenizer.model_max_length))
