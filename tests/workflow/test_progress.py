@@ -277,7 +277,9 @@ def test_a_plan_is_near_what_the_edition_then_took(done):
     """CPU time, of all jobs together; a busy machine counts some of its waiting as work, so the bar is wider than 2."""
     spent = done.almanac("report", "spent", "--edition", "results/tiny").stdout.splitlines()
     took = float(spent[-1].split()[-1])
-    planned = done.almanac("plan", "--configfile", "tests/data/tiny.yaml", "--results", "tests/data").stdout.splitlines()
+    planned = done.almanac(
+        "plan", "--configfile", "tests/data/tiny.yaml", "--results", "tests/data"
+    ).stdout.splitlines()
     expected = float(planned[-1].split()[3]) * 3600
     assert took / 2.5 < expected < took * 2.5
 
