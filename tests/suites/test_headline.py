@@ -144,6 +144,30 @@ def test_an_answer_that_a_judge_takes_for_a_name_has_the_chance_of_the_name(name
 
 
 @pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("United States", "`United States`"),
+        ("Netherlands", "<b>Netherlands</b>"),
+        ("Beatles", "Beatles™"),
+        ("McDonald's", "McDonalds"),
+        ("U.S.", "the US"),
+        ("Guinea-Bissau", "GuineaBissau"),
+        ("C++", "C++"),
+        ("A", "A."),
+        ("€", "€"),
+    ],
+)
+def test_a_name_in_a_sentence_of_its_own_for_each_subject_has_the_chance_of_the_name(name, said):
+    """Answers differ, so that none was judged right for other facts: each is read for itself."""
+    objects = [name if at % 3 == 0 else f"o{at}" for at in range(60)]
+    own, truths = judged([("a", f"s{at}", [one], f"Of s{at} it is {said}") for at, one in enumerate(objects)])
+    hits = pl.Series([one == name for one in objects])
+    found = numbers(replace(own, frame=own.frame.with_columns(hit=hits)), truths)
+    assert found[CHANCE].value == pytest.approx(1 / 3)
+    assert found[ABOVE].p > 0.4
+
+
+@pytest.mark.parametrize(
     ("answer", "name"), [("A-", "a-"), ("Sao Paulo", "sao paulo"), ("the lions", "lion"), (".", "."), ("A", "a")]
 )
 def test_an_answer_is_read_laxly_and_something_of_it_stays(answer, name):

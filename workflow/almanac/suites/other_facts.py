@@ -2,6 +2,7 @@
 
 import math
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence, Set
 from functools import cache
@@ -16,6 +17,7 @@ from almanac.punctuation import words_of
 from almanac.suites.truths import Truths
 
 SEPARATORS = re.compile(r"(?<=\d)[.,'’](?=\d)")  # of thousands, or of a fraction
+WITHIN = re.compile(r"(?<=[^\W_])[^\w\s](?=[^\W_])")  # a sign within a word, which a judge may leave out: McDonald's
 SHARES = ("by_chance", "drawn", "drawn_of_rest", "guess")  # how often an answer is right by chance (`Share`)
 
 
@@ -105,7 +107,8 @@ class RelationFacts:
         for truth, accepted in texts.items():
             for text in accepted:
                 self.of_name[text].add(truth)
-                self.of_text[loosely(text)].add(truth)
+                for form in {loosely(text), loosely(WITHIN.sub("", text))}:
+                    self.of_text[form].add(truth)
                 if (value := value_of(unaccented(text))) is not None:
                     self.of_value[value].add(truth)
         for answer, truth in part.filter(pl.col("hit") > 0).select("prediction", "truth").drop_nulls().iter_rows():
@@ -183,9 +186,12 @@ class RelationFacts:
         found = set[Hashable]()
         if self.accepts is not None:
             found = {one for name, own in self.of_name.items() if self.accepts(name, answer) for one in own}
+        forms = {loosely(answer), loosely(WITHIN.sub("", answer)), unsigned(answer)}
         answer = normalise(answer)
-        said = loosely(answer)
-        found |= {truth for name, truths in self.of_text.items() if _stands_in(name, said) for truth in truths}
+        forms.add(answer)  # for names that are signs alone
+        for name, truths in self.of_text.items():
+            if any(_stands_in(name, said) for said in forms):
+                found |= truths
         for value in values_in(unaccented(answer)) if self.of_value else ():
             found |= self.of_value.get(value, set())
         return found | self.judged.get(answer, set())
@@ -246,8 +252,14 @@ class RelationFacts:
 @cache
 def loosely(text: str) -> str:
     """Return a text as the laxest judge reads it: without accents, punctuation, English articles and plural endings."""
-    words = folded(SEPARATORS.sub("", unaccented(text))).split()
+    words = unsigned(text).split()
     return " ".join(map(singular, (word for word in words if word not in ARTICLES))) or " ".join(words) or text
+
+
+def unsigned(text: str) -> str:
+    """Return a text without accents and signs, but for the plus of C++: *`Paris`* and *<b>Paris</b>* name Paris."""
+    plain = (" " if unicodedata.category(one)[0] == "S" and one != "+" else one for one in text)
+    return folded(SEPARATORS.sub("", unaccented("".join(plain))))
 
 
 def _stands_in(name: str, text: str) -> bool:
