@@ -167,6 +167,32 @@ def test_a_name_in_a_sentence_of_its_own_for_each_subject_has_the_chance_of_the_
     assert found[ABOVE].p > 0.4
 
 
+def test_facts_of_which_no_true_name_can_be_answered_are_no_other_facts():
+    """Of nine facts with an object of one token a third have it; those with another object are left out of known, too.
+
+    Of the facts that were not asked the one with a name of one token counts.
+    """
+    names = ["Peru"] * 3 + ["Chad", "Cuba", "Mali", "Iran", "Oman", "Togo"] + ["Costa Rica"] * 9
+    own, truths = judged([("a", f"s{at}", [name], "Peru") for at, name in enumerate(names)])
+    invalid = pl.Series([" " in name for name in names])
+    frame = own.frame.with_columns(
+        hit=pl.when(invalid).then(None).otherwise("hit"),
+        outcome=pl.when(invalid).then(pl.lit("invalid")).otherwise("outcome"),
+    )
+    objects = {f"f{at}": frozenset({name.lower()}) for at, name in enumerate([*names, "Peru", "Burkina Faso"])}
+    found = numbers(replace(own, frame=frame), replace(truths, objects={"a": objects}))
+    assert found[CHANCE].value == pytest.approx((3 * 3 / 9 + 6 * 4 / 9) / 9)
+
+
+def test_the_judge_of_a_suite_says_which_names_an_answer_is_right_for():
+    """What follows the first name is no answer to a judge that reads the beginning alone."""
+    cities = ["Oslo", "Bern", "Kyiv", "Rome"]
+    own, truths = judged([("a", f"s{at}", [cities[at % 4]], f"Oslo. s{at}: {cities[at % 3]}") for at in range(40)])
+    begins = replace(truths, accepts=lambda answer, names: [name for name in names if answer.lower().startswith(name)])
+    assert numbers(own, begins)[CHANCE].value == pytest.approx(1 / 4)
+    assert numbers(own, truths)[CHANCE].value > 1 / 3
+
+
 @pytest.mark.parametrize(
     ("answer", "name"), [("A-", "a-"), ("Sao Paulo", "sao paulo"), ("the lions", "lion"), (".", "."), ("A", "a")]
 )

@@ -73,6 +73,12 @@ def test_presence_by_words_and_as_the_released_code_sees_it(text, name, words, o
 def test_any_accepted_name_counts_and_for_begins_it_must_come_first():
     assert present(" Old Akkra Sam003 Smith Boden", ("Akkra", "Old Akkra"), "begins")
     assert present(": Akkra", ("Akkra",), "begins")
+    rules = {method.name: Generated().accepts(method, GeneratedOptions()) for method in Generated.methods}
+    names = ("boden", "akkra", "sam")
+    assert {name: list(rule("Boden Sam003 Smith Akkra", names)) for name, rule in rules.items()} == {
+        "names": ["boden", "akkra"],
+        "begins": ["boden"],
+    }
     assert not present(" Boden Sam003 Smith Akkra", ("Akkra", "Old Akkra"), "begins")
     assert present(" Boden Sam003 Smith Akkra", ("Akkra", "Old Akkra"), "names")
     assert not present(" Akkrania", ("Akkra",), "begins")

@@ -34,8 +34,9 @@ COUNTED = (
     "out."
 )
 NO_MORE = (
-    "Chance is not taken off: where the table of methods finds neither model above it, a difference may be one of what "
-    "they like to say. A difference over all relations may be more in one and less in another. "
+    "Chance is not taken off: a difference may be one of what models say where they know nothing, also where both are "
+    "above chance, as when one names common objects and the other any, or none. Compare what the table of methods has "
+    "above chance. A difference over all relations may be more in one and less in another. "
     "Methods that share a score and differ in its threshold alone (the agreement of methods has a ρ of 1) "
     "say the same twice."
 )

@@ -171,7 +171,9 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
         on = "item" if "item" in truths.offered.columns else "fact"
         frame = frame.join(truths.offered, on=on, how="left", maintain_order="left")
         keys += ["item"] * (on == "item")
-    relations = [RelationFacts(part, truths) for part in frame.partition_by("relation", maintain_order=True)]
+    invalid = own.frame.filter(pl.col("hit").is_null() & (pl.col("outcome").cast(pl.String) == "invalid"))
+    left_out = set(invalid["fact"].cast(pl.String).drop_nulls()) - set(frame["fact"].cast(pl.String))
+    relations = [RelationFacts(part, truths, left_out) for part in frame.partition_by("relation", maintain_order=True)]
     enough = [one for one in relations if one.facts >= LEAST or truths.offered is not None]
     if not enough:
         return

@@ -100,7 +100,7 @@ def measures(
             objects = objects or objects_of(data)
             if truths is None:
                 offered = _offered(suite, method, answers, data, options)
-                truths = Truths.of(answers, offered, objects, suite.accepts(options))
+                truths = Truths.of(answers, offered, objects, suite.accepts(method, options))
             if method.by_answer:
                 states = truths.offered is not None and "shown" in truths.offered.columns
                 chance = against_statements if states else against_others

@@ -65,18 +65,18 @@ class RelationFacts:
             a date or a number.
         judged: for which of these an answer was judged right, by whatever the suite takes for the same.
         each: how many items a fact has, which an unasked one counts for too.
-        accepts: whether an answer is right for a name by something else (`Suite.accepts`).
+        accepts: for which names an answer is right, if not for those that stand in it (`Suite.accepts`).
         common: how common the relation's objects are.
         common_rest: how common among the facts that names do not give away.
     """
 
-    def __init__(self, part: pl.DataFrame, truths: Truths) -> None:
-        """Count the items of one relation, and the facts that were not asked."""
+    def __init__(self, part: pl.DataFrame, truths: Truths, left_out: Set[str] = frozenset()) -> None:
+        """Count the items of one relation, and the facts that were not asked; ``left_out`` as of `Truths.unasked`."""
         self.common, self.common_rest = (truths.common_in(part["relation"][0], but) for but in (False, True))
         self.accepts, names, every, own = truths.accepts, truths.names, True, part
         if "offered" in part.columns:
             own, names, every = self._of_offered(part, names)
-        unasked = truths.unasked(part, every)
+        unasked = truths.unasked(part, every, left_out)
         self.part = part = own
         asked = part["fact"].n_unique()
         self.facts = asked + len(unasked)
@@ -180,12 +180,13 @@ class RelationFacts:
     def _right(self, answer: str) -> set[Hashable]:
         """Return for which truths an answer is right: those of which an accepted name stands in it, as whole words.
 
-        It is read as laxly as any judge reads it, dates and numbers by value, and is right besides for the truths for
-        which it was judged so.
+        It is read as its own judge reads it or, where the suite does not say how that does, as laxly as any: dates and
+        numbers by value. It is right besides for the truths for which it was judged so.
         """
-        found = set[Hashable]()
         if self.accepts is not None:
-            found = {one for name, own in self.of_name.items() if self.accepts(name, answer) for one in own}
+            found = {truth for name in self.accepts(answer, self.of_name) for truth in self.of_name[name]}
+            return found | self.judged.get(normalise(answer), set())
+        found = set[Hashable]()
         forms = {loosely(answer), loosely(WITHIN.sub("", answer)), unsigned(answer)}
         answer = normalise(answer)
         forms.add(answer)  # for names that are signs alone

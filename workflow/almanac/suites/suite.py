@@ -21,6 +21,7 @@ from almanac.suites.data import Data
 from almanac.suites.judged import Condition, Judged
 
 Settings = TypeVar("Settings", bound=Options)
+Accepts = Callable[[str, Iterable[str]], Iterable[str]]  # of an answer and some names those for which it is right
 
 
 @dataclass(frozen=True)
@@ -257,8 +258,8 @@ class Suite(Asks[Settings]):
         """
         return None
 
-    def accepts(self, options: Settings) -> Callable[[str, str], bool] | None:
-        """Return whether an answer is right for a name by more than that the name stands in it; none: by no more.
+    def accepts(self, method: Method, options: Settings) -> Accepts | None:
+        """Return how a method's judge takes an answer for names; none: it takes those that stand in it, laxly read.
 
         Chance holds open answers against the names of other facts, and has to be as lax as the suite's own judge.
         """

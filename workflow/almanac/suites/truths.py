@@ -1,7 +1,7 @@
 """What is right: for each item, and for the facts that were not asked; and how common the objects of a relation are."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ class Truths:
         others: how common they are among the facts that names do not give away, about: of as large a part of the facts
             of each object as of its test facts.
         given: the facts that names give away (`Data.given_by_names`).
-        accepts: by what an answer is right for a name besides standing in it (`Suite.accepts`); none: nothing.
+        accepts: of an answer and names those for which it is right (`Suite.accepts`); none: those that stand in it.
     """
 
     of_item: pl.DataFrame
@@ -42,7 +42,7 @@ class Truths:
     common: Mapping[str, Common] = field(default_factory=dict)
     others: Mapping[str, Common] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
-    accepts: Callable[[str, str], bool] | None = None
+    accepts: Callable[[str, Iterable[str]], Iterable[str]] | None = None
 
     @classmethod
     def of(
@@ -50,7 +50,7 @@ class Truths:
         answers: Answers,
         offered: pl.DataFrame | None,
         objects: "FactObjects",
-        accepts: Callable[[str, str], bool] | None = None,
+        accepts: Callable[[str, Iterable[str]], Iterable[str]] | None = None,
     ) -> "Truths":
         """Read what the items accept (see `Suite.offered`), of a dataset whose facts have these objects."""
         found, names = [], {}
@@ -73,7 +73,7 @@ class Truths:
         accepted = self.names[truth]
         return max(sorted(accepted & own or accepted), key=lambda text: named.get(text, 0), default="")
 
-    def unasked(self, part: pl.DataFrame, every: bool) -> dict[str, frozenset[str]]:
+    def unasked(self, part: pl.DataFrame, every: bool, left_out: Set[str] = frozenset()) -> dict[str, frozenset[str]]:
         """Return what the test facts of a relation accept that were not asked; none where items accept no such names.
 
         Of an asked fact that is no test fact, any of the relation's objects says whether items accept such names.
@@ -81,6 +81,8 @@ class Truths:
         Args:
             part: the items of one relation, with ``truth``.
             every: whether a fact accepts all objects of its subject.
+            left_out: facts whose items are invalid, since no true name is one token, say. They are not returned and,
+                where there are any, of the others only those whose objects were answered for.
         """
         relation = str(part["relation"][0])
         objects, more = self.objects.get(relation, {}), self.of_subject.get(relation, {}) if every else {}
@@ -88,7 +90,11 @@ class Truths:
         if any((own := objects.get(fact) or named) and own.isdisjoint(self.names[truth]) for fact, truth in asked):
             return {}
         facts = {fact for fact, _ in asked}
-        return {fact: more.get(fact, names) for fact, names in objects.items() if fact not in facts}
+        found = {fact: more.get(fact, names) for fact, names in objects.items() if fact not in facts}
+        if left_out.isdisjoint(found):
+            return found
+        there = {self.names[truth] for _, truth in asked}
+        return {fact: names for fact, names in found.items() if fact not in left_out and names in there}
 
 
 class FactObjects(NamedTuple):

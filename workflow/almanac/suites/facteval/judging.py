@@ -13,7 +13,7 @@ It reads the first line alone, compares strings and not words, and tries `correc
 
 import re
 import string
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -127,11 +127,12 @@ def _overlap(said: str, gold: str) -> bool:
     return said in gold or gold in said
 
 
-def right_for(mode: str, name: str, answer: str) -> bool:
-    """Whether a mode takes an open answer for a name; an abstention is none."""
-    question = JudgedQuestion(SAQ, "", (name,), (name,))
-    found = as_paper(question, answer, NEVER) if mode == PAPER else as_released(question, answer, NEVER)
-    return found.outcome == "correct"
+def right_for(mode: str, answer: str, names: Iterable[str]) -> Iterator[str]:
+    """Yield the names for which a mode (``paper``, ``official``) takes a short answer that is no abstention."""
+    scorer = as_paper if mode == PAPER else as_released
+    for name in names:
+        if scorer(JudgedQuestion(SAQ, "", (name,), (name,)), answer, NEVER).outcome == "correct":
+            yield name
 
 
 class Scorer:

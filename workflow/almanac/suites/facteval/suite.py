@@ -1,6 +1,6 @@
 """FactEval: questions made of facts, in many forms and contexts, and how their answers are scored (Luo et al.)."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -28,7 +28,7 @@ from almanac.suites.facteval.questions import (
 )
 from almanac.suites.facteval.rows import AnswerVerdict, QuestionNames, QuestionSimilarity, QuestionTexts, QuestionTraits
 from almanac.suites.facteval.texts import ask_how_alike
-from almanac.suites.suite import ANY_TRUE, Elsewhere, Method, Own, Round, Suite
+from almanac.suites.suite import ANY_TRUE, Accepts, Elsewhere, Method, Own, Round, Suite
 
 
 def _method(name: str) -> Method:
@@ -110,7 +110,7 @@ class FactEval(Suite[FactEvalOptions]):
         found = pl.concat(part.links for part in answers.parts(("experiment", "options")))
         return found.select("item", pl.col("options").alias("offered")).drop_nulls().unique("item", maintain_order=True)
 
-    def accepts(self, options: FactEvalOptions) -> Callable[[str, str], bool] | None:
+    def accepts(self, method: Method, options: FactEvalOptions) -> Accepts | None:
         """Return how the mode of the headline reads short answers, where that is laxer than words in their order."""
         mode = options.modes[0]
         return None if mode == judging.STRICT else partial(judging.right_for, mode)

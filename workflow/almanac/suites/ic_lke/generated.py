@@ -6,8 +6,9 @@ cut. An empty text is an answer, and incorrect.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import polars as pl
@@ -26,7 +27,7 @@ from almanac.suites.ic_lke.prompts import drawn, prompt
 from almanac.suites.ic_lke.questions import LAYOUTS, Questioner, draw_examples
 from almanac.suites.judged import Judged
 from almanac.suites.recovery import recovery
-from almanac.suites.suite import Judgements, Method, Round, Suite
+from almanac.suites.suite import Accepts, Judgements, Method, Round, Suite
 
 NAMES, LABEL, OFFICIAL, BEGINS, WRONG = "names", "label", "official", "begins", "wrong"
 TEXT = "text"  # the role of the request
@@ -113,6 +114,10 @@ class Generated(Suite[GeneratedOptions]):
             )
             yield Judgements(judged, {})
 
+    def accepts(self, method: Method, options: GeneratedOptions) -> Accepts:
+        """Return that names stand in a text or, of ``begins``, at its beginning: what follows is no answer then."""
+        return partial(found_in, str(method.where["experiment"]))
+
     def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: GeneratedOptions) -> list[Measure]:
         """Compute every number of one model.
 
@@ -139,18 +144,26 @@ def _add(
 
 
 def present(text: str, accepted: Sequence[str], experiment: str) -> bool:
-    """Return whether one of the accepted names stands in a text.
+    """Return whether one of the accepted names stands in a text; see `found_in`."""
+    return any(True for _ in found_in(experiment, text, accepted))
+
+
+def found_in(experiment: str, text: str, names: Iterable[str]) -> Iterator[str]:
+    """Yield the names that stand in a text.
 
     ``official`` does as the released code: both in lower case, colons, commas, full stops and spaces taken off the
     ends of the name alone, and a name may stand within another word (*Iran* in *Tirana*). Otherwise both are normalised
     and the name must stand as words of its own; for ``begins``, first in the text.
     """
     if experiment == OFFICIAL:
-        return any(name.lower().strip(STRIPPED) in text.lower() for name in accepted)
+        yield from (name for name in names if name.lower().strip(STRIPPED) in text.lower())
+        return
     place, said = r"\A\W*" if experiment == BEGINS else "", normalise(text)
-    # Most names stand nowhere: a look at the letters spares the pattern.
-    near = (name for name in map(normalise, accepted) if name in said)
-    return any(re.search(place + words_of(re.escape(name)), said) for name in near)
+    for name in names:
+        found = normalise(name)
+        # Most names stand nowhere: a look at the letters spares the pattern.
+        if found in said and re.search(place + words_of(re.escape(found)), said):
+            yield name
 
 
 def _accepted(questioner: Questioner, fact: Fact) -> dict[str, tuple[str, ...]]:
