@@ -173,6 +173,8 @@ def _labels(some: Sequence[Finding], rows: Sequence[Finding]) -> list[str]:
 def _not_answered(rows: Sequence[Finding], missing: Unanswered) -> list[str]:
     """Return which models did not answer which methods at all; of many combinations, how many models.
 
+    Then which models could not answer that were asked about others' answers, as a judge is.
+
     Those that failed at every request and texts that are too long are told elsewhere.
     """
 
@@ -193,14 +195,15 @@ def _not_answered(rows: Sequence[Finding], missing: Unanswered) -> list[str]:
             by_reason[f" Why, most often: “{why.commonest}”." if why else ""].append(one)
         every = [one for one in rows if one.known.model == model]
         alike[tuple((shortened(_labels(some, every), "; "), why) for why, some in by_reason.items())].append(model)
-    others = [asking for asking in missing.unsupported if asking.model not in {one.known.model for one in rows}]
+    everybody = {one.known.model for one in rows}
     aside = [
         f"{asking.model}, which was to answer for {SUITES[asking.suite].label} (dataset {asking.dataset}), left "
         f"{why.count:,} of {why.of:,} requests without an answer. Why, most often: “{why.commonest}”."
-        for asking, why in ((one, missing.unsupported[one]) for one in others)
+        for asking, why in missing.unsupported.items()
+        if asking.model not in everybody
     ]
     if len(alike) > TOLD:
-        whole = len(silent) == len({one.known.model for one in rows})
+        whole = len(silent) == len(everybody)
         which = "No model answered every method" if whole else f"{len(silent)} models did not answer some methods"
         return [f"{which}; the page says which, below its table of methods.", *aside]
     parts = (

@@ -19,9 +19,9 @@ from almanac.suites.asked import Batch
 from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
 from almanac.suites.judged import Condition, Judged
+from almanac.suites.truths import Accepts
 
 Settings = TypeVar("Settings", bound=Options)
-Accepts = Callable[[str, Iterable[str]], Iterable[str]]  # of an answer and some names those for which it is right
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from almanac.suites.answers import Answers
 from almanac.suites.commonness import Common, Several
 from almanac.suites.data import Data
 
+Accepts = Callable[[str, Iterable[str]], Iterable[str]]  # of an answer and some names those for which it is right
+
 
 @dataclass(frozen=True)
 class Truths:
@@ -42,15 +44,11 @@ class Truths:
     common: Mapping[str, Common] = field(default_factory=dict)
     others: Mapping[str, Common] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
-    accepts: Callable[[str, Iterable[str]], Iterable[str]] | None = None
+    accepts: Accepts | None = None
 
     @classmethod
     def of(
-        cls,
-        answers: Answers,
-        offered: pl.DataFrame | None,
-        objects: "FactObjects",
-        accepts: Callable[[str, Iterable[str]], Iterable[str]] | None = None,
+        cls, answers: Answers, offered: pl.DataFrame | None, objects: "FactObjects", accepts: Accepts | None = None
     ) -> "Truths":
         """Read what the items accept (see `Suite.offered`), of a dataset whose facts have these objects."""
         found, names = [], {}

@@ -28,7 +28,8 @@ from almanac.suites.facteval.questions import (
 )
 from almanac.suites.facteval.rows import AnswerVerdict, QuestionNames, QuestionSimilarity, QuestionTexts, QuestionTraits
 from almanac.suites.facteval.texts import ask_how_alike
-from almanac.suites.suite import ANY_TRUE, Accepts, Elsewhere, Method, Own, Round, Suite
+from almanac.suites.suite import ANY_TRUE, Elsewhere, Method, Own, Round, Suite
+from almanac.suites.truths import Accepts
 
 
 def _method(name: str) -> Method:

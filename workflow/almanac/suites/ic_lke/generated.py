@@ -27,7 +27,8 @@ from almanac.suites.ic_lke.prompts import drawn, prompt
 from almanac.suites.ic_lke.questions import LAYOUTS, Questioner, draw_examples
 from almanac.suites.judged import Judged
 from almanac.suites.recovery import recovery
-from almanac.suites.suite import Accepts, Judgements, Method, Round, Suite
+from almanac.suites.suite import Judgements, Method, Round, Suite
+from almanac.suites.truths import Accepts
 
 NAMES, LABEL, OFFICIAL, BEGINS, WRONG = "names", "label", "official", "begins", "wrong"
 TEXT = "text"  # the role of the request
