@@ -193,6 +193,16 @@ def test_the_judge_of_a_suite_says_which_names_an_answer_is_right_for():
     assert numbers(own, truths)[CHANCE].value > 1 / 3
 
 
+def test_a_suite_that_asks_subjects_holds_answers_against_each_subject_once():
+    """Of the subjects t and u, not asked, t has Rome and Paris, as s3 has; of the one that is asked another fact."""
+    own, truths = judged([("a", "s1", ["Rome"], "Rome"), ("a", "s2", ["Oslo"], "Rome"), ("a", "s3", ["Rome"], "Rome")])
+    both = frozenset({"rome", "paris"})
+    facts = {"t1": both, "t2": both, "u": frozenset({"bern"}), "s3b": both}
+    subject = {"t1": "t", "t2": "t", "s3b": "s3"}
+    truths = replace(truths, objects={"a": facts}, of_subject={"a": facts}, subject=subject, by_subject=True)
+    assert numbers(own, truths)[CHANCE].value == pytest.approx((2 / 4 + 3 / 4 + 2 / 4) / 3)
+
+
 @pytest.mark.parametrize(
     ("answer", "name"), [("A-", "a-"), ("Sao Paulo", "sao paulo"), ("the lions", "lion"), (".", "."), ("A", "a")]
 )

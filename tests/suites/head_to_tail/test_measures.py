@@ -10,7 +10,10 @@ from scipy import stats
 from tests.suites.head_to_tail.world import imdb, knows_the_head, strict_judge, tables, trial
 from tests.suites.support import number, ok, silent
 
+from almanac.frames import frame_of
+from almanac.rows import Outcome
 from almanac.statistics.intervals import Estimate, combined
+from almanac.suites import chance, headline
 from almanac.suites.chapter import Entrant, Shown, Table
 from almanac.suites.head_to_tail.across import correlations
 from almanac.suites.head_to_tail.suite import HeadToTail
@@ -98,6 +101,32 @@ def test_an_answer_that_names_a_true_one_counts_and_matches_by_variants_alone(tm
     assert number(rows, "accuracy", **ASKED).value == 1.0
     named, exact, plain = (number(rows, name, **ASKED).value for name in ("named", "exact", "exact_plain"))
     assert named == 1.0 > exact > plain == 0.0
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Claude Monet", "C. Monet"),
+        ("Ludwig van Beethoven", "L. van Beethoven"),
+        ("1990-05-22", "22. May 1990"),
+        ("1990-05-22", "19900522"),
+        ("U.S.", "US"),
+    ],
+)
+def test_a_variant_has_the_chance_of_the_name(tmp_path, name, said):
+    """Each answer is a sentence of its own, so that none was judged right for another question."""
+    rows = tables(4, 8, 24)
+    rows["entities"] = [replace(one, label=name) if one.entity_id == "Oslo" else one for one in rows["entities"]]
+    rows["relations"] = [replace(one, object_type="person") for one in rows["relations"]]
+    asked = trial(tmp_path, rows, mode="faithful")
+    found = []
+    for told in (name, said):
+        asked.answer(lambda one, told=told: ok(texts=(f"Of {one.text[9:24]} {told}",)))
+        read = frame_of(Outcome, asked.outcomes()).select("item", "reading", "prediction")
+        rows = headline.measures(asked.suite, asked.options, asked.judged(), read, asked.answers, asked.data)
+        found.append({row.metric: row.value for row in rows if row.metric in (headline.KNOWN, chance.CHANCE)})
+    assert found[0] == pytest.approx(found[1])
+    assert found[0][chance.CHANCE] > 0.1
 
 
 def test_what_people_hardly_ask_is_left_out_of_the_natural(tmp_path):

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,6 +102,7 @@ def measures(
             if truths is None:
                 offered = _offered(suite, method, answers, data, options)
                 truths = Truths.of(answers, offered, objects, suite.accepts(method, options))
+                truths = replace(truths, forms=suite.forms(data, options), by_subject=suite.asks_subjects)
             if method.by_answer:
                 states = truths.offered is not None and "shown" in truths.offered.columns
                 chance = against_statements if states else against_others

@@ -107,7 +107,7 @@ class RelationFacts:
         for truth, accepted in texts.items():
             for text in accepted:
                 self.of_name[text].add(truth)
-                for form in {loosely(text), loosely(WITHIN.sub("", text))}:
+                for form in {loosely(one) for one in (text, WITHIN.sub("", text), *truths.forms.get(text, ()))}:
                     self.of_text[form].add(truth)
                 if (value := value_of(unaccented(text))) is not None:
                     self.of_value[value].add(truth)

@@ -4,7 +4,7 @@
 the page) does so through this form and knows no suite by its name: a new one is a folder and a line of that list.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -223,6 +223,7 @@ class Suite(Asks[Settings]):
         held_architectures: those of the planted models that are held against its own bars (`bars`).
         nulls_miss: whether nulls are held against them too, as if they had been taught their world: they must miss.
         pools: whether it has numbers over all its datasets of sources together (`over`).
+        asks_subjects: whether it asks for any of a subject's objects and so each subject once, not each fact.
     """
 
     methods: ClassVar[tuple[Method, ...]] = ()
@@ -231,6 +232,7 @@ class Suite(Asks[Settings]):
     held_architectures: ClassVar[frozenset[str]] = frozenset({"llama"})
     nulls_miss: ClassVar[bool] = False
     pools: ClassVar[bool] = False
+    asks_subjects: ClassVar[bool] = False
 
     def readings(self, options: Settings) -> tuple[str, ...]:
         """Return the ways in which an answer is read, the headline's first; one without a name where there is one."""
@@ -264,6 +266,10 @@ class Suite(Asks[Settings]):
         Chance holds open answers against the names of other facts, and has to be as lax as the suite's own judge.
         """
         return None
+
+    def forms(self, data: Data, options: Settings) -> Mapping[str, Set[str]]:
+        """Return what its judge takes for names of objects besides them, by name (`normalise`): *C. Monet*."""
+        return {}
 
     def raised(self, items: pl.DataFrame, asked: int, counts: Sequence[RelationCount], options: Settings) -> str | None:
         """Return the setting that has it ask more facts if it is raised, ``test`` of the dataset; none: it asks all.

@@ -33,6 +33,8 @@ class Truths:
             of each object as of its test facts.
         given: the facts that names give away (`Data.given_by_names`).
         accepts: of an answer and names those for which it is right (`Suite.accepts`); none: those that stand in it.
+        forms: what is taken for a name of an object besides, by name (`Suite.forms`).
+        by_subject: whether a subject is asked once, whatever objects it has (`Suite.asks_subjects`).
     """
 
     of_item: pl.DataFrame
@@ -45,6 +47,8 @@ class Truths:
     others: Mapping[str, Common] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
     accepts: Accepts | None = None
+    forms: Mapping[str, Set[str]] = field(default_factory=dict)
+    by_subject: bool = False
 
     @classmethod
     def of(
@@ -89,6 +93,9 @@ class Truths:
             return {}
         facts = {fact for fact, _ in asked}
         found = {fact: more.get(fact, names) for fact, names in objects.items() if fact not in facts}
+        if self.by_subject:
+            once = {self.subject.get(fact, fact): fact for fact in found}
+            found = {fact: found[fact] for subject, fact in once.items() if subject not in set(part["subject"])}
         if left_out.isdisjoint(found):
             return found
         there = {self.names[truth] for _, truth in asked}

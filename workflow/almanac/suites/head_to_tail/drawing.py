@@ -12,12 +12,12 @@ from functools import cached_property
 import polars as pl
 
 from almanac.columns import columns
-from almanac.rows import Entity, Fact, Relation, Template
+from almanac.rows import Entity, Fact, Relation
 from almanac.suites.data import Data
 from almanac.suites.head_to_tail.buckets import BUCKETS, EXPOSURE, THING, subjects
 from almanac.suites.head_to_tail.naming import YEARS_OF_TITLES, Naming, contexts
 from almanac.suites.head_to_tail.options import HeadToTailOptions
-from almanac.suites.head_to_tail.templates import QuestionWording, wordings
+from almanac.suites.head_to_tail.templates import QuestionWording, asked_of
 from almanac.suites.options import of_each
 from almanac.tables import hash_order
 
@@ -76,22 +76,18 @@ class QuestionDrawing:
 
     def askings(self) -> Iterator[AskedWording]:
         """Yield what is asked of each relation, by each of its wordings."""
-        templates: dict[str, list[Template]] = {}
-        for row in self.data.templates:
-            templates.setdefault(row.relation_id, []).append(row)
         facts = self._facts.partition_by("relation_id", as_dict=True, maintain_order=True)
-        for relation in sorted(self.data.relations, key=lambda row: row.relation_id):
+        for relation, found, reason in asked_of(self.data, self.options.filters):
             own = facts.get((relation.relation_id,))
             if own is None:
                 continue
-            found, reason = wordings(relation, templates.get(relation.relation_id, ()), self.options.filters)
             if reason is not None:
                 self.refuse(f"relation {relation.relation_id}", reason)
             for wording in found:
                 lacking = [name for name in contexts(wording) if (name,) not in facts]
                 if lacking:
-                    reason = f"the dataset lacks {', '.join(lacking)}, which tell its subjects apart"
-                    self.refuse(f"relation {relation.relation_id}, {wording.template_id}", reason)
+                    unknown = f"the dataset lacks {', '.join(lacking)}, which tell its subjects apart"
+                    self.refuse(f"relation {relation.relation_id}, {wording.template_id}", unknown)
                 else:
                     yield self._asking(relation, wording, own)
 

@@ -1,7 +1,7 @@
 """Head-to-Tail: do models know less about less popular subjects, and do they say so (Sun et al.)?"""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import ClassVar
 
 import polars as pl
@@ -20,6 +20,7 @@ from almanac.suites.head_to_tail.buckets import BUCKETS, EXPOSURE
 from almanac.suites.head_to_tail.judging import JUDGE, RULES
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.head_to_tail.rows import BucketCount, Disagreement, EntityTraits, Score
+from almanac.suites.head_to_tail.variants import forms
 from almanac.suites.judged import Judged
 from almanac.suites.options import of_each
 from almanac.suites.suite import ANY_TRUE, BarResult, Method, Own, Round, Suite
@@ -59,6 +60,7 @@ class HeadToTail(Suite[HeadToTailOptions]):
     overview = staticmethod(overviews.overview)
     nulls_miss = True
     pools = True
+    asks_subjects = True
     methods: ClassVar[tuple[Method, ...]] = (
         _method(QUESTION, "Head-to-Tail"),
         _method(CLOZE, "Head-to-Tail, cloze"),
@@ -73,6 +75,10 @@ class HeadToTail(Suite[HeadToTailOptions]):
         if before is None:
             return asking.ask(data, options, self.tables("asked"))
         return judges.ask(before, options, self.tables("asked"))
+
+    def forms(self, data: Data, options: HeadToTailOptions) -> Mapping[str, Set[str]]:
+        """Return the variants of the true answers."""
+        return forms(data, options.filters)
 
     def raised(
         self, items: pl.DataFrame, asked: int, counts: Sequence[RelationCount], options: HeadToTailOptions

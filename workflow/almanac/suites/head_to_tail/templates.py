@@ -5,7 +5,7 @@ A relation's own question comes first: these are for relations without one, by t
 
 import functools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from almanac.dataset.templates import in_full
 from almanac.project import RESOURCES
 from almanac.punctuation import ends_in_object
 from almanac.rows import Relation, Template
+from almanac.suites.data import Data
 from almanac.suites.head_to_tail.options import OPEN_CAP
 
 FOLDER = RESOURCES / "head_to_tail"
@@ -85,6 +86,15 @@ def shipped() -> tuple[Mapping[str, Sequence[QuestionWording]], Mapping[str, tup
 def _rows(name: str) -> list[dict[str, Any]]:
     lines = (FOLDER / f"{name}.jsonl").read_text("utf-8").splitlines()
     return [json.loads(line) for line in lines]
+
+
+def asked_of(data: Data, filters: Sequence[str]) -> Iterator[tuple[Relation, Sequence[QuestionWording], str | None]]:
+    """Yield the relations by id, each with its `wordings`."""
+    templates: dict[str, list[Template]] = {}
+    for row in data.templates:
+        templates.setdefault(row.relation_id, []).append(row)
+    for relation in sorted(data.relations, key=lambda row: row.relation_id):
+        yield relation, *wordings(relation, templates.get(relation.relation_id, ()), filters)
 
 
 def wordings(

@@ -2,9 +2,16 @@
 
 import calendar
 import re
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
+import polars as pl
+
+from almanac.dataset import text
+from almanac.rows import Entity
+from almanac.suites.data import Data
 from almanac.suites.head_to_tail.scores import normalise
+from almanac.suites.head_to_tail.templates import asked_of
 
 VERSION = 6  # raise it with every change of a rule by which an answer is correct
 YEAR = re.compile(r"\d{4}")
@@ -29,6 +36,24 @@ def variants(golds: Iterable[str], kind: str) -> tuple[str, ...]:
             country. A day (1990-05-22) is written with its month's name too, whatever the kind.
     """
     return tuple(dict.fromkeys(form for gold in golds for form in (gold, *_forms(gold, kind))))
+
+
+def forms(data: Data, filters: Sequence[str]) -> Mapping[str, Set[str]]:
+    """Return the variants of the objects that are asked for, as answers are compared, by their names as facts are.
+
+    Args:
+        data: the dataset.
+        filters: the kinds of DBpedia's predicates that are left out.
+    """
+    kinds = [(one.relation_id, own.answer_kind) for one, found, _ in asked_of(data, filters) for own in found]
+    objects = data.said.join(pl.DataFrame(kinds, ["relation_id", "kind"], orient="row"), on="relation_id")
+    named = data.frame("entities", Entity, ["entity_id", "label", "aliases"]).rename({"entity_id": "object"})
+    objects = objects.select("object", "kind").unique().join(named, on="object", how="left")
+    found = defaultdict[str, set[str]](set)
+    for key, kind, label, aliases in objects.iter_rows():
+        for name in (label or key, *(aliases or ())):
+            found[text.normalise(name)].update(map(normalise, variants((name,), kind)))
+    return found
 
 
 def _forms(gold: str, kind: str) -> Iterator[str]:
