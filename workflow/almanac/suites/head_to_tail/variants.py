@@ -39,7 +39,7 @@ def variants(golds: Iterable[str], kind: str) -> tuple[str, ...]:
 
 
 def forms(data: Data, filters: Sequence[str]) -> Mapping[str, Set[str]]:
-    """Return the variants of the objects that are asked for, as answers are compared, by their names as facts are.
+    """Return the variants of the objects that are asked for, by name as facts have it (`text.normalise`).
 
     Args:
         data: the dataset.
@@ -52,7 +52,8 @@ def forms(data: Data, filters: Sequence[str]) -> Mapping[str, Set[str]]:
     found = defaultdict[str, set[str]](set)
     for key, kind, label, aliases in objects.iter_rows():
         for name in (label or key, *(aliases or ())):
-            found[text.normalise(name)].update(map(normalise, variants((name,), kind)))
+            if more := variants((name,), kind)[1:]:
+                found[text.normalise(name)].update(more)
     return found
 
 
