@@ -32,7 +32,8 @@ NEXT_TURN = re.compile(
 TRUTHS = {"correct": True, "true": True, "incorrect": False, "false": False, "untrue": False}
 SEVERAL = "several choices"  # are named where one was to be
 ALONE = {"yes": True, "no": False}  # verdicts where they begin the answer and no other stands with them
-NEGATION = re.compile(r"(?:\b(?:not|never|cannot|neither|nor)\b|n't\b)(?! only\b)")
+SUBJECTS = ("neither", "none", "nothing", "no part")  # negations of which the verdict is said: "none of this is true"
+NEGATION = re.compile(rf"(?:\b(?:not|never|cannot|nor|{'|'.join(SUBJECTS)})\b|n't\b)(?! only\b)")
 CLAUSE = re.compile(r"[,:()>→–—]|\s-+\s")  # begins another clause, which the negation is no part of
 # With a verb between them it is none either (`not Cusco so it is incorrect`), if its clause does not hold the other:
 # `not the case that it is correct`.
@@ -45,7 +46,7 @@ NOUNS = ("answer", "answers", "statement", "sentence", "fact", "version")
 DETERMINER = re.compile(r"\b(?:the|its|their|whose) \W*$")
 PREDICATE = re.compile(r"(?:\b(?:is|not)|'s|n't)(?: \w+)? an? \W*$")  # "this is a correct statement" is one
 LINES = re.compile(r"[\r\n]+")  # reading squeezes white space; a line break divides a list
-SEPARATOR = re.compile(r"[,;/|•]|(?:^|(?<=\s))(?:and|or|&|[-*]|\d{1,2}[.)])(?=\s)")
+SEPARATOR = re.compile(r"[,;/|•]|(?:^|(?<=\s))(?:and|or|&|[-*]|\(?\d{1,2}[.)])(?=\s)")
 
 
 @dataclass(frozen=True)
@@ -265,7 +266,7 @@ def _turned(sentence: Reading, at: int, asked: Reading) -> bool:
     found = [
         sentence.span(*match.span())
         for match in NEGATION.finditer(sentence.flat, clause, end)
-        if not VERB.search(between := sentence.flat[match.end() : end]) or HOLDS.search(between)
+        if match[0] in SUBJECTS or not VERB.search(between := sentence.flat[match.end() : end]) or HOLDS.search(between)
     ]
     return any(
         not _repeated((first, last), sentence, runs(sentence.words[first:last], asked.words), asked)
