@@ -111,6 +111,8 @@ def test_an_answer_that_names_a_true_one_counts_and_matches_by_variants_alone(tm
         ("1990-05-22", "22. May 1990"),
         ("1990-05-22", "19900522"),
         ("U.S.", "US"),
+        ("C++", "C"),
+        ("8½", "8½"),
     ],
 )
 def test_a_variant_has_the_chance_of_the_name(tmp_path, name, said):

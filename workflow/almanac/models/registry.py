@@ -47,7 +47,7 @@ AUTO: dict[str, tuple[Any, Any]] = {
     "encoder": (EncoderModel, AutoModel),
 }
 # Besides RoBERTa and what is named after it, these count positions from the padding token's id.
-PADDED_FROM = ("camembert", "xmod", "mpnet", "esm", "longformer", "ibert", "data2vec-text")
+PADDED_FROM = ("camembert", "xmod", "mpnet", "esm", "longformer", "ibert", "data2vec-text", "luke")
 LENGTHS = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length")
 
 

@@ -4,7 +4,7 @@ import math
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -13,11 +13,12 @@ import polars as pl
 from almanac.dataset.templates import folded
 from almanac.dataset.text import ARTICLES, normalise, singular, unaccented
 from almanac.dataset.values import value_of, values_in
-from almanac.punctuation import words_of
+from almanac.punctuation import UNSPACED, words_of
 from almanac.suites.truths import Truths
 
 SEPARATORS = re.compile(r"(?<=\d)[.,'’](?=\d)")  # of thousands, or of a fraction
 WITHIN = re.compile(r"(?<=[^\W_])[^\w\s](?=[^\W_])")  # a sign within a word, which a judge may leave out: McDonald's
+WORDS = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
 SHARES = ("by_chance", "drawn", "drawn_of_rest", "guess")  # how often an answer is right by chance (`Share`)
 
 
@@ -62,7 +63,8 @@ class RelationFacts:
         own: the truths of each fact.
         of_subject: those of the facts of each subject, asked or not, which are no *other* facts.
         of_name: for which of these a text is a name; ``of_text``: one that is read as such (`loosely`); ``of_value``:
-            a date or a number.
+            a date or a number; ``of_number`` whatever its unit.
+        beginning: of these texts those that begin with a word.
         judged: for which of these an answer was judged right, by whatever the suite takes for the same.
         each: how many items a fact has, which an unasked one counts for too.
         accepts: for which names an answer is right, if not for those that stand in it (`Suite.accepts`).
@@ -103,7 +105,7 @@ class RelationFacts:
             if fact in truths.subject and (theirs := self.of_subject.get(truths.subject[fact])) is not None:
                 theirs[accepted] += self.each
         self.of_name, self.of_text, self.judged = (defaultdict[str, set[Hashable]](set) for _ in range(3))
-        self.of_value: dict[Hashable, set[Hashable]] = defaultdict(set)
+        self.of_value, self.of_number = (defaultdict[Hashable, set[Hashable]](set) for _ in range(2))
         for truth, accepted in texts.items():
             for text in accepted:
                 self.of_name[text].add(truth)
@@ -111,6 +113,10 @@ class RelationFacts:
                     self.of_text[form].add(truth)
                 if (value := value_of(unaccented(text))) is not None:
                     self.of_value[value].add(truth)
+                    self.of_number[value[0] if isinstance(value, tuple) else value].add(truth)
+        self.beginning = defaultdict[str, list[str]](list)
+        for name in self.of_text:
+            self.beginning[next(_words(name), "")].append(name)
         for answer, truth in part.filter(pl.col("hit") > 0).select("prediction", "truth").drop_nulls().iter_rows():
             self.judged[normalise(answer)].add(truth)
         self.total, self.total_rest = sum(self.every.values()), sum(self.rest.values())
@@ -190,11 +196,16 @@ class RelationFacts:
         forms = {loosely(answer), loosely(WITHIN.sub("", answer)), unsigned(answer)}
         answer = normalise(answer)
         forms.add(answer)  # for names that are signs alone
-        for name, truths in self.of_text.items():
-            if any(_stands_in(name, said) for said in forms):
-                found |= truths
-        for value in values_in(unaccented(answer)) if self.of_value else ():
-            found |= self.of_value.get(value, set())
+        for word in {"", *(word for said in forms for word in _words(said))}:
+            for name in self.beginning.get(word, ()):
+                if any(_stands_in(name, said) for said in forms):
+                    found |= self.of_text[name]
+        if self.of_value:
+            for value in values_in(unaccented(answer)):
+                found |= self.of_value.get(value, set())
+            match value_of(unaccented(answer).strip(" .!")):
+                case (number, None):  # an answer that is a number alone may lack its unit
+                    found |= self.of_number.get(number, set())
         return found | self.judged.get(answer, set())
 
     def open(self, subject: str, answer: str) -> Share:
@@ -259,8 +270,15 @@ def loosely(text: str) -> str:
 
 def unsigned(text: str) -> str:
     """Return a text without accents and signs, but for the plus of C++: *`Paris`* and *<b>Paris</b>* name Paris."""
-    plain = (" " if unicodedata.category(one)[0] == "S" and one != "+" else one for one in text)
-    return folded(SEPARATORS.sub("", unaccented("".join(plain))))
+    for _ in range(2):  # TM is made of ™, and a sign of ½
+        plain = (" " if unicodedata.category(one)[0] == "S" and one != "+" else one for one in text)
+        text = normalise("".join(plain))
+    return folded(SEPARATORS.sub("", unaccented(text)))
+
+
+def _words(text: str) -> Iterator[str]:
+    """Yield the words of a text; in a script without spaces each character is one."""
+    return map(re.Match.group, WORDS.finditer(text))
 
 
 def _stands_in(name: str, text: str) -> bool:

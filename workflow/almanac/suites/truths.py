@@ -83,23 +83,20 @@ class Truths:
         Args:
             part: the items of one relation, with ``truth``.
             every: whether a fact accepts all objects of its subject.
-            left_out: facts whose items are invalid, since no true name is one token, say. They are not returned and,
-                where there are any, of the others only those whose objects were answered for.
+            left_out: facts whose items are invalid, since no true name is one token, say. Where there are any none is
+                returned: which of the facts not asked would be invalid too is not known.
         """
         relation = str(part["relation"][0])
         objects, more = self.objects.get(relation, {}), self.of_subject.get(relation, {}) if every else {}
         asked, named = part.select("fact", "truth").unique().rows(), self.common_in(relation).named.keys()
-        if any((own := objects.get(fact) or named) and own.isdisjoint(self.names[truth]) for fact, truth in asked):
+        if not left_out.isdisjoint(objects) or any((own := objects.get(fact) or named) and own.isdisjoint(self.names[truth]) for fact, truth in asked):
             return {}
         facts = {fact for fact, _ in asked}
         found = {fact: more.get(fact, names) for fact, names in objects.items() if fact not in facts}
         if self.by_subject:
-            once = {self.subject.get(fact, fact): fact for fact in found}
-            found = {fact: found[fact] for subject, fact in once.items() if subject not in set(part["subject"])}
-        if left_out.isdisjoint(found):
-            return found
-        there = {self.names[truth] for _, truth in asked}
-        return {fact: names for fact, names in found.items() if fact not in left_out and names in there}
+            once, there = {self.subject.get(fact, fact): fact for fact in found}, set(part["subject"])
+            found = {fact: found[fact] for subject, fact in once.items() if subject not in there}
+        return found
 
 
 class FactObjects(NamedTuple):

@@ -41,6 +41,8 @@ def variants(golds: Iterable[str], kind: str) -> tuple[str, ...]:
 def forms(data: Data, filters: Sequence[str]) -> Mapping[str, Set[str]]:
     """Return the variants of the objects that are asked for, by name as facts have it (`text.normalise`).
 
+    With them is the name itself as answers are compared: C is C++ then.
+
     Args:
         data: the dataset.
         filters: the kinds of DBpedia's predicates that are left out.
@@ -52,8 +54,9 @@ def forms(data: Data, filters: Sequence[str]) -> Mapping[str, Set[str]]:
     found = defaultdict[str, set[str]](set)
     for key, kind, label, aliases in objects.iter_rows():
         for name in (label or key, *(aliases or ())):
-            if more := variants((name,), kind)[1:]:
-                found[text.normalise(name)].update(more)
+            own = text.normalise(name)
+            if more := {*variants((name,), kind)[1:], normalise(name)} - {own, ""}:
+                found[own].update(more)
     return found
 
 
