@@ -19,6 +19,7 @@ from almanac.dataset.options import DatasetOptions
 from almanac.edition.jobs import Jobs
 from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
+from almanac.models.options import checked_url
 from almanac.options import to_flags
 from almanac.rows import Fact
 from almanac.suites.listing import SUITES
@@ -702,6 +703,9 @@ def test_a_repository_in_short_needs_its_commit(text):
 def test_an_address_with_a_password_is_refused_and_its_name_holds_none():
     message = refusal(GOOD | {"model": "http://me:secret@localhost:8000/v1"})
     assert "holds a user, a password or a query" in message
+    with pytest.raises(AlmanacError) as without_scheme:
+        checked_url("me:secret@localhost")
+    assert "secret" not in str(without_scheme.value)
 
 
 def test_own_facts_are_asked_every_suite_and_nothing_is_planted():

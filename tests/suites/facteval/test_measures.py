@@ -402,6 +402,28 @@ def test_chance_is_as_lax_as_the_mode_of_the_headline(measured, mode, answer):
     assert own[chance.CHANCE].value == pytest.approx((2 * 1 / 5 + 4 * 2 / 5) / 6)
 
 
+@pytest.mark.parametrize("name", ["University of Wisconsin–Madison", "Musée de l’Orangerie", "Großglockner"])
+def test_the_released_scorers_chance_reads_names_as_they_are_written(measured, name):
+    rows = [
+        saq(f"a{at}", "a", gold, f"Number {at} has {name}.", origin="template")
+        for at, gold in enumerate([name, name, "Oslo", "Bern", "Kyiv", "Kyoto"])
+    ]
+    own = {row.metric: row for row in measured(rows, modes=("official",)).headlines}
+    assert own[chance.CHANCE].value == pytest.approx((2 * 1 / 5 + 4 * 2 / 5) / 6)
+
+
+@pytest.mark.parametrize("answer", ["{question} Oslo", "Oslo\nQuestion: of b? Rome, Bern, Kyiv and Kyoto"])
+@pytest.mark.parametrize("mode", ["paper", "strict"])
+def test_chance_is_of_what_was_read_of_an_answer_and_not_of_other_questions_in_it(measured, mode, answer):
+    rows = []
+    for at, name in enumerate(["Oslo", "Oslo", "Rome", "Bern", "Kyiv", "Kyoto"]):
+        row = saq(f"a{at}", "a", name, "", origin="template", text=f"What is the capital of a{at}?")
+        rows.append(row | {"answer": answer.format(question=row["text"])})
+    own = {row.metric: row for row in measured(rows, modes=(mode,)).headlines}
+    assert own[headline.KNOWN].value == 2 / 6
+    assert own[chance.CHANCE].value == pytest.approx((2 * 1 / 5 + 4 * 2 / 5) / 6)
+
+
 def test_abstentions_are_never_right_by_chance_whatever_else_they_say(measured):
     cities = ["Paris", "Paris", "Rome", "Oslo", "Bern", "Kyiv"]
     rows = [

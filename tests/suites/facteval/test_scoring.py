@@ -81,6 +81,14 @@ def test_a_negation_that_is_a_part_of_the_statement_turns_no_verdict(answer, say
         "No part of this is correct.",
         "None of this is true.",
         "Nothing in the statement is correct.",
+        "Nothing supports this so the statement is incorrect.",
+        "He had nothing to do with it so it's false.",
+        "Not everything here is correct",
+        "It never was true",
+        "It is no longer true",
+        "I do not see how this is correct",
+        "its incorrect because it is Paris",
+        "The statement is the incorrect one",
         "No, the correct capital of France is Paris.",
         "Incorrect, the correct capital of France is Paris.",
         "INCORRECT (the true capital is Paris)",
@@ -93,6 +101,19 @@ def test_a_negation_that_is_a_part_of_the_statement_turns_no_verdict(answer, say
 )
 def test_reasons_and_corrections_do_not_turn_a_verdict(answer):
     assert outcome("tfq", answer, text="True Grit was made in France", truth=False) == "correct"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I see nothing wrong so it is correct",
+        "Nothing contradicts it and it is true",
+        "None contradicts it so it is true",
+        "There is nothing wrong with the statement as it is correct",
+    ],
+)
+def test_a_negation_of_something_else_turns_no_verdict(answer):
+    assert outcome("tfq", answer, text="True Grit was made in France", truth=True) == "correct"
 
 
 @pytest.mark.parametrize(
@@ -121,6 +142,26 @@ def test_without_a_verdict_an_answer_is_invalid(answer):
 )
 def test_a_phrase_of_abstention_is_an_abstention_whatever_else_is_said(kind, answer):
     assert outcome(kind, answer, "Paris", choices=("Paris", "Rome"), truth=True) == "missing"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Berlin. Many people don't know that it has more bridges than Venice.",
+        "Berlin, in case you don't know",
+        "Berlin, although penguins are not able to fly",
+        "Berlin and Bonn do not have enough in common, if it is hard to say it better",
+    ],
+)
+def test_what_others_do_not_know_or_cannot_do_is_no_abstention(answer):
+    assert outcome("saq", answer, "Berlin") == outcome("mcq", answer, "Berlin", choices=("Berlin", "Rome")) == "correct"
+
+
+def test_a_symbol_that_is_a_word_is_named_by_the_word_alone():
+    for answer in ("I'd say Sn", "I'm for Sn"):
+        assert outcome("saq", answer, "I") == "incorrect"
+    assert outcome("saq", "In 1900 it was Sn", "In") == "incorrect"
+    assert outcome("saq", "In", "In") == outcome("saq", "In is indium's", "In") == "correct"
 
 
 def test_a_phrase_inside_a_name_is_none():

@@ -113,7 +113,7 @@ def checked_url(url: str) -> str:
     Raises:
         AlmanacError: it is none, or it could hold a secret, which would then be written into files.
     """
-    parts = urlsplit(url)
+    parts = urlsplit(url if "//" in url else f"//{url}")  # u:password@host is no URL, and a secret all the same
     if parts.username or parts.password or parts.query or parts.fragment:
         raise AlmanacError(
             f"api: the URL of {parts.hostname} holds a user, a password or a query, which would be written into files; "

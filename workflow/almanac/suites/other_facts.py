@@ -4,7 +4,7 @@ import math
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -108,12 +108,7 @@ class RelationFacts:
         self.of_value, self.of_number = (defaultdict[Hashable, set[Hashable]](set) for _ in range(2))
         for truth, accepted in texts.items():
             for text in accepted:
-                self.of_name[text].add(truth)
-                for form in {loosely(one) for one in (text, WITHIN.sub("", text), *truths.forms.get(text, ()))}:
-                    self.of_text[form].add(truth)
-                if (value := value_of(unaccented(text))) is not None:
-                    self.of_value[value].add(truth)
-                    self.of_number[value[0] if isinstance(value, tuple) else value].add(truth)
+                self._called(text, truth, truths.forms.get(text, ()))
         self.beginning = defaultdict[str, list[str]](list)
         for name in self.of_text:
             self.beginning[next(_words(name), "")].append(name)
@@ -121,6 +116,15 @@ class RelationFacts:
             self.judged[normalise(answer)].add(truth)
         self.total, self.total_rest = sum(self.every.values()), sum(self.rest.values())
         self.right = cache(self._right)
+
+    def _called(self, text: str, truth: Hashable, forms: Iterable[str]) -> None:
+        """Note a name of what is right, in whatever forms it is looked for."""
+        self.of_name[text].add(truth)
+        for form in {loosely(one) for one in (text, WITHIN.sub("", text), *forms)}:
+            self.of_text[form].add(truth)
+        if (value := value_of(unaccented(text))) is not None:
+            self.of_value[value].add(truth)
+            self.of_number[value[0] if isinstance(value, tuple) else value].add(truth)
 
     def _of_offered(
         self, part: pl.DataFrame, names: Mapping[int, frozenset[str]]

@@ -89,7 +89,9 @@ class Truths:
         relation = str(part["relation"][0])
         objects, more = self.objects.get(relation, {}), self.of_subject.get(relation, {}) if every else {}
         asked, named = part.select("fact", "truth").unique().rows(), self.common_in(relation).named.keys()
-        if not left_out.isdisjoint(objects) or any((own := objects.get(fact) or named) and own.isdisjoint(self.names[truth]) for fact, truth in asked):
+        if not left_out.isdisjoint(objects) or any(
+            (own := objects.get(fact) or named) and own.isdisjoint(self.names[truth]) for fact, truth in asked
+        ):
             return {}
         facts = {fact for fact, _ in asked}
         found = {fact: more.get(fact, names) for fact, names in objects.items() if fact not in facts}

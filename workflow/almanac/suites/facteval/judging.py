@@ -11,6 +11,7 @@ Mode `official` is the released scorer's behaviour, its oddities included, writt
 It reads the first line alone, compares strings and not words, and tries `correct` before `incorrect`.
 """
 
+import functools
 import re
 import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from almanac.dataset import text
 from almanac.dataset.text import ARTICLES, runs
 from almanac.frames import frame_of
 from almanac.rows import Fact, Outcome, OutcomeKind
@@ -27,7 +29,7 @@ from almanac.suites.data import Data
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import MCQ, SAQ, TFQ
 from almanac.suites.facteval.reading import scoring
-from almanac.suites.facteval.reading.names import NO_LONGER, LongerNames, mentions, read, read_name
+from almanac.suites.facteval.reading.names import NO_LONGER, LongerNames, Reading, mentions, read, read_name
 from almanac.suites.facteval.reading.scoring import SEVERAL, Abstentions, JudgedQuestion, Verdict, load_phrases
 from almanac.suites.facteval.rows import AnswerVerdict
 from almanac.suites.facteval.texts import ALIKE, how_alike
@@ -37,7 +39,6 @@ STRICT, PAPER, OFFICIAL = "strict", "paper", "official"
 UNASKED = "the file has no such question of this model"  # why an answer from elsewhere is not there
 WANTED = ("experiment", "accepted", "role", "text", "options", "status", "reason", "texts", "similarities")
 Separator = Literal["comma", "dash"]
-NEVER = Abstentions(())
 ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
@@ -49,17 +50,19 @@ def as_paper(question: JudgedQuestion, answer: str, abstentions: Abstentions) ->
     said = read(scoring.own_turn(question, answer))
     if abstentions.within(said, [span for name in question.gold for span in mentions(name, said)], question.text):
         return Verdict("missing")
-    words = _bare(said.words)
-    names = {name: _bare(read_name(name).words) for name in question.gold}
-    # Of a name that is signs alone, no word can stand in the answer; but the name can.
-    named = [
-        name
-        for name, own in names.items()
-        if runs(words, own) or runs(own, words) or (not own and mentions(name, said))
-    ]
-    if named:
+    if named := list(dict.fromkeys(_holding(said, question.gold))):
         return Verdict("correct", "; ".join(named))
-    return Verdict("incorrect", reason=None if words else "no words")
+    return Verdict("incorrect", reason=None if said.words else "no words")
+
+
+def _holding(said: Reading, names: Iterable[str]) -> Iterator[str]:
+    """Yield the names that hold an answer or stand in it, words compared."""
+    words = _bare(said.words)
+    for name in names:
+        own = _bare(read_name(name).words)
+        # Of a name that is signs alone, no word can stand in the answer; but the name can.
+        if runs(words, own) or runs(own, words) or (not own and mentions(name, said)):
+            yield name
 
 
 def _bare(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -86,9 +89,10 @@ def as_released(
     return Verdict("correct" if right else "incorrect", said or None)
 
 
-def normalise(text: str) -> str:
+@functools.lru_cache(65536)
+def normalise(name: str) -> str:
     """Return the first line in lower case, without ASCII punctuation, articles and superfluous space."""
-    first = text.split("\n", maxsplit=1)[0].lower().translate(_NO_PUNCTUATION)
+    first = name.split("\n", maxsplit=1)[0].lower().translate(_NO_PUNCTUATION)
     return " ".join(ARTICLE.sub(" ", first).split())
 
 
@@ -128,11 +132,16 @@ def _overlap(said: str, gold: str) -> bool:
 
 
 def right_for(mode: str, answer: str, names: Iterable[str]) -> Iterator[str]:
-    """Yield the names for which a mode (``paper``, ``official``) takes a short answer that is no abstention."""
-    scorer = as_paper if mode == PAPER else as_released
-    for name in names:
-        if scorer(JudgedQuestion(SAQ, "", (name,), (name,)), answer, NEVER).outcome == "correct":
-            yield name
+    """Yield the names for which a mode (``paper``, ``official``) takes a short answer that is no abstention.
+
+    The names are normalised as facts' are, which the released scorer does not do: an answer is compared in both forms.
+    """
+    if mode == PAPER:
+        yield from _holding(read(answer), names)
+        return
+    first = answer.split("\n", maxsplit=1)[0]
+    forms = {normalise(first), normalise(text.normalise(first))}
+    yield from (name for name in names if any(_overlap(said, normalise(name)) for said in forms))
 
 
 class Scorer:
@@ -194,8 +203,9 @@ class Scorer:
 def judge(answers: Answers, data: Data, options: FactEvalOptions) -> Iterator[Judgements]:
     """Judge every answer in every mode.
 
-    The prediction is the whole answer. The score is the credit: 1 for correct, of a short answer in `strict` F1 over
-    objects, 0 for whatever else was answered or not, none for an error.
+    The prediction is what the mode reads of the answer: all of it in `official`, else its `own_turn`. The score is the
+    credit: 1 for correct, of a short answer in `strict` F1 over objects, 0 for whatever else was answered or not, none
+    for an error.
     """
     scorer = Scorer(options, longer_names(answers, data))
     for part in answers.parts(WANTED, own=("traits", "names")):
@@ -216,7 +226,8 @@ def _judged(part: Part, scorer: Scorer, modes: Sequence[str]) -> Judgements:
             found = _unanswered(row) if answer is None else scorer.judge(mode, question, answer)
             follows = None if answer is None else scorer.follows(mode, question, answer)
             credit = None if found.outcome == "error" else found.credit
-            outcomes.append(Outcome(row["item"], mode, answer, found.outcome, credit, None))
+            read_of = answer if answer is None or mode == OFFICIAL else scoring.own_turn(question, answer)
+            outcomes.append(Outcome(row["item"], mode, read_of, found.outcome, credit, None))
             measured = (found.precision, found.recall, follows)
             verdicts.append(AnswerVerdict(row["item"], mode, found.said, found.reason, *measured))
     alike = how_alike(part.links.filter(compares))

@@ -33,28 +33,40 @@ TRUTHS = {"correct": True, "true": True, "incorrect": False, "false": False, "un
 SEVERAL = "several choices"  # are named where one was to be
 ALONE = {"yes": True, "no": False}  # verdicts where they begin the answer and no other stands with them
 SUBJECTS = ("neither", "none", "nothing", "no part")  # negations of which the verdict is said: "none of this is true"
-NEGATION = re.compile(rf"(?:\b(?:not|never|cannot|nor|{'|'.join(SUBJECTS)})\b|n't\b)(?! only\b)")
+NEGATION = re.compile(rf"(?:\b(?:not|never|cannot|nor|no longer|{'|'.join(SUBJECTS)})\b|n't\b)(?! only\b)")
 CLAUSE = re.compile(r"[,:()>→–—]|\s-+\s")  # begins another clause, which the negation is no part of
-# With a verb between them it is none either (`not Cusco so it is incorrect`), if its clause does not hold the other:
-# `not the case that it is correct`.
+# So do these (`not Cusco so it is incorrect`); and, after a verb or a negation that is a subject, those of `FURTHER`.
+REASON = re.compile(r"\b(?:so|hence|thus|therefore|because|since|which|but)\b")
+FURTHER = re.compile(r"\b(?:and|as|making|makes?|(?<!of )(?<!in )(?<!about )the (?:statement|claim|sentence|answer))\b")
+# A verb before the verdict's own ends its reach, if its clause does not hold the other: `not the case that it is true`.
 VERB = re.compile(r"\b(?:is|are|was|were|makes?|making|s)\b")
-HOLDS = re.compile(r"\b(?:that|if|whether|think|believe|say|consider|agree)\b")
+HOLDS = re.compile(r"\b(?:that|if|whether|how|think|believe|say|said|consider|agree)\b")
 # Words in which a negation turns a verdict round: "I don't think that the given statement is correct".
 BEFORE_VERDICT = 8
 # Verdict words that are none: "the correct capital is", "correct answer: Lima".
 NOUNS = ("answer", "answers", "statement", "sentence", "fact", "version")
+FOLLOWS = re.compile(r" (?:as|because|since|so|and|but|that)\b| (?:one|option|choice)\W*$")  # no thing that is correct
 DETERMINER = re.compile(r"\b(?:the|its|their|whose) \W*$")
 PREDICATE = re.compile(r"(?:\b(?:is|not)|'s|n't)(?: \w+)? an? \W*$")  # "this is a correct statement" is one
+SIGN = re.compile(r"\s*[.,;:!?()–—]|\s-+\s")  # ends a clause
+ONESELF = frozenset({"i", "we"})
 LINES = re.compile(r"[\r\n]+")  # reading squeezes white space; a line break divides a list
 SEPARATOR = re.compile(r"[,;/|•]|(?:^|(?<=\s))(?:and|or|&|[-*]|\(?\d{1,2}[.)])(?=\s)")
 
 
 @dataclass(frozen=True)
 class Abstentions:
-    """A list of phrases; ``beyond`` are those of them that the released scorer takes for answers."""
+    """A list of phrases.
+
+    Attributes:
+        phrases: all of them.
+        beyond: those that the released scorer takes for answers.
+        of_oneself: those that are none where somebody else is told of (`penguins are not able to fly`).
+    """
 
     phrases: tuple[str, ...]
     beyond: tuple[str, ...] = ()
+    of_oneself: tuple[str, ...] = ()
 
     def released(self) -> "Abstentions":
         """Return the list without what the released scorer takes for answers."""
@@ -65,6 +77,10 @@ class Abstentions:
         """The phrases as they are compared."""
         return tuple(map(read, self.phrases))
 
+    @functools.cached_property
+    def _of_oneself(self) -> frozenset[str]:
+        return frozenset(read(phrase).flat for phrase in self.of_oneself)
+
     def within(self, answer: Reading, named: Sequence[Span] = (), question: str = "") -> bool:
         """Whether an answer holds one of the phrases, other than inside a name or repeated from its question.
 
@@ -74,7 +90,12 @@ class Abstentions:
             question: what was asked; who made `Unknown Pleasures` may say so with its name.
         """
         names = Stretches(named)
-        found = [(phrase, span) for phrase in self.readings for span in _said(phrase, answer) if not names.hold(*span)]
+        found = [
+            (phrase, span)
+            for phrase in self.readings
+            for span in _said(phrase, answer)
+            if not names.hold(*span) and (phrase.flat not in self._of_oneself or _tells_of_oneself(span, answer))
+        ]
         asked = read(question if found else "")
         return any(not _repeated(span, answer, _said(phrase, asked), asked) for phrase, span in found)
 
@@ -92,12 +113,24 @@ def _said(phrase: Reading, answer: Reading) -> list[Span]:
     return [(start, end) for start, end in found if "/" in answer.flat[answer.starts[start] : answer.ends[end - 1]]]
 
 
+def _tells_of_oneself(span: Span, answer: Reading) -> bool:
+    """Whether words begin their clause, have `I` or `we` before them in it, or end one that begins with `it`."""
+    start, end = answer.starts[span[0]], answer.ends[span[1] - 1]
+    begins = max((match.end() for match in SIGN.finditer(answer.flat, 0, start)), default=0)
+    before = answer.flat[begins:start].split()
+    ends = SIGN.match(answer.flat, end) is not None or end == len(answer.flat)
+    if not before or (ends and before[0].startswith("it")):
+        return True
+    return not ONESELF.isdisjoint(re.findall(r"\w+", " ".join(before)))
+
+
 @functools.cache
 def load_phrases(path: Path | None = None) -> Abstentions:
     """Read a list of phrases: the project's own, or a file's.
 
     Args:
-        path: YAML as the project's own (`version`, `phrases`, `beyond`), or a text file with one phrase a line.
+        path: YAML as the project's own (`version`, `phrases`, `beyond`, `of_oneself`), or a text file with one phrase a
+            line.
 
     Raises:
         AlmanacError: the file cannot be read, holds no phrase, or a phrase of a YAML file has no word.
@@ -122,10 +155,11 @@ def load_phrases(path: Path | None = None) -> Abstentions:
     for at, phrase in enumerate(phrases, 1):
         if not isinstance(phrase, str) or not read(phrase).words:
             raise AlmanacError(f"{source}: phrase {at} is {phrase!r}, which has no word; write a text, in quotes")
-    beyond = found.get("beyond") or []
-    if not isinstance(beyond, list) or any(phrase not in phrases for phrase in beyond):
-        raise AlmanacError(f"{source}: `beyond` is {beyond!r}; list some of `phrases` there, or leave it out")
-    return Abstentions(tuple(phrases), tuple(beyond))
+    some = {name: found.get(name) or [] for name in ("beyond", "of_oneself")}
+    for name, own in some.items():
+        if not isinstance(own, list) or any(phrase not in phrases for phrase in own):
+            raise AlmanacError(f"{source}: `{name}` is {own!r}; list some of `phrases` there, or leave it out")
+    return Abstentions(tuple(phrases), **{name: tuple(own) for name, own in some.items()})
 
 
 @dataclass(frozen=True)
@@ -253,6 +287,8 @@ def _attributive(sentence: Reading, at: int) -> bool:
     after, before = sentence.flat[sentence.ends[at] :], sentence.flat[: sentence.starts[at]]
     if not re.match(r" \w", after):
         return False
+    if FOLLOWS.match(after):
+        return False
     if DETERMINER.search(before):
         return True
     alone = at + 2 == len(sentence.words) and re.search(r"(?:^|:)\W*$", before)  # "Incorrect statement."
@@ -266,12 +302,24 @@ def _turned(sentence: Reading, at: int, asked: Reading) -> bool:
     found = [
         sentence.span(*match.span())
         for match in NEGATION.finditer(sentence.flat, clause, end)
-        if match[0] in SUBJECTS or not VERB.search(between := sentence.flat[match.end() : end]) or HOLDS.search(between)
+        if _reaches(sentence.flat[match.end() : end], match[0] in SUBJECTS)
     ]
     return any(
         not _repeated((first, last), sentence, runs(sentence.words[first:last], asked.words), asked)
         for first, last in found
     )
+
+
+def _reaches(between: str, subject: bool) -> bool:
+    """Whether a negation, perhaps a subject (`none`), is of the verdict that follows these words."""
+    if REASON.search(between):
+        return False
+    verbs = [match.end() for match in VERB.finditer(between)]
+    if HOLDS.search(between) or not verbs:
+        return not (subject and FURTHER.search(between))
+    # `not everything here is true`: its one verb stands right before the verdict.
+    alone = len(verbs) == 1 and len(between[verbs[0] :].split()) <= 1
+    return alone and not FURTHER.search(between)
 
 
 def _multiple_choice(question: JudgedQuestion, answer: str, abstentions: Abstentions) -> Verdict:
