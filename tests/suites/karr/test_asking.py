@@ -11,8 +11,9 @@ from almanac.rows import Choices, Entity, Fact, Relation, Template
 from almanac.suites.data import Data
 from almanac.suites.karr import strings
 from almanac.suites.karr.asking import FACTS as TRUE
-from almanac.suites.karr.asking import NULL, PARAREL, SPURIOUS, pools_of
-from almanac.suites.karr.draws import FactDraw, Pools, final, sentences
+from almanac.suites.karr.asking import NULL, SPURIOUS
+from almanac.suites.karr.baselines import PARAREL
+from almanac.suites.karr.draws import FactDraw, Pools, final, pools_of, sentences
 from almanac.suites.karr.estimator import OFFICIAL, PAPER
 from almanac.suites.karr.options import KarrOptions
 

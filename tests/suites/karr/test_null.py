@@ -9,7 +9,7 @@ from tests.suites.karr.worlds import OPTIONS, SUITE, answered, knows, logprobs, 
 
 from almanac.suites.chapter import Entrant, Shown
 from almanac.suites.karr.asking import FACTS
-from almanac.suites.karr.thresholds import LEAST, calibrates
+from almanac.suites.karr.judging import LEAST, calibrates
 
 
 def measured_of(known, seed=0, status="ok"):

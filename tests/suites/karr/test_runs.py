@@ -11,7 +11,7 @@ from tests.suites.karr.worlds import METHODS, answered, asked, knows, logprobs, 
 from almanac.errors import AlmanacError
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
-from almanac.suites.karr.resampling import NAMES, TEMPLATES, Resampling
+from almanac.suites.karr.runs import NAMES, TEMPLATES, Resampling
 
 FOUR = (*worlds.TEMPLATES, "[X] was born in [Y].", "[X] grew up in [Y].")
 RUNS = KarrOptions(modes=("paper",), templates=3, subjects=3, null=False, resamples=4, threshold=2.0)

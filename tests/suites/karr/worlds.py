@@ -31,8 +31,8 @@ from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.data import Data
 from almanac.suites.joining import join
 from almanac.suites.judged import Judged, conditions_of
-from almanac.suites.karr.asking import FACTS, pools_of
-from almanac.suites.karr.draws import FactDraw
+from almanac.suites.karr.asking import FACTS
+from almanac.suites.karr.draws import FactDraw, pools_of
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.karr.rows import Draw
 from almanac.suites.karr.suite import Karr

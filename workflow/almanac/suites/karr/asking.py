@@ -9,22 +9,19 @@ from typing import NamedTuple
 from almanac.dataset.text import normalise
 from almanac.errors import AlmanacError
 from almanac.punctuation import space_after
-from almanac.rows import Choices, Fact, NotAsked, Request
+from almanac.rows import Choices, Fact, Request
 from almanac.suites.asked import Asked, Batch
-from almanac.suites.data import Data
-from almanac.suites.karr.draws import FactDraw, Pools, sentences
+from almanac.suites.karr.baselines import K_PROMPTS, LAMA, PARAREL
+from almanac.suites.karr.draws import FactDraw, Pools
 from almanac.suites.karr.estimator import VARIANTS
-from almanac.suites.karr.options import KarrOptions
-from almanac.suites.karr.resampling import KINDS, Resampling
 from almanac.suites.karr.rows import SpuriousObject
+from almanac.suites.karr.runs import KINDS, Resampling
 from almanac.suites.karr.strings import Sentences, beta_of
 from almanac.tables import read_jsonl
 
 # With which object a fact is asked: with its own, with another of its relation, which is not true, and with the false
 # one that a model expects most, which is known when it has answered (`expected`).
 FACTS, NULL, SPURIOUS = "facts", "null", "spurious"
-LAMA = {"lama_at_1": 1, "lama_at_10": 10}  # how far down the list the object may stand
-PARAREL, K_PROMPTS = "pararel", "k_prompts"
 STRING, SPARE, BLANK, MINED = "string", "spare", "blank", "mined"  # what a request is to its item; blanks are numbered
 TOP = max(LAMA.values())
 TOGETHER = 50  # facts of a batch
@@ -46,12 +43,6 @@ class KarrSetting(NamedTuple):
         """Say it to a reader."""
         names = {FACTS: "its own object", NULL: "a false object", SPURIOUS: "a false object that is expected"}
         return names[self.asked]
-
-
-def pools_of(data: Data, options: KarrOptions) -> tuple[Pools, list[NotAsked]]:
-    """Return what a dataset's draws are drawn from, and the templates that cannot be used."""
-    usable, refused = sentences(data.templates, data.relations, options.property_aliases)
-    return Pools(data, usable, options), refused
 
 
 def read_spurious(path: Path, pools: Pools) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Scores the items of the baselines: LAMA, ParaRel and K-Prompts."""
+"""The baselines, LAMA, ParaRel and K-Prompts, and how their items are scored."""
 
 import itertools
 import math
@@ -10,6 +10,9 @@ import numpy as np
 from almanac.suites.karr.draws import FactDraw
 from almanac.suites.karr.estimator import log_mean
 from almanac.suites.karr.numbers import Numbers, UnansweredError
+
+LAMA = {"lama_at_1": 1, "lama_at_10": 10}  # how far down the list the object may stand
+PARAREL, K_PROMPTS = "pararel", "k_prompts"
 
 
 class FilledBlank(NamedTuple):

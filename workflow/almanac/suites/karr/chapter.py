@@ -6,8 +6,8 @@ from itertools import product
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, board, filled, silent, stands
 from almanac.suites.karr.asking import FACTS, NULL, SPURIOUS
+from almanac.suites.karr.judging import LEAST
 from almanac.suites.karr.options import KarrOptions
-from almanac.suites.karr.thresholds import LEAST
 
 NAMES = {
     "paper": "KaRR",

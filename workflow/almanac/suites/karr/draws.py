@@ -250,6 +250,12 @@ class Pools:
         )
 
 
+def pools_of(data: Data, options: KarrOptions) -> tuple[Pools, list[NotAsked]]:
+    """Return what a dataset's draws are drawn from, and the templates that cannot be used."""
+    usable, refused = sentences(data.templates, data.relations, options.property_aliases)
+    return Pools(data, usable, options), refused
+
+
 def _grouped(facts: pl.DataFrame, by: str, column: str) -> dict[str, list[str]]:
     """Return the values of a column, sorted, by those of another."""
     found = facts.group_by(by).agg(pl.col(column).unique().sort()).sort(by)

@@ -14,7 +14,8 @@ from almanac.errors import AlmanacError
 from almanac.rows import Fact, NotAsked
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
-from almanac.suites.karr.asking import FACTS, K_PROMPTS, LAMA, MINED, PARAREL, SPURIOUS, Asker, expectation
+from almanac.suites.karr.asking import FACTS, MINED, SPURIOUS, Asker, expectation
+from almanac.suites.karr.baselines import K_PROMPTS, LAMA, PARAREL
 from almanac.suites.karr.draws import FactDraw, Pools
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.rows import Draw

@@ -11,11 +11,12 @@ import polars as pl
 
 from almanac.frames import frame_of, frame_of_values
 from almanac.rows import Fact, Rating
+from almanac.statistics.agreement import best_cut
 from almanac.suites.answers import Answers, Part
 from almanac.suites.data import Data
 from almanac.suites.karr import labels
-from almanac.suites.karr.asking import BLANK, FACTS, K_PROMPTS, LAMA, PARAREL
-from almanac.suites.karr.baselines import FilledBlank, KarrVerdict, k_prompts, lama, pararel
+from almanac.suites.karr.asking import BLANK, FACTS, NULL
+from almanac.suites.karr.baselines import K_PROMPTS, LAMA, PARAREL, FilledBlank, KarrVerdict, k_prompts, lama, pararel
 from almanac.suites.karr.draws import FactDraw
 from almanac.suites.karr.estimator import VARIANTS, KarrEstimate, estimate
 from almanac.suites.karr.numbers import Numbers, Strings, UnansweredError
@@ -23,8 +24,8 @@ from almanac.suites.karr.options import KarrOptions
 from almanac.suites.karr.rows import Draw, KarrLeaf, KarrValue, Labelled, ReplacedRun, Threshold
 from almanac.suites.karr.runs import Runs
 from almanac.suites.karr.strings import plan
-from almanac.suites.karr.thresholds import thresholds
 from almanac.suites.suite import Judgements
+from almanac.tables import seed_of
 
 WANTED = (
     *("experiment", "asked", "fact_id", "role", "index", "text", "choices", "span_starts", "per_token", "pieces"),
@@ -32,6 +33,7 @@ WANTED = (
 )
 # From `index` on they are a `FilledBlank`.
 FILLED = ("item", "role", "index", "choices", "status", "logprobs", "ranks", "tokens", "token_counts")
+LEAST = 5  # facts that were taught most often, and that are not true of the model, from which a threshold is chosen
 LOGARITHMS = pl.col("numerator", "by_subject", "by_relation")
 
 
@@ -171,6 +173,45 @@ def _frame(questions: Sequence[AskedItem], verdicts: Sequence[KarrVerdict]) -> p
     types = (pl.UInt32, name, name, pl.String, pl.Boolean, number, pl.String, number, name)
     columns = dict(zip((*AskedItem._fields, *KarrVerdict._fields), types, strict=True))
     return pl.DataFrame([(*one, *own) for one, own in zip(questions, verdicts, strict=True)], columns, orient="row")
+
+
+def calibrates(facts: Sequence[str]) -> list[bool]:
+    """Return of each fact, by its id alone, whether it is in the half on which a threshold is chosen."""
+    return [seed_of("karr", "half", fact) % 2 == 0 for fact in facts]
+
+
+def thresholds(judged: pl.DataFrame, exposures: pl.DataFrame | None, options: KarrOptions) -> list[Threshold]:
+    """Return the threshold of every mode that is asked, as a KaRR.
+
+    It is the code's own, or the cut that best parts the facts taught most often from those never taught and from the
+    null on one half of the planted facts, or as set where that half has fewer than `LEAST` of either.
+
+    Args:
+        judged: ``experiment``, ``asked``, ``fact_id`` and ``score`` (log KaRR; none: no value) of what was asked.
+        exposures: ``fact_id`` and ``dose`` of the facts that the model was taught.
+        options: of the suite.
+    """
+    found = []
+    for mode, variant in VARIANTS.items():
+        asked = judged.filter(pl.col("experiment") == mode)
+        if asked.is_empty():
+            continue
+        own = asked.filter(pl.col("asked").is_in([FACTS, NULL]) & pl.col("score").is_not_null())
+        chosen = None if exposures is None or variant.threshold else _chosen(mode, own, exposures)
+        found.append(chosen or Threshold(mode, variant.threshold or options.threshold))
+    return found
+
+
+def _chosen(mode: str, judged: pl.DataFrame, exposures: pl.DataFrame) -> Threshold | None:
+    """Return the cut of one mode as a threshold, or none where too few facts were taught, or not taught."""
+    own = judged.join(exposures.select("fact_id", "dose"), on="fact_id", how="inner")
+    null, dose = pl.col("asked") == NULL, pl.col("dose")
+    top = pl.lit(own["dose"].max(), pl.Int64)
+    own = own.filter(pl.Series(calibrates(own["fact_id"].to_list()), dtype=pl.Boolean))
+    taught = own.filter(~null & (dose > 0) & (dose == top))["score"].to_list()
+    never = own.filter(null | (dose == 0))["score"].to_list()
+    cut = best_cut(taught, never) if min(len(taught), len(never)) >= LEAST else None
+    return None if cut is None else Threshold(mode, math.exp(cut), len(taught), len(never))
 
 
 def _outcomes(judged: pl.DataFrame, limits: Mapping[str, float]) -> pl.DataFrame:

@@ -19,10 +19,11 @@ from almanac.statistics.ranks import auc, kendall
 from almanac.suites.chapter import Shown
 from almanac.suites.headline import NULL_KNOWN
 from almanac.suites.judged import FACT, SUBJECT, Judged, Not, Range
-from almanac.suites.karr.asking import FACTS, NULL, PARAREL, SPURIOUS
+from almanac.suites.karr.asking import FACTS, NULL, SPURIOUS
+from almanac.suites.karr.baselines import PARAREL
 from almanac.suites.karr.estimator import VARIANTS
+from almanac.suites.karr.judging import calibrates
 from almanac.suites.karr.options import KarrOptions
-from almanac.suites.karr.thresholds import calibrates
 from almanac.suites.recovery import recovery
 from almanac.suites.suite import Method
 

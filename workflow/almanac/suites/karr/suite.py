@@ -13,8 +13,9 @@ from almanac.suites.data import Data
 from almanac.suites.judged import Condition
 from almanac.suites.karr import chapter as chapters
 from almanac.suites.karr import expected, given, judging, labels, measures
-from almanac.suites.karr.asking import FACTS, K_PROMPTS, LAMA, NULL, PARAREL, Asker, KarrSetting, pools_of
-from almanac.suites.karr.draws import sentences
+from almanac.suites.karr.asking import FACTS, NULL, Asker, KarrSetting
+from almanac.suites.karr.baselines import K_PROMPTS, LAMA, PARAREL
+from almanac.suites.karr.draws import pools_of, sentences
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.karr.rows import Coverage, Draw, KarrLeaf, KarrValue, Labelled, ReplacedRun, Threshold
