@@ -45,13 +45,8 @@ def against_false(own: Judged, answered: pl.DataFrame, false: Judged, truths: Tr
     if both.is_empty():
         return
     both = _by_false(both, truths)
-    liked = _liked(both)
     of = ("hit", "score")
-    yield own.measure(CHANCE, min(1.0, _macro(both, "by_chance")), "other", of)
-    yield from _of_relations(own, of, both, liked, truths.given)
-    difference = both.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d")).with_columns(draw=pl.col("d"))
-    yield own.measure(ABOVE, _difference(difference), "other", of, _sign_p(liked))
-    yield own.measure(GIVEN, _given_away(both, truths.given), "other", of, _sign_p(_rest(liked, truths.given)))
+    yield from _numbers(own, of, of, both, _liked(both), truths.given, _sign_p)
 
 
 def against_statements(own: Judged, answered: pl.DataFrame, truths: Truths) -> Iterator[Measure]:
@@ -75,18 +70,12 @@ def against_statements(own: Judged, answered: pl.DataFrame, truths: Truths) -> I
     if both.is_empty():
         return
     both = _by_false(both, truths)
-    tested, of = _liked(both), ("prediction", "hit", "fact")
+    of = ("prediction", "hit", "fact")
     rejected = false.group_by("fact").agg(pl.col("right").mean().alias("rejected"))
     facts = both.join(rejected, on="fact", maintain_order="left").with_columns(
         (pl.col("hit", "by_chance") + pl.col("rejected")) / 2
     )
-    facts = facts.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d")).with_columns(draw=pl.col("d"))
-    yield own.measure(CHANCE, min(1.0, _macro(facts, "by_chance")), "other", of)
-    yield from _of_relations(own, of, facts, tested, truths.given)
-    difference, p = _difference(facts), _p(tested)
-    p = max(p, 0.5) if (difference.value or 0.0) < EQUAL else p
-    yield own.measure(ABOVE, difference, "other", of, p)
-    yield own.measure(GIVEN, _given_away(facts, truths.given), "other", of, _p(_rest(tested, truths.given)))
+    yield from _numbers(own, of, of, facts, _liked(both), truths.given, _p)
 
 
 def _named(truths: Truths) -> pl.Expr:
@@ -202,38 +191,37 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
         lifted = pl.col("by_chance") + lacking * pl.col("guess") / guessed
         facts = facts.with_columns(lifted.clip(upper_bound=1.0).alias("by_chance"))
     facts = facts.join(lent, on=["relation", "fact"], how="left", maintain_order="left")
-    facts = facts.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d")).with_columns(
-        (pl.col("d") - pl.col("lent")).alias("draw")
-    )
     tested = facts.filter(pl.col("prediction") > 1) if facts["truth"].max() != 1 else facts
-    of = ("prediction", "fact")
-    yield own.measure(CHANCE, _macro(facts, "by_chance"), "other", of)
-    yield from _of_relations(own, of, facts, tested, truths.given)
-    difference, p = _difference(facts), _p(tested)
-    # The test may count another commonness of objects than the number, and is not heeded where there is no difference.
-    p = max(p, 0.5) if (difference.value or 0.0) < EQUAL else p
-    yield own.measure(ABOVE, difference, "other", ("prediction", "hit", "fact"), p)
-    yield own.measure(GIVEN, _given_away(facts, truths.given), "other", of, _p(_rest(tested, truths.given)))
+    yield from _numbers(own, ("prediction", "fact"), ("prediction", "hit", "fact"), facts, tested, truths.given, _p)
 
 
-def _of_relations(
-    own: Judged, of: Sequence[str], facts: pl.DataFrame, tested: pl.DataFrame, given: Set[str]
+def _numbers(
+    own: Judged,
+    of: Sequence[str],
+    above_of: Sequence[str],
+    facts: pl.DataFrame,
+    tested: pl.DataFrame,
+    given: Set[str],
+    test: Callable[[pl.DataFrame], float],
 ) -> Iterator[Measure]:
-    """Yield chance by relation, with the p of a test whether more is right; and how many facts names give away.
+    """Yield chance, what is known above it and how many facts names give away; chance and the last by relation too.
 
-    With the latter stands the p of the same test on the other facts.
+    With each stands the p of a test whether more is right than by chance; with the last, on the other facts.
 
-    A subject is one draw, as in the test of all relations. A relation's draws are taken for alike, with the mean of
-    their chances, by which more successes than are expected are likelier (Hoeffding, Annals of Mathematical Statistics
-    27, 1956): so p errs upwards.
+    A subject is one draw in the tests by relation. A relation's draws are taken for alike, with the mean of their
+    chances, by which more successes than are expected are likelier (Hoeffding, Annals of Mathematical Statistics 27,
+    1956): so p errs upwards.
 
     Args:
         own: the items.
         of: the columns that the numbers are of.
-        facts: ``by_chance`` of each.
+        above_of: those that what is known above chance is of.
+        facts: ``hit`` and ``by_chance`` of each, and ``lent`` where it brings more to the mean than its own chance.
         tested: those that the test is of, with ``subject``, and ``hit`` and ``drawn`` as the test has them.
         given: the facts that names give away.
+        test: returns the p over all relations.
     """
+    yield own.measure(CHANCE, min(1.0, _macro(facts, "by_chance")), "other", of)
     shares = facts.group_by(RELATION, maintain_order=True).agg(
         pl.col("by_chance").mean().clip(0.0, 1.0), _by_name(given).mean().alias("given")
     )
@@ -241,16 +229,19 @@ def _of_relations(
     for metric, column, some in ((OF_RELATION, "by_chance", tested), (GIVEN_OF_RELATION, "given", rest)):
         estimates = {(relation,): Estimate(share, None, None) for relation, share in shares[RELATION, column].rows()}
         yield from own.measures_from(metric, "other", of, [RELATION], estimates, _tails(some))
+    known = facts.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d"))
+    draw = pl.col("d") - pl.col("lent") if "lent" in facts.columns else pl.col("d")
+    difference, p = _difference(known.with_columns(draw.alias("draw"))), test(tested)
+    # A test of answers may count another commonness of objects than the number; without a difference it is not heeded.
+    if test is _p and (difference.value or 0.0) < EQUAL:
+        p = max(p, 0.5)
+    yield own.measure(ABOVE, difference, "other", above_of, p)
+    yield own.measure(GIVEN, shares.select(pl.col("given").mean()).item(), "other", of, test(rest))
 
 
 def _by_name(given: Set[str]) -> pl.Expr:
     """Return whether names give a fact away."""
     return pl.col("fact").cast(pl.String).is_in(list(given))
-
-
-def _given_away(facts: pl.DataFrame, given: Set[str]) -> float:
-    """Return the share of facts that names give away, a mean over relations."""
-    return _macro(facts.with_columns(_by_name(given).alias("given")), "given")
 
 
 def _rest(tested: pl.DataFrame, given: Set[str]) -> pl.DataFrame:
