@@ -52,14 +52,12 @@ class _First:
     """What the second round needs of the first.
 
     Attributes:
-        methods: by which each fact was asked.
-        as_drawn: the modes in which each was asked with the draws that these settings give.
+        methods: by which each fact was asked; a mode counts where it was asked with the draws that these settings give.
         mined: the question what is expected, and its answer, by relation.
     """
 
     def __init__(self, before: Answers, pools: Pools) -> None:
         self.methods: dict[str, set[str]] = defaultdict(set)
-        self.as_drawn: dict[str, set[str]] = defaultdict(set)
         self.mined: dict[str, Mapping[str, Any]] = {}
         facts = {fact.fact_id: fact for own in pools.data.drawn.values() for fact in own}
         for part in before.parts(WANTED, ["draws"]):
@@ -67,12 +65,12 @@ class _First:
             drawn = {key[0]: own for key, own in part.own["draws"].group_by("item")}
             asked = links.unique("item", keep="first", maintain_order=True).select("item", "experiment", "fact_id")
             for item, experiment, fact_id in asked.iter_rows():
-                self.methods[fact_id].add(experiment)
-                if experiment in pools.options.modes and fact_id in facts:
-                    fact = facts[fact_id]
+                own, fact = self.methods[fact_id], facts.get(fact_id)
+                if experiment in pools.options.modes and fact is not None:
                     rows = (Draw(**row) for row in drawn[item].iter_rows(named=True))
-                    if FactDraw.of(rows) == pools.draw(fact, fact.object_key, VARIANTS[experiment]):
-                        self.as_drawn[fact_id].add(experiment)
+                    if FactDraw.of(rows) != pools.draw(fact, fact.object_key, VARIANTS[experiment]):
+                        continue
+                own.add(experiment)
             mined = links.filter(pl.col("role") == MINED).unique("relation_id", keep="first", maintain_order=True)
             for row in mined.iter_rows(named=True):
                 self.mined.setdefault(row["relation_id"], row)
@@ -83,9 +81,6 @@ class _First:
         mined = self.mined.get(fact.relation_id) if fact.fact_id in self.methods else None
         if mined is None or (mined["text"], tuple(mined["choices"])) != (question.text, question.choices):
             raise _differs(fact.fact_id, "has not asked which object a model expects there")
-        for mode in pools.options.modes:
-            if mode not in self.as_drawn[fact.fact_id]:
-                raise _differs(fact.fact_id, f"has not asked it in the mode {mode}, or with other draws")
         if mined["status"] != "ok" or mined["logprobs"] is None:
             reason = f"the object that the model expects is not known: {mined['status']}: {mined['reason']}"
             return NotAsked(thing, reason)
@@ -102,7 +97,7 @@ class _First:
             lacking = own ^ (methods if fact_id in facts else set())
             if lacking:
                 which = ", ".join(sorted(lacking))
-                raise _differs(fact_id, f"and the second do not both ask it by {which}")
+                raise _differs(fact_id, f"and the second do not both ask it, with the same draws, by {which}")
 
 
 def _differs(fact_id: str, what: str) -> AlmanacError:
