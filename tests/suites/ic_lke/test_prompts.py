@@ -9,9 +9,8 @@ from tests.suites.support import Trial, number, picks, silent
 from almanac.errors import AlmanacError
 from almanac.rows import Choices, Entity, Evidence, Fact, Template
 from almanac.suites.data import Data
-from almanac.suites.ic_lke import published
 from almanac.suites.ic_lke.options import IcLkeOptions, PromptsOptions
-from almanac.suites.ic_lke.prompts import Prompts, clean
+from almanac.suites.ic_lke.prompts import Prompts, clean, read_published
 from almanac.suites.ic_lke.suite import IcLke
 from almanac.suites.judged import Not
 
@@ -183,14 +182,14 @@ def test_lpaqas_repository_is_read_as_it_is(asked, tmp_path):
 def test_a_published_file_is_checked_row_by_row(tmp_path, line, message):
     path = write(tmp_path, '{"relation_id":"P36","kind":"hgp","text":"[X] has"}', line)
     with pytest.raises(AlmanacError) as error:
-        published.read(path)
+        read_published(path)
     assert str(path) in str(error.value)
     assert message in str(error.value)
 
 
 def test_a_published_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(AlmanacError, match=r"none\.jsonl: cannot be read"):
-        published.read(tmp_path / "none.jsonl")
+        read_published(tmp_path / "none.jsonl")
 
 
 # Two relations, two facts each, three prompts: which prompts hit (+), miss (-) or have no answer (e).

@@ -20,10 +20,9 @@ from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter as chapters
-from almanac.suites.ic_lke import published
 from almanac.suites.ic_lke.choices import PAPER, accuracy, deviations, outcome
 from almanac.suites.ic_lke.options import GeneratedOptions
-from almanac.suites.ic_lke.prompts import drawn, prompt
+from almanac.suites.ic_lke.prompts import PUBLISHED, drawn, prompt, read_published
 from almanac.suites.ic_lke.questions import LAYOUTS, Questioner, draw_examples
 from almanac.suites.judged import Judged
 from almanac.suites.recovery import recovery
@@ -83,7 +82,7 @@ class Generated(Suite[GeneratedOptions]):
         questioner = Questioner(self, data, options, options.relations)
         asked, layout, setting = questioner.asked, LAYOUTS[options.layout], GeneratedSetting(options.shots)
         greedy = Request("", "generate", None, "", max_new_tokens=options.new_tokens, samples=1, temperature=0.0)
-        prompts = published.read(options.published)
+        prompts = read_published(options.published)
         for relation_id, own, tested in questioner.relations():
             pairs = list(map(questioner.pair, draw_examples(own, options.shots, options.seed, 0)))
             context_id = asked.context(layout.context(pairs)) if pairs else None
@@ -129,7 +128,7 @@ class Generated(Suite[GeneratedOptions]):
         """
         by = ("behind", "experiment", "shots")
         rows = accuracy(judged, *by, metric="present")
-        for group in judged.where(experiment=OFFICIAL, behind=published.KINDS).groups("behind"):
+        for group in judged.where(experiment=OFFICIAL, behind=tuple(PUBLISHED)).groups("behind"):
             rows += deviations(group, "present_deviation", "prompt")
         behind_examples = judged.where(behind=EXAMPLES, experiment=(NAMES, BEGINS))
         return rows + recovery(behind_examples, "experiment", "shots")

@@ -1,25 +1,36 @@
-"""The prompt baselines: a prompt filled with the subject, then the choices, no examples (Wu et al., section 4.2)."""
+"""The prompt baselines: a prompt filled with the subject, then the choices, no examples (Wu et al., section 4.2).
 
+Prompts are written (the dataset's templates), mined from its texts, or published: a user's file, checked row by row, or
+LPAQA's, from its repository.
+"""
+
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, NamedTuple
 
 import polars as pl
 
+from almanac import tables
 from almanac.dataset.mining import mine
+from almanac.errors import refuse
 from almanac.punctuation import ends_in_object, space_after, unstopped
 from almanac.rows import Measure, Request, Template
+from almanac.sources import lpaqa
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter as chapters
-from almanac.suites.ic_lke import published
 from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, deviations
 from almanac.suites.ic_lke.options import PromptsOptions
 from almanac.suites.ic_lke.questions import Questioner
 from almanac.suites.judged import Judged
 from almanac.suites.recovery import recovery
 from almanac.suites.suite import Method, Round
+from almanac.tables import identity
 
+PUBLISHED = {"hgp": "manual_paraphrase", "mmp": "mine"}  # the kinds of published prompts, and LPAQA's set of each
 Sets = Mapping[str, Mapping[str, Sequence[Template]]]  # by experiment and relation
 
 
@@ -53,7 +64,7 @@ class Prompts(ChoiceSuite[PromptsOptions]):
             AlmanacError: the dataset has no relation of that name, or the file of published prompts is wrong.
         """
         questioner = Questioner(self, data, options, options.relations)
-        found = published.read(options.published)
+        found = read_published(options.published)
         prompts: Sets = {**_sets(data, questioner.facts, options), **found}
         same = twins(prompts, [relation for relation, own in questioner.tested.items() if own], options)
         for name in same:
@@ -93,7 +104,7 @@ def _sets(data: Data, relations: Iterable[str], options: PromptsOptions) -> Sets
     found: dict[str, Mapping[str, list[Template]]] = {}
     if "written" in options.kinds:
         listed = sorted(data.templates, key=lambda row: row.template_id)  # questions are no prompts of this kind
-        found["written"] = published.by_relation(row for row in listed if row.style in ("prefix", "statement"))
+        found["written"] = by_relation(row for row in listed if row.style in ("prefix", "statement"))
     if "mined" in options.kinds:
         found["mined"] = mined(data, relations)
     return {
@@ -116,7 +127,7 @@ def twins(prompts: Sets, relations: Sequence[str], options: PromptsOptions) -> l
 def mined(data: Data, relations: Iterable[str]) -> Mapping[str, list[Template]]:
     """Return the prompts of some relations that are mined from the texts of facts that are not asked."""
     unasked = [fact for own in data.whole(relations).values() for fact in own if fact.split != "test"]
-    return published.by_relation(mine(data.evidence, unasked, data.names))
+    return by_relation(mine(data.evidence, unasked, data.names))
 
 
 def _usable(variant: str, templates: Sequence[Template]) -> list[Template]:
@@ -155,3 +166,62 @@ def drawn(
 def prompt(template: Template) -> str:
     """Return a template without its object and the full stop, ``[X]`` in place; a choice follows it (`space_after`)."""
     return unstopped(" ".join(template.text.replace("[Y]", "").split()))
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedPrompt:
+    """A published prompt: human-generated (hgp) or machine-mined (mmp); its text holds ``[X]``, perhaps ``[Y]``."""
+
+    KEY: ClassVar = ("relation_id", "kind", "text")
+    relation_id: str
+    kind: str
+    text: str
+
+
+def read_published(named: str | None) -> dict[str, dict[str, list[Template]]]:
+    """Read published prompts.
+
+    Args:
+        named: a file of `PublishedPrompt` as JSON Lines; or an archive of LPAQA's repository (``.zip``), of which
+            ``manual_paraphrase`` is human-generated and ``mine`` machine-mined; none: there are no such prompts.
+
+    Returns:
+        Templates by kind and relation, in the order of the file.
+
+    Raises:
+        AlmanacError: the file cannot be read, or rows are no prompts; up to twenty mistakes together.
+    """
+    if named is None:
+        return {}
+    path = Path(named)
+    if path.suffix == ".zip":
+        released = lpaqa.prompts(path, PUBLISHED.values())
+        return {kind: released[name] for kind, name in PUBLISHED.items()}
+    rows = tables.read_jsonl(path, PublishedPrompt)
+    refuse([f"{path}: {line}" for line in _mistakes(rows)])
+    found = list(map(_template, rows))
+    return {kind: by_relation(row for row in found if row.origin == kind) for kind in PUBLISHED}
+
+
+def _template(row: PublishedPrompt) -> Template:
+    name = f"{row.relation_id}/{row.kind}/{identity(row.text)[:12]}"
+    return Template(name, row.relation_id, row.text, "prefix", row.kind, None, ())
+
+
+def by_relation(templates: Iterable[Template]) -> dict[str, list[Template]]:
+    """Return templates by their relation, in their order."""
+    out: dict[str, list[Template]] = defaultdict(list)
+    for row in templates:
+        out[row.relation_id].append(row)
+    return dict(out)
+
+
+def _mistakes(rows: Sequence[PublishedPrompt]) -> Iterable[str]:
+    first: dict[PublishedPrompt, int] = {}
+    for number, row in enumerate(rows, 1):
+        if row.kind not in PUBLISHED:
+            yield f"prompt {number}: kind {row.kind!r}; allowed are {' and '.join(PUBLISHED)}"
+        if row.text.count("[X]") != 1 or row.text.count("[Y]") > 1:
+            yield f"prompt {number}: {row.text!r} must hold [X] once, for the subject, and [Y] at most once"
+        if first.setdefault(row, number) != number:
+            yield f"prompt {number}: stands already as prompt {first[row]}; keep one of them"

@@ -18,10 +18,9 @@ from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter as chapters
-from almanac.suites.ic_lke import published
 from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, deviations
 from almanac.suites.ic_lke.options import SeparatorOptions
-from almanac.suites.ic_lke.prompts import mined
+from almanac.suites.ic_lke.prompts import by_relation, mined, read_published
 from almanac.suites.ic_lke.questions import LAYOUTS, OFFERED, PromptLayout, Questioner, draw_examples
 from almanac.suites.judged import RELATION, SUBJECT, Judged
 from almanac.suites.suite import Own, Round
@@ -147,11 +146,11 @@ def layout_of(infix: str) -> PromptLayout:
 def _infixes(data: Data, relations: Collection[str], options: SeparatorOptions) -> dict[str, list[Infix]]:
     """Return the infixes of each relation: written ones, mined ones, then published ones, no text twice."""
     statements = (row for row in data.templates if row.style == "statement" and row.origin != mining.ORIGIN)
-    written = published.by_relation(statements)
+    written = by_relation(statements)
     kinds: dict[str, tuple[Mapping[str, Sequence[Template]], int]] = {WRITTEN: (written, options.written)}
     if options.mined:
         kinds[MINED] = (mined(data, relations), options.mined)
-    kinds |= {kind: (listed, options.infixes) for kind, listed in published.read(options.published).items()}
+    kinds |= {kind: (listed, options.infixes) for kind, listed in read_published(options.published).items()}
     out = {}
     for relation_id in relations:
         found: dict[str, Infix] = {}
