@@ -190,12 +190,9 @@ class Judged:
             found = grouped.shares(self.frame, by, of[0])
         elif formula == "ratio":
             found = grouped.ratio(self.frame, by, of[0], of[1], SUBJECT)
-        elif formula == "mean":
-            found = grouped.macro(self.frame, by, of[0], None, SUBJECT)
-        elif formula in ("macro", "macro_of_facts"):
-            found = grouped.macro(
-                self.frame, by, of[0], RELATION, SUBJECT, FACT if formula == "macro_of_facts" else None
-            )
+        elif formula in INTERVALS:
+            strata, averaged = None if formula == "mean" else RELATION, FACT if formula == "macro_of_facts" else None
+            found = grouped.macro(self.frame, by, of[0], strata, SUBJECT, averaged)
         else:
             raise ValueError(
                 f"formula {formula!r} is none for groups ({', '.join((*INTERVALS, 'ratio'))}); give what you computed "
@@ -217,18 +214,11 @@ class Judged:
 
         ``estimates`` and the p of tests, ``ps``, are by the values of the columns that the items are grouped by.
         """
-        return [
-            self._measure(
-                metric,
-                formula,
-                of,
-                dict(zip(by, values, strict=True)),
-                counts,
-                estimates.get(values),
-                (ps or {}).get(values),
-            )
-            for values, counts in self._counts(by)
-        ]
+        rows = []
+        for values, counts in self._counts(by):
+            group, p = dict(zip(by, values, strict=True)), (ps or {}).get(values)
+            rows.append(self._measure(metric, formula, of, group, counts, estimates.get(values), p))
+        return rows
 
     def measure(
         self,
