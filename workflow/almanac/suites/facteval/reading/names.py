@@ -186,7 +186,7 @@ def _is_common(own: Reading) -> bool:
 
 def _ends_or_is_told_of(span: Span, answer: Reading) -> bool:
     """Whether no word follows a mention without a sign between, other than one by which something is told of it."""
-    after = re.match(r"(?: |'(?!s\b))(\w+)", answer.flat[answer.ends[span[1] - 1] :])
+    after = re.match(r"(?: (?!\d+[.)])|'(?!s\b))(\w+)", answer.flat[answer.ends[span[1] - 1] :])
     return after is None or after[1] in TOLD_OF
 
 
