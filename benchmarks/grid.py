@@ -243,7 +243,7 @@ def measure(folder: Path) -> None:
     [asking] = layout.config.asked()
     suite, options, path = listing.SUITES["grid"], layout.options(asking), layout.judged(asking, "outcomes")
     found = measuring.measure(suite, options, layout.answers(asking), layout.data(asking.dataset), path.parent)
-    tables.write(layout.measures(asking), Measure, found)
+    tables.write(layout.measures(asking), Measure, found, {measuring.PART: measuring.part_of(layout, asking)})
 
 
 def freeze(folder: Path) -> None:

@@ -155,7 +155,7 @@ def measure_model(layout: Layout, model: str) -> Iterator[tuple[Asking, int | No
     _one_model(layout, model)
     for asking in layout.config.asked(model):
         suite, options = SUITES[asking.suite], layout.options(asking)
-        part, folder, path = _part(layout, asking), layout.judged(asking, "outcomes").parent, layout.measures(asking)
+        part, folder, path = part_of(layout, asking), layout.judged(asking, "outcomes").parent, layout.measures(asking)
         made = (*layout.judgements(asking), path)
         # Each file by itself: a run that was killed between them leaves those of two.
         if all(tables.says(one, PART, part) for one in made):
@@ -187,7 +187,7 @@ def _one_model(layout: Layout, model: str) -> None:
         )
 
 
-def _part(layout: Layout, asking: Asking) -> str:
+def part_of(layout: Layout, asking: Asking) -> str:
     """Return what a model's outcomes and numbers depend on."""
     digests = list(map(sealed.sha256, layout.made_of(asking)))
     return tables.identity([VERSIONS["measure"], asking, layout.options(asking).how(), digests])
@@ -196,7 +196,7 @@ def _part(layout: Layout, asking: Asking) -> str:
 def outdated(layout: Layout) -> list[Path]:
     """Return the numbers of models that are not of what was asked and answered, as where a run was stopped."""
     own = ((layout.measures(asking), asking) for asking in layout.config.asked())
-    return [path for path, asking in own if path.is_file() and not tables.says(path, PART, _part(layout, asking))]
+    return [path for path, asking in own if path.is_file() and not tables.says(path, PART, part_of(layout, asking))]
 
 
 def joined(suite: Suite[Any]) -> dict[str, type]:
