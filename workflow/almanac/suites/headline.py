@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,7 +81,7 @@ def measures(
         AlmanacError: the suite's `offered` lacks a column, or a method is of a reading or reads a column that there is
             not.
     """
-    readings, objects = suite.readings(options), None
+    readings, objects, forms = suite.readings(options), None, None
     for method in suite.counted(options):
         reading = _reading(suite.name, method, readings, judged.frame.columns)
         read = said.filter(pl.col("reading") == reading).drop("reading")
@@ -98,11 +97,12 @@ def measures(
             yield from own.measures(KNOWN_OF_RELATION, "macro_of_facts", "hit", by=[RELATION])
             if answered.is_empty() or not (method.by_answer or isinstance(method.guess, Mapping)):
                 continue
-            objects = objects or objects_of(data)
+            if objects is None:
+                objects, forms = objects_of(data), suite.forms(data, options)
             if truths is None:
                 offered = _offered(suite, method, answers, data, options)
-                truths = Truths.of(answers, offered, objects, suite.accepts(method, options))
-                truths = replace(truths, forms=suite.forms(data, options), by_subject=suite.asks_subjects)
+                accepts = suite.accepts(method, options)
+                truths = Truths.of(answers, offered, objects, accepts, forms, suite.asks_subjects)
             if method.by_answer:
                 states = truths.offered is not None and "shown" in truths.offered.columns
                 chance = against_statements if states else against_others

@@ -52,7 +52,13 @@ class Truths:
 
     @classmethod
     def of(
-        cls, answers: Answers, offered: pl.DataFrame | None, objects: "FactObjects", accepts: Accepts | None = None
+        cls,
+        answers: Answers,
+        offered: pl.DataFrame | None,
+        objects: "FactObjects",
+        accepts: Accepts | None = None,
+        forms: Mapping[str, Set[str]] | None = None,
+        by_subject: bool = False,
     ) -> "Truths":
         """Read what the items accept (see `Suite.offered`), of a dataset whose facts have these objects."""
         found, names = [], {}
@@ -62,7 +68,7 @@ class Truths:
                 found.append(numbered.select(pl.col("item").cast(pl.UInt32), "truth"))
                 for truth, texts in numbered.unique("truth").select("truth", "accepted").iter_rows():
                     names[truth] = frozenset(map(normalise, texts)) - {""}
-        return cls(pl.concat(found), names, offered, *objects, accepts)
+        return cls(pl.concat(found), names, offered, *objects, accepts, forms or {}, by_subject)
 
     def common_in(self, relation: object, but_given: bool = False) -> Common:
         """Return how common the objects of a relation are, ``but_given``: among facts that names do not give away."""

@@ -90,9 +90,9 @@ def as_released(
 
 
 @functools.lru_cache(65536)
-def normalise(name: str) -> str:
+def normalise(said: str) -> str:
     """Return the first line in lower case, without ASCII punctuation, articles and superfluous space."""
-    first = name.split("\n", maxsplit=1)[0].lower().translate(_NO_PUNCTUATION)
+    first = said.split("\n", maxsplit=1)[0].lower().translate(_NO_PUNCTUATION)
     return " ".join(ARTICLE.sub(" ", first).split())
 
 

@@ -48,7 +48,7 @@ NOUNS = ("answer", "answers", "statement", "sentence", "fact", "version")
 FOLLOWS = re.compile(r" (?:as|because|since|so|and|but|that)\b| (?:one|option|choice)\W*$")  # no thing that is correct
 DETERMINER = re.compile(r"\b(?:the|its|their|whose) \W*$")
 PREDICATE = re.compile(r"(?:\b(?:is|not)|'s|n't)(?: \w+)? an? \W*$")  # "this is a correct statement" is one
-SIGN = re.compile(r"\s*[.,;:!?()–—]|\s-+\s")  # ends a clause
+SIGN = re.compile(rf"\s*(?:[.;!?]|{CLAUSE.pattern})")  # ends a sentence or a clause
 ONESELF = frozenset({"i", "we"})
 LINES = re.compile(r"[\r\n]+")  # reading squeezes white space; a line break divides a list
 SEPARATOR = re.compile(r"[,;/|•]|(?:^|(?<=\s))(?:and|or|&|[-*]|\(?\d{1,2}[.)])(?=\s)")
@@ -117,11 +117,9 @@ def _tells_of_oneself(span: Span, answer: Reading) -> bool:
     """Whether words begin their clause, have `I` or `we` before them in it, or end one that begins with `it`."""
     start, end = answer.starts[span[0]], answer.ends[span[1] - 1]
     begins = max((match.end() for match in SIGN.finditer(answer.flat, 0, start)), default=0)
-    before = answer.flat[begins:start].split()
+    before = answer.words[slice(*answer.span(begins, start))]
     ends = SIGN.match(answer.flat, end) is not None or end == len(answer.flat)
-    if not before or (ends and before[0].startswith("it")):
-        return True
-    return not ONESELF.isdisjoint(re.findall(r"\w+", " ".join(before)))
+    return not before or (ends and before[0] == "it") or not ONESELF.isdisjoint(before)
 
 
 @functools.cache
