@@ -170,6 +170,18 @@ def test_a_name_in_a_sentence_of_its_own_for_each_subject_has_the_chance_of_the_
     assert found[ABOVE].p > 0.4
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("1.5", "15"), ("2.5", "25"), ("5", "2.5"), ("-2", "2"), ("2", "\u22122"), ("3/4", "34"), ("1.000", "1,000")],
+)
+def test_another_number_has_no_chance_of_the_name(name, said):
+    """The point of a fraction and a minus are left out by no judge, in an answer alone or in a sentence."""
+    objects = [name if at % 3 == 0 else f"o{at}" for at in range(60)]
+    for told in (said, f"It is {said}."):
+        own, truths = judged([("a", f"s{at}", [one], told) for at, one in enumerate(objects)])
+        assert numbers(own, truths)[CHANCE].value == 0, told
+
+
 def test_facts_of_which_no_true_name_can_be_answered_are_no_other_facts():
     """Of nine facts with an object of one token a third have it; those with another object are left out of known, too.
 

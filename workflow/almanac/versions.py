@@ -19,7 +19,7 @@ VERSIONS = {
     "plant": 9,
     "ask": 26,
     "answer": 11,
-    "measure": 71,
+    "measure": 72,
     "report": 94,
     "freeze": 9,
 }

@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Sequence
 from decimal import Context, Decimal
 
+POINT = re.compile(r"(?<![\d.])(\d+)\.(?=\d+(?!\.?\d))")  # of a fraction
+MINUS = re.compile(r"(?<![^\s(])[-−](?=\d)")  # of a number
 UNSEEN = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?")
 ARTICLES = ("the", "a", "an")
@@ -36,6 +38,11 @@ def normalise(name: str) -> str:
 def unaccented(text: str) -> str:
     """Return a text without the accents of its letters (`São` is `Sao`); the signs of other scripts stay."""
     return unicodedata.normalize("NFC", ACCENTS.sub("", unicodedata.normalize("NFD", text)))
+
+
+def marked(text: str, point: str, minus: str) -> str:
+    """Return a text in which what stands for the point of a fraction and a number's minus outlasts punctuation."""
+    return MINUS.sub(minus, POINT.sub(rf"\1{point}", text)) if any(map(str.isdigit, text)) else text
 
 
 def singular(word: str) -> str:

@@ -57,6 +57,9 @@ UNIT_NAMES = {
     "kg": ("kgs", "kilogram", "kilograms", "kilogramme", "kilogrammes"),
     "km/h": ("kph", "kmh", "km per hour", "kilometres per hour", "kilometers per hour"),
     "mph": ("miles per hour",),
+    "°c": ("° c", "degree celsius", "degrees celsius", "degrees c", "celsius"),
+    "°f": ("° f", "degree fahrenheit", "degrees fahrenheit", "degrees f", "fahrenheit"),
+    "%": ("percent", "per cent"),
 }
 SYMBOL = {name: symbol for symbol, names in UNIT_NAMES.items() for name in (symbol, *names)}
 _UNIT = f"(?:{'|'.join(map(re.escape, sorted(SYMBOL, key=len, reverse=True)))})(?![\\w/^]|[ -]per\\b)"

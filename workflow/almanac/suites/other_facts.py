@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from almanac.dataset.templates import folded
-from almanac.dataset.text import ARTICLES, normalise, singular, unaccented
+from almanac.dataset.text import ARTICLES, marked, normalise, singular, unaccented
 from almanac.dataset.values import value_of, values_in
 from almanac.punctuation import UNSPACED, words_of
 from almanac.suites.truths import Truths
 
-SEPARATORS = re.compile(r"(?<=\d)[.,'’](?=\d)")  # of thousands, or of a fraction
-WITHIN = re.compile(r"(?<=[^\W_])[^\w\s](?=[^\W_])")  # a sign within a word, which a judge may leave out: McDonald's
+SEPARATORS = re.compile(r"(?<=\d)[.,'’](?=\d)")  # of thousands
+# A sign within a word, which a judge may leave out: McDonald's, F-16. Between figures it parts numbers.
+WITHIN = re.compile(r"(?<=[^\W_])[^\w\s](?=[^\W\d_])|(?<=[^\W\d_])[^\w\s](?=[^\W_])")
 WORDS = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
 SHARES = ("by_chance", "drawn", "drawn_of_rest", "guess")  # how often an answer is right by chance (`Share`)
 
@@ -199,8 +200,10 @@ class RelationFacts:
         found = set[Hashable]()
         forms = {loosely(answer), loosely(WITHIN.sub("", answer)), unsigned(answer)}
         answer = normalise(answer)
-        forms.add(answer)  # for names that are signs alone
-        for word in {"", *(word for said in forms for word in _words(said))}:
+        for name in self.beginning.get("", ()):  # names that are signs alone
+            if _stands_in(name, answer):
+                found |= self.of_text[name]
+        for word in {word for said in forms for word in _words(said)}:
             for name in self.beginning.get(word, ()):
                 if any(_stands_in(name, said) for said in forms):
                     found |= self.of_text[name]
@@ -273,7 +276,11 @@ def loosely(text: str) -> str:
 
 
 def unsigned(text: str) -> str:
-    """Return a text without accents and signs, but for the plus of C++: *`Paris`* and *<b>Paris</b>* name Paris."""
+    """Return a text without accents and signs, but for the plus of C++: *`Paris`* and *<b>Paris</b>* name Paris.
+
+    A number's minus and the point of its fraction are words then: 1.5 is not 15.
+    """
+    text = marked(text, "point", "minus")
     for _ in range(2):  # TM is made of ™, and a sign of ½
         plain = (" " if unicodedata.category(one)[0] == "S" and one != "+" else one for one in text)
         text = normalise("".join(plain))

@@ -15,15 +15,14 @@ from typing import Any, NamedTuple
 
 from almanac import punctuation
 from almanac.dataset.templates import first_line
-from almanac.dataset.text import runs, unaccented
+from almanac.dataset.text import marked, runs, unaccented
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 # ASCII's and, as MLQA extends SQuAD for all languages (Lewis et al. 2020), what Unicode calls punctuation.
 _SIGNS = (char for char in map(chr, range(0x10000)) if unicodedata.category(char).startswith("P"))
 PUNCTUATION: dict[int, str | None] = dict.fromkeys(map(ord, {*string.punctuation, *_SIGNS}))
-PUNCTUATION |= {0xE000: ".", 0xE001: "-"}  # a number's own, marked by `_marked`: the point of a fraction, a minus
-POINT = re.compile(r"(?<![\d.])(\d+)\.(?=\d+(?!\.?\d))")
-MINUS = re.compile(r"(?<![^\s(])[-−](?=\d)")
+MARKS = {".": "\ue000", "-": "\ue001"}  # of a number: the point of a fraction, a minus
+PUNCTUATION |= {ord(mark): sign for sign, mark in MARKS.items()}
 # What parts words where no space does; within names points of initials, apostrophes and hyphens do not.
 PARTING = re.compile(r"[/—()\[\]{}|;:!?\"“”„«»…]|\.\.+|(?<=\w\w)\.(?=[^\W\d])|(?<!\d),|,(?!\d)|(?<=\d)[-–.](?=\d)")
 HYPHEN = re.compile(r"(?<=[^\W\d_])[-‐‑–](?=[^\W\d_])")
@@ -51,11 +50,7 @@ def normalise(text: str) -> str:
 
     Other than there a number keeps its minus and the point of its fraction, as in DROP: 3.5 is not 35.
     """
-    return " ".join(ARTICLES.sub(" ", _marked(text).lower().translate(PUNCTUATION)).split())
-
-
-def _marked(text: str) -> str:
-    return MINUS.sub("\ue001", POINT.sub("\\1\ue000", text)) if any(map(str.isdigit, text)) else text
+    return " ".join(ARTICLES.sub(" ", marked(text, *MARKS.values()).lower().translate(PUNCTUATION)).split())
 
 
 def is_true(answer: str, golds: Sequence[str]) -> bool:
@@ -104,7 +99,7 @@ def _readings(text: str) -> tuple[str, ...]:
     those that a hyphen parts too: Coca Cola is Coca-Cola, and Guinea not in Guinea-Bissau.
     """
     text = unaccented(text)
-    parted = PARTING.sub(" ", _marked(text))
+    parted = PARTING.sub(" ", marked(text, *MARKS.values()))
     return normalise(text), normalise(parted), normalise(HYPHEN.sub(" ", parted))
 
 
