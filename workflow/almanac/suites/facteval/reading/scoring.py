@@ -35,6 +35,8 @@ ALONE = {"yes": True, "no": False}  # verdicts where they begin the answer and n
 SUBJECTS = ("neither", "none", "nothing", "no part")  # negations of which the verdict is said: "none of this is true"
 NEGATION = re.compile(rf"(?:\b(?:not|never|cannot|nor|no longer|{'|'.join(SUBJECTS)})\b|n't\b)(?! only\b)")
 CLAUSE = re.compile(r"[,:()>→–—]|\s-+\s")  # begins another clause, which the negation is no part of
+# A pair of signs right after a negation holds what is inserted there: `not, in fact, correct`.
+INSERTED = re.compile(r"(?:(?<=\bnot)|(?<=\bnever)|(?<=n't))(,| [-–—]) [^,:;()–—]+?\1(?= )")
 # So do these (`not Cusco so it is incorrect`); and, after a verb or a negation that is a subject, those of `FURTHER`.
 REASON = re.compile(r"\b(?:so|hence|thus|therefore|because|since|which|but)\b")
 FURTHER = re.compile(r"\b(?:and|as|making|makes?|(?<!of )(?<!in )(?<!about )the (?:statement|claim|sentence|answer))\b")
@@ -296,11 +298,12 @@ def _attributive(sentence: Reading, at: int) -> bool:
 def _turned(sentence: Reading, at: int, asked: Reading) -> bool:
     """Whether a negation stands before a word, in its clause and within reach, that is no part of the statement."""
     start, end = sentence.starts[max(0, at - BEFORE_VERDICT)], sentence.starts[at]
-    clause = max((match.end() for match in CLAUSE.finditer(sentence.flat, start, end)), default=start)
+    said = INSERTED.sub(lambda inserted: " " * len(inserted[0]), sentence.flat)
+    clause = max((match.end() for match in CLAUSE.finditer(said, start, end)), default=start)
     found = [
         sentence.span(*match.span())
-        for match in NEGATION.finditer(sentence.flat, clause, end)
-        if _reaches(sentence.flat[match.end() : end], match[0] in SUBJECTS)
+        for match in NEGATION.finditer(said, clause, end)
+        if _reaches(said[match.end() : end], match[0] in SUBJECTS)
     ]
     return any(
         not _repeated((first, last), sentence, runs(sentence.words[first:last], asked.words), asked)
