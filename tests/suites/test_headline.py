@@ -208,6 +208,14 @@ def test_the_judge_of_a_suite_says_which_names_an_answer_is_right_for():
     assert numbers(own, truths)[CHANCE].value > 1 / 3
 
 
+def test_a_judge_that_minds_case_is_given_names_and_answers_alike():
+    """An answer's lines remain, since a judge may read the first alone."""
+    cities = ["Oslo", "Bern", "Kyiv", "Rome"]
+    own, truths = judged([("a", f"s{at}", [cities[at % 4]], f"Oslo\nRome, s{at}") for at in range(40)])
+    exact = replace(truths, accepts=lambda answer, names: [name for name in names if answer.split("\n")[0] == name])
+    assert numbers(own, exact)[CHANCE].value == pytest.approx(1 / 4)
+
+
 def test_a_suite_that_asks_subjects_holds_answers_against_each_subject_once():
     """Of the subjects t and u, not asked, t has Rome and Paris, as s3 has; of the one that is asked another fact."""
     own, truths = judged([("a", "s1", ["Rome"], "Rome"), ("a", "s2", ["Oslo"], "Rome"), ("a", "s3", ["Rome"], "Rome")])

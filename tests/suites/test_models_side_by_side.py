@@ -157,6 +157,14 @@ def test_numbers_of_another_method_are_no_part_of_a_methods_chapter():
     assert by_setting(METHOD, [*ROWS, *others]) == {as_text(BY): ROWS}
 
 
+def test_a_number_is_in_the_chapter_of_the_method_that_says_most_of_it():
+    narrow = replace(METHOD, name="narrow", where={**METHOD.where, "wording": 0})
+    others = [replace(row, where=as_text({**from_text(row.where), "wording": 0})) for row in ROWS]
+    methods = (METHOD, narrow)
+    assert by_setting(METHOD, [*ROWS, *others], methods) == {as_text(BY): ROWS}
+    assert by_setting(narrow, [*ROWS, *others], methods) == {as_text({**BY, "wording": 0}): others}
+
+
 def test_a_method_of_one_reading_has_its_chapter_where_the_suite_does_not_say_which():
     read = {**BY, "reading": "strict"}
     rows = [replace(row, where=as_text({**from_text(row.where), "reading": "strict"})) for row in ROWS]

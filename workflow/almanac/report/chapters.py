@@ -37,7 +37,7 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
             found.append(Page(f"{suite.name}-{dataset}", suite.name, dataset, chapter))
         compared_here = [row for row in between if (row.suite, row.dataset) == (suite.name, dataset)]
         for method in suite.methods:
-            settings = comparison_chapter.by_setting(method, compared_here)
+            settings = comparison_chapter.by_setting(method, compared_here, suite.methods)
             labels = method_labels((suite.name, method.name, where) for where in settings)
             for at, (label, rows) in enumerate(zip(labels.values(), settings.values(), strict=True)):
                 one = comparison_chapter.chapter(replace(method, label=label), rows, own.models, own.relations)

@@ -21,14 +21,23 @@ CORRELATIONS = (
 POPULARITY = ("head", "torso", "tail")
 
 
-def by_setting(method: Method, every: Sequence[Measure]) -> dict[str, list[Measure]]:
-    """Return the numbers of a method among those between models of its suite and dataset, by the items it counts."""
+def by_setting(method: Method, every: Sequence[Measure], methods: Sequence[Method] = ()) -> dict[str, list[Measure]]:
+    """Return the numbers of a method among those between models of its suite and dataset, by the items it counts.
+
+    A number is of that one of the suite's ``methods`` whose conditions say most of its own.
+    """
+    narrower = [one for one in methods if len(one.where) > len(method.where)]
     found: dict[str, list[Measure]] = defaultdict(list)
     for row in every:
         own = setting_of(row)
-        if own.keys() >= {*method.where, *method.by} and as_text({**own, **method.where}) == (text := as_text(own)):
-            found[text].append(row)
+        if _fits(method, own) and not any(_fits(one, own) for one in narrower):
+            found[as_text(own)].append(row)
     return found
+
+
+def _fits(method: Method, own: Mapping[str, Any]) -> bool:
+    """Whether a number with such conditions is one of a method's."""
+    return own.keys() >= {*method.where, *method.by} and as_text({**own, **method.where}) == as_text(own)
 
 
 def chapter(

@@ -195,7 +195,8 @@ class RelationFacts:
         numbers by value. It is right besides for the truths for which it was judged so.
         """
         if self.accepts is not None:
-            found = {truth for name in self.accepts(answer, self.of_name) for truth in self.of_name[name]}
+            said = "\n".join(map(normalise, answer.splitlines()))
+            found = {truth for name in self.accepts(said, self.of_name) for truth in self.of_name[name]}
             return found | self.judged.get(normalise(answer), set())
         found = set[Hashable]()
         forms = {loosely(answer), loosely(WITHIN.sub("", answer)), unsigned(answer)}

@@ -263,7 +263,8 @@ class Suite(Asks[Settings]):
     def accepts(self, method: Method, options: Settings) -> Accepts | None:
         """Return how a method's judge takes an answer for names; none: it takes those that stand in it, laxly read.
 
-        Chance holds open answers against the names of other facts, and has to be as lax as the suite's own judge.
+        Chance holds open answers against the names of other facts, and has to be as lax as the suite's own judge. Both
+        are given as they are compared (`dataset.text.normalise`; an answer's lines remain), so that case is nothing.
         """
         return None
 
