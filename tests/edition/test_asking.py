@@ -52,6 +52,14 @@ def shards_of(folder, shards):
     return [tables.read(folder / f"requests-{shard}.parquet", Request) for shard in range(shards)]
 
 
+def test_the_files_of_more_shards_than_there_are_now_go(tmp_path):
+    """What a later round is made of is every request file of the folder."""
+    for shards in (3, 1):
+        write_asked(tmp_path, asked([(None, "a"), (None, "b")]), {"notes": Note}, shards)
+        assert len(list(tmp_path.glob("requests-*.parquet"))) == shards
+    assert [row.text for row in shards_of(tmp_path, 1)[0]] == ["a", "b"]
+
+
 def order(row):
     return row.kind, row.context_id or "", row.text, row.request_id
 

@@ -114,11 +114,11 @@ class _Runs:
         if self._held or not self._keys:
             self._sort()
         first = pl.concat(self._keys).select("run", pl.struct(KEY).is_first_distinct().alias("first"))
+        paths = [folder / f"requests-{shard}.parquet" for shard in range(shards)]
+        for path in set(folder.glob("requests-*.parquet")) - {*paths}:
+            path.unlink()  # of more shards than there are now
         with ExitStack() as stack:
-            writers = [
-                stack.enter_context(tables.writing(folder / f"requests-{shard}.parquet", Request))
-                for shard in range(shards)
-            ]
+            writers = [stack.enter_context(tables.writing(path, Request)) for path in paths]
             for run in range(len(self._keys)):
                 kept = first.filter(pl.col("run") == run)["first"].to_arrow()
                 for piece in self._pieces(run, kept):
