@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,12 +10,15 @@ from types import SimpleNamespace
 import pytest
 from tests.report import editions
 
+from almanac import tables
 from almanac.cli import main
 from almanac.config import Asking, EditionConfig
 from almanac.edition import measuring
 from almanac.edition.jobs import Jobs
 from almanac.edition.layout import Layout
-from almanac.rows import Entity, Outcome, Relation, Response, Template
+from almanac.edition.notebook import read_edition
+from almanac.errors import AlmanacError
+from almanac.rows import Entity, Item, Outcome, Relation, Response, Template
 from almanac.suites.facteval.reading import scoring
 from almanac.suites.listing import SUITES
 
@@ -102,6 +106,40 @@ def test_what_is_gone_or_damaged_is_made_again(layout, capsys):
                 path.write_bytes(content)
             said, _ = measured(layout, capsys)
             assert (said["facteval"], path.read_bytes()) == ("stays", kept)
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"), [(None, "a list of Measure, found None"), ([1], "a list of Measure, found 1")]
+)
+def test_what_measure_must_return_is_said(layout, monkeypatch, returned, message):
+    monkeypatch.setattr(type(SUITES["facteval"]), "measure", lambda *_: returned)
+    with pytest.raises(AlmanacError, match=f"suite facteval: its `measure` must return {message}"):
+        list(measuring.measure_model(changed(layout, modes=["strict"]), "mine"))
+
+
+def test_the_suite_that_fails_is_named_below_the_traceback(layout, monkeypatch):
+    monkeypatch.setattr(type(SUITES["facteval"]), "measure", lambda *_: [] + None)
+    with pytest.raises(TypeError) as found:
+        list(measuring.measure_model(changed(layout, modes=["strict"]), "mine"))
+    assert found.value.__notes__ == ["in suite facteval, dataset real, model mine"]
+
+
+def test_no_page_is_drawn_over_numbers_of_other_answers_and_a_notebook_is_warned(small, tmp_path, capsys):
+    """As where facts were changed and the run that asks them was stopped."""
+    copy = replace(small, root=Path(shutil.copytree(small.root, tmp_path / "small")))
+    first, *_ = copy.config.asked()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_edition(copy.root)
+    path = copy.rounds(first)[0].folder / "items.parquet"
+    rows = tables.read(path, Item)
+    tables.write(path, Item, [replace(rows[0], name="Rome"), *rows[1:]])
+    os.utime(path, (after := copy.measures(first).stat().st_mtime + 1, after))
+    assert main(["report", "page", "--edition", str(copy.root)]) == 1
+    message = f"{copy.measures(first)}: is not of the answers that are there; run again, whole"
+    assert message in capsys.readouterr().err
+    with pytest.warns(UserWarning, match="results of two runs are in it: .*is not of the answers that are there"):
+        read_edition(copy.root)
 
 
 def test_after_a_run_the_findings_stand_as_a_table_with_the_place_of_the_page(small, capsys):

@@ -1,25 +1,33 @@
 """The suite that `docs/adding_a_suite.md` walks through: two rounds, the second another model's, and two readings."""
 
 import json
+import re
+import shutil
 from dataclasses import replace
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 import polars as pl
 import pytest
+from pydantic import create_model
 from tests.suites.support import Trial, number
 from tests.suites.toy_world import DATA, DOSE_OF, DOSES, OBJECTS, pick, played
 from tests.toy.toy_suite import Disagreement, Offer, Toy, ToyOptions
 
+from almanac import tables
+from almanac.cli import main
 from almanac.edition.measuring import judge
 from almanac.errors import AlmanacError
-from almanac.rows import Outcome, Request
+from almanac.project import PROJECT
+from almanac.rows import Link, Outcome, Request
 from almanac.suites import headline, listing
 from almanac.suites.asked import Asked
 from almanac.suites.chapter import Drawing, Table
 from almanac.suites.joining import join
 from almanac.suites.judged import Not
-from almanac.suites.listing import GROUP, _loaded
+from almanac.suites.listing import GROUP, SUITES, _loaded
+from almanac.suites.options import SuiteOptions
 from almanac.suites.suite import Round, Suite
 
 
@@ -306,6 +314,12 @@ def test_a_suite_whose_column_is_there_already_is_refused_before_anything_is_ask
     ("said", "message"),
     [
         ({"name": "karr"}, "Own: there is a suite 'karr' already; rename or uninstall one"),
+        ({"name": "nega/tion"}, "Own: name is 'nega/tion'; take another, of letters, digits, _ and -"),
+        ({"name": "all"}, "Own: name is 'all', and the workflow has a target of this name; take another"),
+        ({"options": object}, "Own: options is <class 'object'>; name a class that inherits from SuiteOptions"),
+        ({"options": SuiteOptions}, "Own: its options, SuiteOptions, lack tokens; see docs/adding_a_suite"),
+        ({"options": create_model("O", __base__=ToyOptions, shards=(int, 1))}, "Own: its options have 'shards', which"),
+        ({"setting": Disagreement}, "Own: setting is .*; name a class that inherits from NamedTuple"),
         ({"own": {"items": Toy.own["offers"]}}, "suite own: table items: every suite has a table of that name"),
         ({"methods": (*Toy.methods, Toy.methods[0])}, "suite own: two methods have the name 'alone'; rename one"),
         ({"methods": tuple(replace(one, label="Own") for one in Toy.methods)}, "two methods have the label 'Own'"),
@@ -321,6 +335,29 @@ def test_a_suite_of_this_project_that_says_what_cannot_be_is_refused(said, messa
     monkeypatch.setattr(listing, "OURS", (*listing.OURS, own()))
     with pytest.raises(AlmanacError, match=message):
         listing._listed()
+
+
+def test_the_names_that_a_suite_cannot_have_are_those_of_the_workflow_and_of_the_command(capsys):
+    text = (PROJECT / "Snakefile").read_text() + (PROJECT / "rules" / "edition.smk").read_text()
+    assert {*re.findall(r"^rule (\w+):", text, re.M)} - {"freeze_edition"} == listing.TARGETS
+    with pytest.raises(SystemExit):
+        main(["ask", "karr", "--help"])
+    own = {*re.findall(r"^  (?:-h, )?--([\w-]+)", capsys.readouterr().out, re.M)}
+    assert own - {name.replace("_", "-") for name in SUITES["karr"].options.model_fields} == listing.FLAGS - {
+        "suite"
+    } | {"file"}, "a setting may be called file"
+
+
+def test_an_item_without_a_request_is_said_to_be_what_judge_does_not_see(trial, tmp_path):
+    """Of the last item of the first round the links are taken away."""
+    rounds = []
+    for one in trial.answers.rounds:
+        folder = Path(shutil.copytree(one.folder, tmp_path / one.name))
+        path = folder / "links.parquet"
+        tables.write(path, Link, [row for row in tables.read(path, Link) if row.item != 31])
+        rounds.append(replace(one, folder=folder))
+    with pytest.raises(AlmanacError, match=r"31 of 32 items are judged \(`ask` links no request to item 31, so that"):
+        judge(Toy(), trial.options, replace(trial.answers, rounds=rounds), trial.data, tmp_path / "judged")
 
 
 def test_a_suite_of_this_project_without_a_label_is_refused(monkeypatch):
@@ -348,6 +385,8 @@ def test_what_a_suite_asks_and_counts_must_be_of_the_form_that_is_said(trial):
         AlmanacError, match=r"suite toy: column 'rank' has values from 1 to 2, .*\(of a rank 1 / rank\)"
     ):
         ranked.measures("mrr", "macro", "rank")
+    with pytest.raises(AlmanacError, match=r"suite toy: column 'subject' holds .*, and a formula is of numbers"):
+        judged.measures("accuracy", "share", "subject")
     with pytest.raises(AlmanacError, match=r"table accuracy: 2 columns \(model, accuracy\), and a row of 1 cells"):
         Table("accuracy", "", ("model", "accuracy"), [("m",)])
 

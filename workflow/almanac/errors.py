@@ -3,7 +3,8 @@
 import difflib
 import errno
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from almanac.project import PROJECT
@@ -31,6 +32,16 @@ def refuse(mistakes: Sequence[str], most: int = 20) -> None:
     if mistakes:
         more = [f"… and {len(mistakes) - most} more"] if len(mistakes) > most else []
         raise AlmanacError("\n".join([*mistakes[:most], *more]))
+
+
+@contextmanager
+def noted(where: str) -> Iterator[None]:
+    """Say below the traceback of whatever goes wrong where it did, as in whose suite."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(where)
+        raise
 
 
 def disk_full(error: BaseException, path: object = None) -> str | None:

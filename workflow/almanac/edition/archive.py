@@ -62,7 +62,7 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
     withheld = too_large(layout)
     settings, carried = portable(layout.config, layout.noted(CARRIED).split())
     drawn = _as_they_are(layout)
-    refuse([f"{path}: is not of the answers that are there; run again, whole" for path in outdated(layout)])
+    refuse(outdated(layout))
     carried |= {f"sources/{source['name']}/{LICENCE}": licence_text(source) for source in sources}
     carried |= _lock(layout)
     carried[RECORD] = (tables.in_order(settings) + "\n").encode()

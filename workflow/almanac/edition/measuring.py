@@ -19,10 +19,10 @@ from almanac.config import Asking, EditionConfig
 from almanac.config.models import ModelConfig
 from almanac.edition.layout import Layout
 from almanac.edition.pairs import compared
-from almanac.errors import AlmanacError, did_you_mean
+from almanac.errors import AlmanacError, did_you_mean, noted
 from almanac.frames import read_frame
 from almanac.planting.options import TrainingOptions
-from almanac.rows import Exposure, Measure, NotAsked, Outcome, Relation
+from almanac.rows import Exposure, Link, Measure, NotAsked, Outcome, Relation
 from almanac.statistics.intervals import Estimate, combined
 from almanac.suites import headline
 from almanac.suites.agreement import Called, agreements, called, of_facts, on_same_facts
@@ -111,7 +111,16 @@ def judge(
                 f"suite {suite.name}: `own` declares a table {lacking[0]!r} at='judged' that `judge` never yields"
             )
         if not some_items and done != answers.count:
-            raise _unfit(suite.name, f"{done} of {answers.count} items are judged")
+            raise _unfit(suite.name, f"{done} of {answers.count} items are judged{_without_link(answers)}")
+
+
+def _without_link(answers: Answers) -> str:
+    """Return the first item that no request is of, which `judge` is not given, in words; else nothing."""
+    linked = set[int]().union(
+        *(read_frame(one.folder / "links.parquet", Link, ["item"])["item"] for one in answers.rounds)
+    )
+    lacking = next((item for item in range(answers.count) if item not in linked), None)
+    return "" if lacking is None else f" (`ask` links no request to item {lacking}, so that `judge` does not see it)"
 
 
 def _unfit(suite: str, what: str) -> AlmanacError:
@@ -136,10 +145,11 @@ def measure(suite: Suite[Any], options: Any, answers: Answers, data: Data, folde
     own |= {name: answers.own(name) for name in suite.tables("asked")}
     said = read_frame(folder / "outcomes.parquet", Outcome, ["item", "reading", "prediction"])
     said = said.with_columns(pl.col("item").cast(pl.UInt32))
-    rows = [
-        *suite.measure(judged, own, options),
-        *headline.measures(suite, options, judged, said, answers, data),
-    ]
+    found: Any = suite.measure(judged, own, options)
+    rows = list(found) if isinstance(found, Iterable) else [found]
+    if other := [row for row in rows if not isinstance(row, Measure)]:
+        raise AlmanacError(f"suite {suite.name}: its `measure` must return a list of Measure, found {other[0]!r}")
+    rows += headline.measures(suite, options, judged, said, answers, data)
     return sorted(rows, key=lambda row: (row.metric, order(row.where), row.where))
 
 
@@ -164,8 +174,10 @@ def measure_model(layout: Layout, model: str) -> Iterator[tuple[Asking, int | No
             yield asking, None
             continue
         answers, data = layout.answers(asking), layout.data(asking.dataset)
-        judge(suite, options, answers, data, folder, metadata={PART: part})
-        yield asking, tables.write(path, Measure, measure(suite, options, answers, data, folder), {PART: part})
+        with noted(f"in suite {asking.suite}, dataset {asking.dataset}, model {model}"):
+            judge(suite, options, answers, data, folder, metadata={PART: part})
+            rows = measure(suite, options, answers, data, folder)
+        yield asking, tables.write(path, Measure, rows, {PART: part})
 
 
 def _one_model(layout: Layout, model: str) -> None:
@@ -193,10 +205,29 @@ def part_of(layout: Layout, asking: Asking) -> str:
     return tables.identity([VERSIONS["measure"], asking, layout.options(asking).how(), digests])
 
 
-def outdated(layout: Layout) -> list[Path]:
-    """Return the numbers of models that are not of what was asked and answered, as where a run was stopped."""
+def outdated(layout: Layout, suspected: bool = False) -> list[str]:
+    """Return, of each model's numbers that are not of what was asked and answered, that it is so: a run was stopped.
+
+    ``suspected``: only those are read again of which some file is newer, which takes little time.
+    """
     own = ((layout.measures(asking), asking) for asking in layout.config.asked())
-    return [path for path, asking in own if path.is_file() and not tables.says(path, PART, part_of(layout, asking))]
+    there = ((path, asking) for path, asking in own if path.is_file() and not (suspected and _older(layout, asking)))
+    found = [path for path, asking in there if not _is_of(path, layout, asking)]
+    return [f"{path}: is not of the answers that are there; run again, whole" for path in found]
+
+
+def _is_of(path: Path, layout: Layout, asking: Asking) -> bool:
+    """Whether a table is of the answers that are there, all of them."""
+    try:
+        return tables.says(path, PART, part_of(layout, asking))
+    except FileNotFoundError:
+        return False
+
+
+def _older(layout: Layout, asking: Asking) -> bool:
+    """Whether all files of an edition that a model's numbers are made of are there, and none is newer."""
+    made, own = layout.measures(asking).stat().st_mtime, (one for one in layout.made_of(asking) if one.is_file())
+    return all(one.stat().st_mtime <= made for one in own)
 
 
 def joined(suite: Suite[Any]) -> dict[str, type]:

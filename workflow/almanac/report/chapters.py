@@ -7,7 +7,7 @@ from dataclasses import replace
 from almanac.config import Asking
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import findings_of, pooled, shown
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, noted
 from almanac.report import agreeing, answer, asked, comparing, course, recovering, sentences, trust
 from almanac.report.known import FactFound, facts_table, of_relations
 from almanac.report.page import Page
@@ -26,11 +26,8 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
     for suite, dataset, askings in layout.askings():
         own = shown(layout, suite, dataset, askings, between)
         measures[suite.name, dataset] = list(own.measures)
-        try:
+        with noted(f"in the chapter of suite {suite.name}, dataset {dataset}"):
             chapter = suite.chapter(own, layout.options(askings[0]))
-        except Exception as error:
-            error.add_note(f"in the chapter of suite {suite.name}, dataset {dataset}")
-            raise
         if chapter is None and own.refused:
             chapter = Chapter(suite.label, " ".join([f"Nothing of {dataset} is asked.", *own.not_asked()]), [])
         if chapter is not None:

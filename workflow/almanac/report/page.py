@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from almanac import __version__
 from almanac.config import EditionConfig
 from almanac.edition.citation import cited
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, noted
 from almanac.report.asked import FactsAsked
 from almanac.report.drawing import prefixed, style
 from almanac.report.evidence import EvidenceFiles
@@ -72,12 +72,8 @@ def figures(chapters: Sequence[Page], looks: Mapping[str, Mapping[str, Any]]) ->
 def _drawn(page: Page, part: Drawing, looks: Mapping[str, Mapping[str, Any]]) -> Figure:
     """Return a figure; where it cannot be drawn, say whose it is."""
     where = f"suite {page.suite}: figure {part.name} of {page.dataset}"
-    try:
-        with style(), coloured(looks):
-            figure = part.draw()
-    except Exception as error:
-        error.add_note(where)
-        raise
+    with noted(where), style(), coloured(looks):
+        figure = part.draw()
     if not isinstance(figure, Figure):
         raise AlmanacError(f"{where}: its function must return a matplotlib Figure, found {figure!r}")
     return figure

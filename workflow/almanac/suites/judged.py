@@ -180,10 +180,12 @@ class Judged:
             by: what the items are grouped by.
 
         Raises:
-            AlmanacError: there is no such column, or it has values that are none of 0 to 1.
+            AlmanacError: there is no such column, it holds texts, or it has values that are none of 0 to 1.
             ValueError: the formula is none for groups.
         """
         self._check((*by, *of))
+        for column in of:
+            self._check_number(column)
         if formula in INTERVALS:
             self._check_shares(of[0])
         if formula == "share":
@@ -245,6 +247,15 @@ class Judged:
                 raise AlmanacError(
                     f"suite {self.suite}: its items have no column {column!r}{did_you_mean(column, self.frame.columns)}"
                 )
+
+    def _check_number(self, column: str) -> None:
+        """Refuse texts, of which no formula is."""
+        kind = self.frame.schema[column]
+        if not (kind.is_numeric() or kind in (pl.Boolean, pl.Null)):
+            raise AlmanacError(
+                f"suite {self.suite}: column {column!r} holds {kind}, and a formula is of numbers or truth values; "
+                "name such a column"
+            )
 
     def _check_shares(self, column: str) -> None:
         """Refuse values for which a share's interval says nothing."""

@@ -4,6 +4,8 @@ A suite that is installed by another package names its class under the entry poi
 suites only by their names, so reading one imports nothing.
 """
 
+import inspect
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
@@ -25,9 +27,13 @@ from almanac.suites.ic_lke.sweep import Sweep
 from almanac.suites.joining import check_names
 from almanac.suites.judged import from_text
 from almanac.suites.karr.suite import Karr
+from almanac.suites.options import SuiteOptions
 from almanac.suites.suite import Asks, Author, Method, Suite
 
 GROUP = "almanac.suites"  # of entry points
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")  # of a suite: a folder, a target and a rule
+TARGETS = frozenset({"all", "data", "edition", "repull", "validation", "verify"})  # of the workflow
+FLAGS = frozenset({"before", "dataset", "help", "output", "responses", "round", "shards", "suite"})  # of `almanac ask`
 NEEDED = ("name", "label", "summary", "options", "setting")  # what a suite's class must say
 OURS: tuple[Suite[Any], ...] = (
     *(IcLke(), Prompts(), Eic(), Sweep(), Separators(), Positions(), Generated()),
@@ -58,6 +64,19 @@ def _check(where: str, made: type) -> None:
     lacking += [name for name in ("ask", "judge", "measure") if getattr(made, name, None) is getattr(Suite, name)]
     if lacking:
         raise AlmanacError(f"{where}: the class has no {', '.join(lacking)}; see docs/adding_a_suite.md")
+    name, options, setting = (getattr(made, one) for one in ("name", "options", "setting"))
+    if not NAME.fullmatch(name) or name in TARGETS:
+        taken = ", and the workflow has a target of this name" * (name in TARGETS)
+        raise AlmanacError(f"{where}: name is {name!r}{taken}; take another, of letters, digits, _ and -")
+    if not (isinstance(options, type) and issubclass(options, SuiteOptions)):
+        raise AlmanacError(f"{where}: options is {options!r}; name a class that inherits from SuiteOptions")
+    if inspect.isabstract(options):
+        lacks = ", ".join(sorted(options.__abstractmethods__))
+        raise AlmanacError(f"{where}: its options, {options.__name__}, lack {lacks}; see docs/adding_a_suite.md")
+    if flags := sorted(FLAGS & options.model_fields.keys()):
+        raise AlmanacError(f"{where}: its options have {flags[0]!r}, which is a flag of `almanac ask`; rename it")
+    if not hasattr(setting, "_asdict"):
+        raise AlmanacError(f"{where}: setting is {setting!r}; name a class that inherits from NamedTuple")
 
 
 def _check_methods(suite: Suite[Any]) -> None:

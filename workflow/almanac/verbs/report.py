@@ -10,8 +10,9 @@ from pathlib import Path
 from almanac import tables
 from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
-from almanac.edition.measuring import findings_of, measures_of
+from almanac.edition.measuring import findings_of, measures_of, outdated
 from almanac.edition.unpacking import opened
+from almanac.errors import refuse
 from almanac.job_size import USED
 from almanac.options import FILE, FOLDER
 from almanac.report import answer, sentences
@@ -53,7 +54,9 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.thing == "page":
         from almanac.report.making import report_page  # drawing is not loaded only to print seconds
 
-        report_page(Layout.open(arguments.edition))
+        layout = Layout.open(arguments.edition)
+        refuse(outdated(layout, suspected=True))
+        report_page(layout)
     elif arguments.thing == "print":
         report_print(arguments.edition)
     elif arguments.thing == "failed":
