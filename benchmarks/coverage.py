@@ -85,6 +85,7 @@ DESIGNS = (
     Design("subjects of unequal size", 40, (5, 100), 0.3, 4.0, cluster=3, together=0.5),
     Design("relations share their subjects", 10, (100,), 0.3, 8.0, shared=0.2),
     Design("each fact asked five times", 10, (50,), 0.3, 5.0, asked=5),
+    Design("the best known relation has 3 facts", 10, (*(32,) * 9, 3), 0.1, 3.0, hard=True),
     Design("a fiftieth known", 10, (50,), 0.02, 20.0, hard=True),
     Design("relations share 24 subjects", 8, (24,), 0.25, 20.0, shared=0.4, hard=True),
     Design("the same, and 3 % known", 8, (24,), 0.03, 50.0, shared=0.9, hard=True),

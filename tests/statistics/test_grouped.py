@@ -1,6 +1,7 @@
 """Shares, means and ratios of many groups: the formulas in plain Python, and what must hold of any interval."""
 
 import math
+import statistics
 from collections import defaultdict
 
 import numpy as np
@@ -63,8 +64,6 @@ def macro_share(strata, clusters):
             draws_of[cluster] += 1 / count
             strata_of[cluster] += 1
     most = sum(own**2 for own in draws_of.values()) / sum(1 / count for count in counts)
-    if not 0 < share < 1:
-        return wilson(share, worth / most)
     added = normal_quantile(LEVEL) ** 2
     squares, shared = vary(strata, clusters, means)
     # Of a sample the product of both shares is too small by the variance of the mean.
@@ -75,8 +74,18 @@ def macro_share(strata, clusters):
     alike = sum(own * (own - 1) / 2 for own in strata_of.values()) * min(share, 1 - share)
     effect += max(0.0, most - max(effect, 1)) * added / (alike + added)
     drawn = [((c * p + added * share) / (c + added), c) for p, c in zip(means, counts, strict=True)]
-    variance = effect * sum(p * (1 - p) / c for p, c in drawn)
-    return wilson(share, share * (1 - share) * len(means) ** 2 / variance)
+    variances = [effect * p * (1 - p) / c for p, c in drawn]
+    all_alike = not 0 < share < 1
+    found = wilson(share, worth / most if all_alike else share * (1 - share) * len(means) ** 2 / sum(variances))
+    below, above = found.value - found.low, found.high - found.value
+    usual = statistics.median(1 / count for count in counts)
+    for p, c, variance in zip(means, counts, variances, strict=True):
+        few, alone = max(0.0, 1 - 2 * c * usual), wilson(p, c / effect)
+        below, above = (
+            math.sqrt(squared**2 + few * max(0.0, (end - p) ** 2 - added * variance) / len(means) ** 2)
+            for squared, end in ((below, alone.low), (above, alone.high))
+        )
+    return Estimate(share, max(0.0, share - below), min(1.0, share + above))
 
 
 def vary(strata, clusters, means):
@@ -184,7 +193,7 @@ def test_a_mean_over_strata_is_that_of_the_formula_in_plain_python(strata, size)
 
 
 @pytest.mark.parametrize(
-    "name", ["n", "sum", "mean", "own", "total", "worth", "cluster", "stratum", "part", "clusters"]
+    "name", ["n", "sum", "mean", "own", "total", "worth", "cluster", "stratum", "part", "clusters", "below", "above"]
 )
 def test_groups_may_be_made_by_a_column_of_any_name(name):
     rows = [{"key": key, "r": "r", "s": at, "v": float(at % 3 == 0), "w": 1.0} for at in range(12) for key in (1, 2)]

@@ -40,12 +40,23 @@ def test_two_methods_that_share_few_facts_are_not_compared():
 
 def test_facts_of_one_subject_are_one_draw_of_an_agreement():
     """They agree on all facts of five subjects, and on none of five others."""
-    apart = [of(name, {f"f{at}": (at < limit, 0.0) for at in range(100)}) for name, limit in (("a", 0), ("b", 50))]
+    apart = [of(name, {f"f{at}": (at < limit, 0.0) for at in range(100)}) for name, limit in (("a", 25), ("b", 75))]
     subjects = pl.Series("subject", [f"s{at // 10}" for at in range(100)])
     together = [one._replace(facts=one.facts.with_columns(subjects)) for one in apart]
     wide, narrow = (agreements("d", "m", found)[0] for found in (together, apart))
     assert wide.agreement == narrow.agreement == 0.5
     assert wide.agreement_high - wide.agreement_low > 2 * (narrow.agreement_high - narrow.agreement_low)
+    assert wide.kappa == narrow.kappa and wide.kappa_high - wide.kappa_low > 2 * (narrow.kappa_high - narrow.kappa_low)
+    assert narrow.kappa_low == pytest.approx(kappa(25, 0, 50, 25).low)
+
+
+@pytest.mark.parametrize(("grades", "said"), [((2, 2), False), ((5, 9), False), ((2, 40), True), ((40, 40), True)])
+def test_a_rank_correlation_of_few_values_has_no_interval(grades, said):
+    """Of right and wrong alone it is phi, of which the interval would hold the truth too rarely."""
+    found = [of(f"m{n}", {f"f{at}": (False, float(at * n // 80)) for at in range(80)}) for n in grades]
+    found[1].facts[0, "score"] = 3.0
+    [row] = agreements("d", "m", found)
+    assert row.rho is not None and (row.rho_low is not None) == said
 
 
 def test_cohens_own_example_has_his_kappa():

@@ -39,7 +39,7 @@ def cohens_kappa(first: Sequence[bool], second: Sequence[bool]) -> Estimate:
     return kappa(pairs[True, True], pairs[True, False], pairs[False, True], pairs[False, False])
 
 
-def kappa(both: int, first: int, second: int, neither: int) -> Estimate:
+def kappa(both: int, first: int, second: int, neither: int, draws: float | None = None) -> Estimate:
     """Return Cohen's kappa with an interval (Educational and Psychological Measurement 20, 1960).
 
     As in his standard error, the agreement that chance gives is taken for known. The interval is Wilson's of the
@@ -52,6 +52,7 @@ def kappa(both: int, first: int, second: int, neither: int) -> Estimate:
         first: that the first alone does.
         second: that the second alone does.
         neither: that neither does.
+        draws: how many draws these things are worth, where some go together (`intervals.wilson_n`); none: one each.
     """
     n = both + first + second + neither
     if not n:
@@ -62,6 +63,6 @@ def kappa(both: int, first: int, second: int, neither: int) -> Estimate:
         return NOTHING
     value = 2 * (both * neither - first * second) / beyond
     agreed = (both + neither) / n
-    _, low, high = wilson(agreed, n)
+    _, low, high = wilson(agreed, n if draws is None else draws)
     below, above = ((agreed - (low or 0.0)) * n * n / beyond, ((high or 0.0) - agreed) * n * n / beyond)
     return Estimate(value, max(-1.0, value - below), min(1.0, value + above))

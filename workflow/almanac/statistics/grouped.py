@@ -55,6 +55,10 @@ def macro(
     draw for all its strata, so many pairs would be expected: where these are few, the product is drawn towards what it
     would be then. Where all values are alike, each cluster counts as one draw.
 
+    A stratum of much fewer draws than most is what the mean varies by above all, and the others say little of its
+    share. So where it has less than half of the median's, the limits reach farther by what its own interval, Wilson's,
+    has more than this variance: the fewer its draws, the larger a part of that, as squares (Zou, Huang and Zhang 2009).
+
     Args:
         frame: observations.
         by: the columns that make the groups; none: all of them are one.
@@ -79,7 +83,7 @@ def macro(
         .agg(
             pl.col("all").first().alias("value"),
             pl.col("worth").first().alias("clusters' worth"),
-            (pl.col("variance").sum() / COUNT**2).alias("variance"),
+            *(pl.col(name).sum() / COUNT**2 for name in ("variance", "below", "above")),
             (pl.col("mean").var() / COUNT).alias("variance of strata"),
             COUNT.alias("strata"),
         )
@@ -87,6 +91,16 @@ def macro(
     spread = pl.col("value") * (1 - pl.col("value"))
     worth = pl.when(pl.col("variance") > 0).then(spread / pl.col("variance")).otherwise(pl.col("clusters' worth"))
     these = _with_wilson(found.with_columns(worth.alias("worth")), by)
+    share = pl.col("value")
+    these = these.with_columns(
+        (share - ((share - pl.col("low")) ** 2 + found["below"]).sqrt()).clip(0.0).alias("farther below"),
+        (share + ((pl.col("high") - share) ** 2 + found["above"]).sqrt()).clip(upper_bound=1.0).alias("farther above"),
+    ).select(
+        *by,
+        "value",
+        pl.when(found["below"] > 0).then("farther below").otherwise("low").alias("low"),
+        pl.when(found["above"] > 0).then("farther above").otherwise("high").alias("high"),
+    )
     if not drawn:
         return these
     varies = pl.col("variance of strata") > 0
@@ -101,7 +115,10 @@ def macro(
 
 
 def _of_strata(kept: pl.DataFrame, keys: Sequence[str], parts: Sequence[str]) -> pl.DataFrame:
-    """Return a row a stratum: its ``mean``, the mean of ``all`` strata, their ``worth`` in draws, its ``variance``."""
+    """Return a row a stratum: its ``mean``, the mean of ``all`` strata, their ``worth`` in draws, its ``variance``.
+
+    And what it has more by its own interval, ``below`` and ``above``, as squares of distances.
+    """
     cluster = kept.group_by([*parts, "cluster"], maintain_order=True).agg(
         COUNT.alias("n"), pl.col("own").sum().alias("sum")
     )
@@ -142,8 +159,14 @@ def _of_strata(kept: pl.DataFrame, keys: Sequence[str], parts: Sequence[str]) ->
     effect = _cautious(pl.col("effect"), pl.col("worth"))
     alike = pl.col("pairs") * pl.min_horizontal("all", 1 - pl.col("all"))  # if a cluster's values are one
     effect += (pl.col("most") - effect.clip(1)).clip(0) * ADDED / (alike + ADDED)
+    variance = share * (1 - share) / c * effect
+    few = (1 - 2 * c * (1 / c).median().over(keys)).clip(0)  # how much fewer draws than most, from none to 1
+    low, high = _wilson(mean, c / effect, pl.lit(normal_quantile(LEVEL)))
+    more = (few * ((end - mean) ** 2 - ADDED * variance).clip(0) for end in (low, high))
     return stratum.with_columns(
-        (share * (1 - share) / c * effect).alias("variance"), worth=pl.col("worth") / pl.col("most")
+        variance.alias("variance"),
+        *(one.alias(name) for name, one in zip(("below", "above"), more, strict=True)),
+        worth=pl.col("worth") / pl.col("most"),
     )
 
 
@@ -239,11 +262,15 @@ def _cautious(effect: pl.Expr, worth: pl.Expr) -> pl.Expr:
 def _with_wilson(found: pl.DataFrame, by: Sequence[str], quantile: pl.Expr | None = None) -> pl.DataFrame:
     """Return groups with Wilson's interval of ``value`` at ``worth`` observations; without a quantile the normal's."""
     z = pl.lit(normal_quantile(LEVEL)) if quantile is None else quantile
-    share, n = pl.col("value"), pl.col("worth")
+    low, high = _wilson(pl.col("value"), pl.col("worth"), z)
+    groups = (pl.col(f"{GROUP}{name}").alias(name) for name in by)
+    return found.select(*groups, "value", low.alias("low"), high.alias("high"))
+
+
+def _wilson(share: pl.Expr, n: pl.Expr, z: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """Return the ends of Wilson's interval of a share of ``n`` observations, by ``z``, the quantile."""
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * (share * (1 - share) / n + z * z / (4 * n * n)).sqrt()
     # Both limits are exact at shares of 0 and 1, where rounding would put them a little past the share.
     low = pl.min_horizontal(share, pl.max_horizontal(pl.lit(0.0), middle - half))
-    high = pl.max_horizontal(share, pl.min_horizontal(pl.lit(1.0), middle + half))
-    groups = (pl.col(f"{GROUP}{name}").alias(name) for name in by)
-    return found.select(*groups, share, low.alias("low"), high.alias("high"))
+    return low, pl.max_horizontal(share, pl.min_horizontal(pl.lit(1.0), middle + half))

@@ -8,7 +8,7 @@ import polars as pl
 from almanac.rows import Agreement, Knowledge, Measure
 from almanac.statistics import grouped
 from almanac.statistics.agreement import kappa
-from almanac.statistics.intervals import Estimate
+from almanac.statistics.intervals import Estimate, wilson_n
 from almanac.statistics.ranks import spearman
 from almanac.suites.headline import FEW, followed
 from almanac.suites.judged import FACT, OUTCOMES, RELATION, SUBJECT, Condition, Judged, as_text
@@ -16,6 +16,7 @@ from almanac.suites.recovery import facts_of
 from almanac.suites.suite import Method
 
 SAME = "headline_same_facts"
+GRADES = 10  # different scores, of which either of two methods must have as many for an interval of their correlation
 
 
 class Called(NamedTuple):
@@ -55,9 +56,10 @@ def called(judged: Judged, methods: Iterable[Method]) -> Iterator[Called]:
 def agreements(dataset: str, model: str, found: Sequence[Called]) -> list[Agreement]:
     """Return how each two methods agree on the facts that both asked; nothing of two that share fewer than `FEW`.
 
-    The share of facts on which they agree has the interval of `grouped.macro`, a subject's facts as one draw, Cohen's
-    kappa (Educational and Psychological Measurement 20, 1960) Wilson's of the agreement, measured from what chance
-    gives, and the rank correlation of the scores Bonett and Wright's.
+    The share of facts on which they agree has the interval of `grouped.macro`, a subject's facts as one draw; Cohen's
+    kappa (Educational and Psychological Measurement 20, 1960) Wilson's of that agreement and as many draws, measured
+    from what chance gives; and the rank correlation of the scores Bonett and Wright's, which holds the truth too rarely
+    where both have few values, such as right and wrong: then it has none.
     """
     rows = []
     for at, one in enumerate(found):
@@ -70,8 +72,10 @@ def agreements(dataset: str, model: str, found: Sequence[Called]) -> list[Agreem
             mine, theirs = both["known"].to_numpy(), both["known other"].to_numpy()
             cells = (mine & theirs, mine & ~theirs, theirs & ~mine, ~mine & ~theirs)
             known, first, second, neither = (int(cell.sum()) for cell in cells)
-            beyond = kappa(known, first, second, neither)
+            beyond = kappa(known, first, second, neither, wilson_n(agreed))
             rank = spearman(both["score"].to_list(), both["score other"].to_list())
+            if max(both["score"].n_unique(), both["score other"].n_unique()) < GRADES:
+                rank = Estimate(rank.value, None, None)
             numbers = {**agreed.named("agreement"), **beyond.named("kappa"), **rank.named("rho")}
             counts = (both.height, known, first, second, neither)
             rows.append(Agreement(dataset, model, *one.key, *other.key, *counts, **numbers))

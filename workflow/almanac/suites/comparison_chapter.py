@@ -18,6 +18,10 @@ CORRELATIONS = (
     "facts are right makes a correlation smaller, and the deviation over relations larger, than those of what the "
     "models know."
 )
+LUCK = (
+    "All models were asked the same facts: two that know the same ones are alike here even where no relation is better "
+    "known than another."
+)
 POPULARITY = ("head", "torso", "tail")
 
 
@@ -79,7 +83,9 @@ def chapter(
         of_families = (
             "; between families, the mean over pairs of their members, over the relations that all models answered"
         )
-        caption = f"Pearson's correlation of accuracies over relations (dark: low){of_families if families else ''}."
+        caption = (
+            f"Pearson's correlation of accuracies over relations (dark: low){of_families if families else ''}. {LUCK}"
+        )
         parts.append(Drawing("likeness", caption, lambda: figures.likeness(rows)))
     listed = [
         (str(row.model), str(row.other), "families" if row.metric == "series_pearson" else "models", row, row.n)
