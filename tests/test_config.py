@@ -854,3 +854,11 @@ def test_what_is_said_of_the_full_size_is_what_own_yaml_draws_of_the_facts_that_
 def test_a_long_name_of_a_folder_keeps_its_end_where_the_step_is(tmp_path):
     named = in_short(f"{tmp_path}/{'x' * 200}-step-10")["name"]
     assert len(named) == 100 and named.endswith("x-step-10")
+
+
+def test_a_suite_that_is_asked_nothing_is_not_recorded():
+    """Which suites are installed today is nothing of an edition: with another installed it is the same to the byte."""
+    config = EditionConfig.model_validate(GOOD)
+    recorded = config.model_dump(mode="json")
+    assert recorded["suites"].keys() == GOOD["suites"].keys()
+    assert EditionConfig.model_validate(recorded) == config

@@ -154,6 +154,17 @@ def test_a_source_of_files_may_be_an_archive(tmp_path, form, top):
     assert read_folder(path, "mine") == read_folder(tmp_path / "out" / "mine", "mine")
 
 
+def test_a_frozen_edition_of_one_source_is_a_file_of_its_facts(tmp_path):
+    """Its dataset has tables of the same names, and a source lies beside its licence."""
+    facts = b"relation_id,subject_id,object_id\nP,a,b\n"
+    edition = {"edition.json": b"{}", "dataset/d/facts.jsonl": b"{}\n", "sources/s/LICENCE.txt": b"CC0"}
+    edition |= {"sources/s/facts.csv": facts, "sources/s/entities.csv": ENTITIES}
+    assert [row.fact_id for row in read_folder(zipped(tmp_path / "one.zip", edition), "s").facts] == ["P|a|b"]
+    edition |= {"sources/t/facts.csv": facts, "sources/t/entities.csv": ENTITIES}
+    with pytest.raises(AlmanacError, match="two.zip: is an edition of several sources; unpack it and name one of .*/t"):
+        read_folder(zipped(tmp_path / "two.zip", edition), "s")
+
+
 @pytest.mark.parametrize("top", ["", "my_facts/"])
 def test_what_is_said_of_an_archives_tables_names_the_archive(tmp_path, top):
     rows = b"relation_id,subject_id,value,datatype\nP,a,01990,date\n"

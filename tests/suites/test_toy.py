@@ -348,6 +348,26 @@ def test_the_names_that_a_suite_cannot_have_are_those_of_the_workflow_and_of_the
     } | {"file"}, "a setting may be called file"
 
 
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("score", float("nan"), "score is nan; give a number, or null where there is none"),
+        ("score", float("-inf"), "score is -inf; give a number"),
+        ("confidence", 2.0, "confidence is 2.0; give 0 to 1"),
+        ("confidence", -0.1, "confidence is -0.1; give 0 to 1"),
+    ],
+)
+def test_a_score_that_is_no_number_is_refused_where_it_is_given(trial, tmp_path, column, value, message):
+    class Wrong(Toy):
+        def judge(self, answers, data, options):
+            for one in super().judge(answers, data, options):
+                first = pl.when(pl.col("item") == 3).then(value).otherwise(column).alias(column)
+                yield replace(one, outcomes=one.outcomes.with_columns(first))
+
+    with pytest.raises(AlmanacError, match=f"suite toy: item 3: {message}"):
+        judge(Wrong(), trial.options, trial.answers, trial.data, tmp_path)
+
+
 def test_an_item_without_a_request_is_said_to_be_what_judge_does_not_see(trial, tmp_path):
     """Of the last item of the first round the links are taken away."""
     rounds = []

@@ -1,9 +1,9 @@
 """The suites of an edition, and the models that write for it: both follow from the list of what there is."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field, create_model
+from pydantic import Field, SerializerFunctionWrapHandler, create_model, model_serializer
 
 from almanac.config.datasets import Name
 from almanac.options import Options
@@ -17,6 +17,11 @@ class SettingsBySuite(Options):
     def by_name(self) -> dict[str, Mapping[str, SuiteOptions]]:
         """Return the settings of every suite, by its name and then by dataset."""
         return {name: getattr(self, name) for name in type(self).model_fields}
+
+    @model_serializer(mode="wrap")
+    def _asked(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Return what is recorded: without suites that nothing is asked of, which may be installed today alone."""
+        return {name: settings for name, settings in handler(self).items() if settings}
 
 
 class AuthorConfig(AuthorOptions):

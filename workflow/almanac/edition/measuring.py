@@ -1,5 +1,6 @@
 """From an edition's responses to its numbers: the one way, for measuring the first time and for verifying."""
 
+import math
 import os
 import tempfile
 from collections import defaultdict
@@ -135,6 +136,15 @@ def _whole(suite: str, outcomes: pl.DataFrame) -> pl.DataFrame:
     found = outcomes.with_columns(**{name: value for name, value in more.items() if name not in outcomes.columns})
     if lacking := [name for name in columns(Outcome) if name not in found.columns]:
         raise AlmanacError(f"suite {suite}: its `judge` yields outcomes without the column {lacking[0]!r}")
+    for name, most in (("score", math.inf), ("confidence", 1.0 + 1e-9)):
+        value = pl.col(name).cast(pl.Float64)
+        wrong = found.filter(~value.is_finite() | (value > most) | ((value < 0) & (name == "confidence")))
+        if wrong.height:
+            item, given = wrong.select("item", name).row(0)
+            allowed = "a number" if name == "score" else "0 to 1"
+            raise AlmanacError(
+                f"suite {suite}: item {item}: {name} is {given}; give {allowed}, or null where there is none"
+            )
     return found.select(columns(Outcome))
 
 

@@ -111,8 +111,10 @@ def _check_file(path: Path) -> None:
 def as_folder(origin: Path) -> Iterator[Path]:
     """Yield a folder or a file of facts as it is; of an archive the folder that it holds, while it is needed.
 
+    Of a frozen edition that is its source.
+
     Raises:
-        AlmanacError: the archive is damaged, or not to be trusted.
+        AlmanacError: the archive is damaged, or not to be trusted, or is an edition of several sources.
     """
     if not origin.is_file() or is_table(origin):
         yield origin
@@ -121,8 +123,13 @@ def as_folder(origin: Path) -> Iterator[Path]:
         folder = work / origin.name
         unpack(origin, folder, ARCHIVE_BYTES)
         inside = [path for path in folder.iterdir() if path.is_dir() and not path.name.startswith((".", "__MACOSX"))]
+        sources = sorted(path for path in folder.glob("sources/*") if find(path, "facts") is not None)
+        if len(sources) > 1:
+            names = ", ".join(f"sources/{path.name}" for path in sources)
+            raise AlmanacError(f"{origin}: is an edition of several sources; unpack it and name one of {names} in it")
         try:
-            yield inside[0] if len(inside) == 1 and find(folder, "facts") is None else folder
+            alone = [*sources, *(inside if len(inside) == 1 else ())]
+            yield alone[0] if alone and find(folder, "facts") is None else folder
         except AlmanacError as error:  # the user knows the archive, and not where it is unpacked
             raise AlmanacError(str(error).replace(str(folder), str(origin))) from error
 

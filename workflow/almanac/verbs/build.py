@@ -150,7 +150,8 @@ def build_dataset(arguments: argparse.Namespace) -> None:
     """Read the tables, build the dataset, write it, print what became of each relation."""
     options = from_flags(arguments, DatasetOptions)
     if (arguments.facts / PULLED).is_file():
-        checked_record(arguments.facts / PULLED)
+        record = arguments.facts / PULLED
+        checked_record(record, f"if you changed it yourself, delete {record}; else bring the file again")
     source = sourced(arguments.facts, arguments.name, options, arguments.drafts)
     print_notes(source.notes)
     with progress(len(source.relations), "relations") as done:
