@@ -151,6 +151,15 @@ def test_after_a_run_the_findings_stand_as_a_table_with_the_place_of_the_page(sm
     assert said.rstrip().endswith(str(small.page()))
 
 
+def test_numbers_without_a_page_are_said_to_have_none(small, tmp_path, capsys):
+    """As after the target of a suite, whose run removes the page of earlier numbers."""
+    copy = replace(small, root=Path(shutil.copytree(small.root, tmp_path / "small")))
+    copy.page().unlink()
+    assert main(["report", "after", "--edition", str(copy.root)]) == 0
+    said = capsys.readouterr().out.rstrip()
+    assert said.endswith(f"{copy.root} has no page of these numbers: a run without a target draws it")
+
+
 def test_a_page_that_is_older_than_the_numbers_is_said_to_be_so(small, tmp_path, capsys):
     copy = replace(small, root=Path(shutil.copytree(small.root, tmp_path / "small")))
     os.utime(copy.page(), (1, 1))

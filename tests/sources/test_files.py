@@ -677,6 +677,14 @@ def test_a_table_of_one_column_is_told_why(tmp_path, table, told):
         read_folder(path, "s")
 
 
+def test_a_table_without_a_header_is_told_to_have_one(tmp_path):
+    path = tmp_path / "inventory.csv"
+    path.write_text("actinium,chemical symbol,Ac\nargon,chemical symbol,Ar\n")
+    with pytest.raises(AlmanacError) as found:
+        read_folder(path, "s")
+    assert "it has actinium, chemical symbol, Ac; its first line must name the columns;" in str(found.value)
+
+
 def test_mistakes_of_all_tables_come_together(tmp_path):
     path = written(
         tmp_path / "f",

@@ -206,6 +206,12 @@ def replaced(layout: Layout) -> list[str]:
     changed = [key for key, values in was.items() if not set(values) <= set(now[key])]
     if not changed:
         return told
+    if changed == ["model"] and set(asked) <= set(models):
+        leave = f"leave{'s' * (len(gone) == 1)}"
+        return [
+            *told,
+            f"{', '.join(gone)} {leave} the page of {layout.root}; answers stay, and no model is asked again",
+        ]
     old, new = ("; ".join(f"{key} {', '.join(map(str, of[key]))}" for key in changed) for of in (was, now))
     return [*told, f"{layout.root} was of {old}; it is made anew for {new}; keep both with {_other_name()}"]
 

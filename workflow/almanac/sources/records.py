@@ -187,6 +187,8 @@ def wrong_columns(names: Sequence[str], known: Columns) -> str | None:
         lower = {name.lower(): name for name in unknown}
         near = {name: lower[found[0]] for name in missing if (found := get_close_matches(name, lower, 1, 0.5))}
         rename = "".join(f"; rename {found!r} to {name}" for name, found in near.items())
+        if len(near) < len(missing) and not set(known.required) & {name.lower() for name in names}:
+            rename = "; its first line must name the columns"
         if len(names) == 1 and set(known.required) <= set(re.split(r"\W+", names[0].lower())):
             if set(known.required) <= set(re.split(f"[{SEPARATORS}]", names[0].lower())):
                 rename = "; its lines stand in quotation marks as a whole, each as one cell: take these marks off"

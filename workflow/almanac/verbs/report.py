@@ -79,7 +79,11 @@ def print_end(layout: Layout, written: Sequence[Path] | None) -> None:
         log = layout.log(f"write_{path.parent.name}/{path.stem}")
         lines = log.read_text("utf-8").splitlines() if log.is_file() else [str(path)]
         print("", *(line for line in lines if not USED.match(line)), sep="\n")
-    if not written:
+    if not written and layout.record().is_file() and not layout.page().is_file():
+        layout = Layout.open(layout.root)
+        if any(map(Path.is_file, map(layout.measures, layout.config.asked()))):
+            print(f"\n{layout.root} has no page of these numbers: a run without a target draws it")
+    elif not written:
         print_found(layout)
 
 
