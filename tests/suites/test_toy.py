@@ -324,6 +324,8 @@ def test_a_suite_whose_column_is_there_already_is_refused_before_anything_is_ask
         ({"methods": (*Toy.methods, Toy.methods[0])}, "suite own: two methods have the name 'alone'; rename one"),
         ({"methods": tuple(replace(one, label="Own") for one in Toy.methods)}, "two methods have the label 'Own'"),
         ({"methods": (replace(Toy.methods[0], guess=5),)}, "suite own: method alone: guess is a share of 0 to 1, 5"),
+        ({"rounds": (Round("again2"),)}, "suite own: a round's name is of a to z and _ alone, found 'again2'"),
+        ({"rounds": (Round("a"), Round("a", about_one=True))}, "suite own: two rounds have the name 'a'; rename one"),
         (
             {"rounds": (Round("checks", answered_by="chekcer"),)},
             r"suite own: round checks: answered_by names no setting, 'chekcer'; did you mean checker\?",

@@ -32,6 +32,7 @@ from almanac.suites.suite import Asks, Author, Method, Suite
 
 GROUP = "almanac.suites"  # of entry points
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")  # of a suite: a folder, a target and a rule
+ROUND = re.compile(r"[a-z_]+")  # as rules/common.smk has it
 TARGETS = frozenset({"all", "data", "edition", "repull", "validation", "verify"})  # of the workflow
 FLAGS = frozenset({"before", "dataset", "help", "output", "responses", "round", "shards", "suite"})  # of `almanac ask`
 NEEDED = ("name", "label", "summary", "options", "setting")  # what a suite's class must say
@@ -80,19 +81,25 @@ def _check(where: str, made: type) -> None:
 
 
 def _check_methods(suite: Suite[Any]) -> None:
-    """Refuse methods of one name or label, a guess that is no share, and a round that no setting says who answers.
+    """Refuse methods or rounds of one name, a guess that is no share, and a round that no setting says who answers.
 
     Raises:
         AlmanacError: naming the method or the round.
     """
-    for what, named in (("name", [one.name for one in suite.methods]), ("label", [one.label for one in suite.methods])):
+    for what, named in (
+        ("methods have the name", [one.name for one in suite.methods]),
+        ("methods have the label", [one.label for one in suite.methods]),
+        ("rounds have the name", [one.name for one in suite.rounds]),
+    ):
         if twice := [one for one, count in Counter(named).items() if count > 1]:
-            raise AlmanacError(f"suite {suite.name}: two methods have the {what} {twice[0]!r}; rename one of them")
+            raise AlmanacError(f"suite {suite.name}: two {what} {twice[0]!r}; rename one of them")
     for method in suite.methods:
         if isinstance(method.guess, float | int) and not 0 <= method.guess <= 1:
             raise AlmanacError(f"suite {suite.name}: method {method.name}: guess is a share of 0 to 1, {method.guess}")
     settings = suite.options.model_fields
     for one in suite.rounds:
+        if not ROUND.fullmatch(one.name):
+            raise AlmanacError(f"suite {suite.name}: a round's name is of a to z and _ alone, found {one.name!r}")
         if one.answered_by is not None and one.answered_by not in settings:
             raise AlmanacError(
                 f"suite {suite.name}: round {one.name}: answered_by names no setting, {one.answered_by!r}"
