@@ -19,6 +19,7 @@ from almanac.edition.layout import Layout
 from almanac.edition.notebook import read_edition
 from almanac.errors import AlmanacError
 from almanac.rows import Entity, Item, Outcome, Relation, Response, Template
+from almanac.suites.chapter import Table
 from almanac.suites.facteval.reading import scoring
 from almanac.suites.listing import SUITES
 
@@ -149,6 +150,20 @@ def test_after_a_run_the_findings_stand_as_a_table_with_the_place_of_the_page(sm
     rows = [line for line in said.splitlines() if line.startswith(("| base |", "| large |"))]
     assert rows and {row.count("|") for row in rows} == {heads.count("|")}
     assert said.rstrip().endswith(str(small.page()))
+
+
+@pytest.mark.parametrize(
+    ("chapter", "message"),
+    [
+        (lambda *_: ("a",), "suite facteval: its `chapter` must return a Chapter or None, found ('a',)"),
+        (lambda *_: Table("board", "", ("model", "n"), [("m",)]), "table board: 2 columns (model, n), and a row of 1"),
+    ],
+)
+def test_whose_chapter_cannot_be_shown_is_said(small, monkeypatch, capsys, chapter, message):
+    monkeypatch.setattr(type(SUITES["facteval"]), "chapter", chapter)
+    assert main(["report", "page", "--edition", str(small.root)]) == 1
+    said = capsys.readouterr().err
+    assert message in said and "\nin the chapter of suite facteval, dataset " in said
 
 
 def test_numbers_without_a_page_are_said_to_have_none(small, tmp_path, capsys):

@@ -103,7 +103,7 @@ def _run(name: str, words: Sequence[str], inherited: float) -> int:
             parsed.words += words[len(own) + 1 :]
         status = int(verb.run(parsed) or 0)
     except AlmanacError as error:
-        print(f"almanac {name}: {error}", file=sys.stderr)
+        print(f"almanac {name}: {error}", *getattr(error, "__notes__", ()), sep="\n", file=sys.stderr)
         return failed
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

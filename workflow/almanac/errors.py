@@ -36,7 +36,7 @@ def refuse(mistakes: Sequence[str], most: int = 20) -> None:
 
 @contextmanager
 def noted(where: str) -> Iterator[None]:
-    """Say below the traceback of whatever goes wrong where it did, as in whose suite."""
+    """Say below whatever goes wrong where it did, as in whose suite."""
     try:
         yield
     except Exception as error:

@@ -28,6 +28,10 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
         measures[suite.name, dataset] = list(own.measures)
         with noted(f"in the chapter of suite {suite.name}, dataset {dataset}"):
             chapter = suite.chapter(own, layout.options(askings[0]))
+            if not isinstance(chapter, Chapter | None):
+                raise AlmanacError(
+                    f"suite {suite.name}: its `chapter` must return a Chapter or None, found {chapter!r:.80}"
+                )
         if chapter is None and own.refused:
             chapter = Chapter(suite.label, " ".join([f"Nothing of {dataset} is asked.", *own.not_asked()]), [])
         if chapter is not None:
