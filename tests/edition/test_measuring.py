@@ -152,6 +152,16 @@ def test_after_a_run_the_findings_stand_as_a_table_with_the_place_of_the_page(sm
     assert said.rstrip().endswith(str(small.page()))
 
 
+def test_no_page_is_drawn_of_settings_that_the_numbers_are_not_of(layout, capsys):
+    """As where a run with other settings was stopped after it had recorded them."""
+    later = changed(layout, modes=["strict"])
+    os.utime(later.record(), (after := later.measures(Asking("mine", "facteval", "real")).stat().st_mtime + 1, after))
+    assert main(["report", "page", "--edition", str(later.root)]) == 1
+    assert "facteval/real.parquet: is not of the answers that are there; run again" in capsys.readouterr().err
+    os.utime(changed(layout, modes=layout.options(Asking("mine", "facteval", "real")).modes).record(), (after, after))
+    assert main(["report", "page", "--edition", str(layout.root)]) == 0
+
+
 @pytest.mark.parametrize(
     ("chapter", "message"),
     [

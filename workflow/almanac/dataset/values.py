@@ -57,17 +57,18 @@ UNIT_NAMES = {
     "kg": ("kgs", "kilogram", "kilograms", "kilogramme", "kilogrammes"),
     "km/h": ("kph", "kmh", "km per hour", "kilometres per hour", "kilometers per hour"),
     "mph": ("miles per hour",),
-    "°c": ("° c", "degree celsius", "degrees celsius", "degrees c", "celsius"),
-    "°f": ("° f", "degree fahrenheit", "degrees fahrenheit", "degrees f", "fahrenheit"),
-    "%": ("percent", "per cent"),
+    "°c": ("c", "° c", "degree celsius", "degrees celsius", "degrees c", "celsius"),
+    "°f": ("f", "° f", "degree fahrenheit", "degrees fahrenheit", "degrees f", "fahrenheit"),
+    "%": ("percent", "per cent", "pct"),
 }
 SYMBOL = {name: symbol for symbol, names in UNIT_NAMES.items() for name in (symbol, *names)}
-_UNIT = f"(?:{'|'.join(map(re.escape, sorted(SYMBOL, key=len, reverse=True)))})(?![\\w/^]|[ -]per\\b)"
+_NAMED = "|".join(map(re.escape, sorted(SYMBOL, key=len, reverse=True)))
+_UNIT = rf"(?:{_NAMED})(?![\w/^]|(?<!%)(?<!cent)(?<!pct)[ -]per\b)"  # 5 % per year is 5 %
 UNIT = re.compile(f"[ -]?(?P<unit>{_UNIT})")
 # Thousands are divided by commas, apostrophes or narrow and no-break spaces (folding makes those plain spaces: not
 # read), decimals by a point; two points or more divide thousands.
 NUMBER = re.compile(
-    r"(?<![\w.^])[+-]?(?P<digits>\d{1,3}(?:[,']\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}|\d+(?:\.\d+)?)"
+    r"(?<![\w.^])(?:[+-]|minus )?(?P<digits>\d{1,3}(?:[,']\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}|\d+(?:\.\d+)?)"
     rf"(?:(?={_UNIT})|(?!\w|\.\d|,\d{{3}}(?!\d)))"
 )
 UNITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -185,7 +186,7 @@ def numbers(flat: str, within: Sequence[Dated] = ()) -> tuple[Number, ...]:
         value = Decimal(digits.replace(".", "") if digits.count(".") > 1 else digits)
         scale = SCALED.match(flat, match.end())
         if len(digits) <= MOST_DIGITS:
-            sign = -1 if match.group()[0] == "-" else 1
+            sign = -1 if match.group().startswith(("-", "minus")) else 1
             value *= sign * (SCALES[scale["scale"]] if scale else 1)
             found.append(_measured(flat, match.start(), scale.end() if scale else match.end(), value))
     figures, dated = _stretches(found), _stretches(within)
@@ -239,7 +240,7 @@ def read_number(flat: str) -> Number | None:
     A digit and a letter are a name (the company 3M).
     """
     match = NUMBER.match(flat)
-    found = numbers(flat) if match and not re.fullmatch(r"\dm", flat) else ()
+    found = numbers(flat) if match and not re.fullmatch(r"\d[mcf]", flat) else ()
     return found[0] if len(found) == 1 and (found[0].start, found[0].end) == (0, len(flat)) else None
 
 

@@ -235,9 +235,9 @@ def _is_of(path: Path, layout: Layout, asking: Asking) -> bool:
 
 
 def _older(layout: Layout, asking: Asking) -> bool:
-    """Whether all files of an edition that a model's numbers are made of are there, and none is newer."""
-    made, own = layout.measures(asking).stat().st_mtime, (one for one in layout.made_of(asking) if one.is_file())
-    return all(one.stat().st_mtime <= made for one in own)
+    """Whether no file that a model's numbers are made of is newer, of those that are there; nor the settings."""
+    made, own = layout.measures(asking).stat().st_mtime, (layout.record(), *layout.made_of(asking))
+    return all(one.stat().st_mtime <= made for one in own if one.is_file())
 
 
 def joined(suite: Suite[Any]) -> dict[str, type]:

@@ -17,8 +17,7 @@ from almanac.punctuation import UNSPACED, words_of
 from almanac.suites.truths import Truths
 
 SEPARATORS = re.compile(r"(?<=\d)[.,'’](?=\d)")  # of thousands
-# A sign within a word, which a judge may leave out: McDonald's, F-16. Between figures it parts numbers.
-WITHIN = re.compile(r"(?<=[^\W_])[^\w\s](?=[^\W\d_])|(?<=[^\W\d_])[^\w\s](?=[^\W_])")
+WITHIN = re.compile(r"(?<=[^\W_])[^\w\s](?=[^\W_])")  # a sign within a word, which a judge may leave out: McDonald's
 WORDS = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
 SHARES = ("by_chance", "drawn", "drawn_of_rest", "guess")  # how often an answer is right by chance (`Share`)
 
@@ -63,8 +62,8 @@ class RelationFacts:
         rest: the same of the facts that names do not give away.
         own: the truths of each fact.
         of_subject: those of the facts of each subject, asked or not, which are no *other* facts.
-        of_name: for which of these a text is a name; ``of_text``: one that is read as such (`loosely`); ``of_value``:
-            a date or a number; ``of_number`` whatever its unit.
+        of_name: for which of these a text is a name; ``of_text``: one that is read as such (`loosely`); ``of_words``:
+            the same of names that are no numbers; ``of_value``: a date or a number; ``of_number`` whatever its unit.
         beginning: of these texts those that begin with a word.
         judged: for which of these an answer was judged right, by whatever the suite takes for the same.
         each: how many items a fact has, which an unasked one counts for too.
@@ -105,7 +104,9 @@ class RelationFacts:
             self.rest[accepted] += self.each * (fact not in truths.given)
             if fact in truths.subject and (theirs := self.of_subject.get(truths.subject[fact])) is not None:
                 theirs[accepted] += self.each
-        self.of_name, self.of_text, self.judged = (defaultdict[str, set[Hashable]](set) for _ in range(3))
+        self.of_name, self.of_text, self.of_words, self.judged = (
+            defaultdict[str, set[Hashable]](set) for _ in range(4)
+        )
         self.of_value, self.of_number = (defaultdict[Hashable, set[Hashable]](set) for _ in range(2))
         for truth, accepted in texts.items():
             for text in accepted:
@@ -121,9 +122,13 @@ class RelationFacts:
     def _called(self, text: str, truth: Hashable, forms: Iterable[str]) -> None:
         """Note a name of what is right, in whatever forms it is looked for."""
         self.of_name[text].add(truth)
-        for form in {loosely(one) for one in (text, WITHIN.sub("", text), *forms)}:
+        value = value_of(unaccented(text))
+        own = _numbers_marked(text)
+        for form in {loosely(one) for one in (own, WITHIN.sub("", own), *map(_numbers_marked, forms))}:
             self.of_text[form].add(truth)
-        if (value := value_of(unaccented(text))) is not None:
+            if value is None:
+                self.of_words[form].add(truth)
+        if value is not None:
             self.of_value[value].add(truth)
             self.of_number[value[0] if isinstance(value, tuple) else value].add(truth)
 
@@ -199,21 +204,23 @@ class RelationFacts:
             found = {truth for name in self.accepts(said, self.of_name) for truth in self.of_name[name]}
             return found | self.judged.get(normalise(answer), set())
         found = set[Hashable]()
-        forms = {loosely(answer), loosely(WITHIN.sub("", answer)), unsigned(answer)}
+        said = _numbers_marked(answer)
+        forms = {loosely(said), loosely(WITHIN.sub("", said)), unsigned(said), normalise(said)}
+        parted = folded(unaccented(answer))  # to some judges HTML 4 stands in HTML 4.01, and 4 to none
         answer = normalise(answer)
-        for name in self.beginning.get("", ()):  # names that are signs alone
-            if _stands_in(name, answer):
-                found |= self.of_text[name]
-        for word in {word for said in forms for word in _words(said)}:
+        for word in {"", *(word for said in (*forms, parted) for word in _words(said))}:
             for name in self.beginning.get(word, ()):
                 if any(_stands_in(name, said) for said in forms):
                     found |= self.of_text[name]
+                elif name in self.of_words and _stands_in(name, parted):
+                    found |= self.of_words[name]
         if self.of_value:
             for value in values_in(unaccented(answer)):
                 found |= self.of_value.get(value, set())
-            match value_of(unaccented(answer).strip(" .!")):
-                case (number, None):  # an answer that is a number alone may lack its unit
-                    found |= self.of_number.get(number, set())
+            for alone in (unaccented(answer).strip(" .!"), unsigned(said)):
+                match value_of(alone):
+                    case (number, None):  # an answer that is a number alone may lack its unit
+                        found |= self.of_number.get(number, set())
         return found | self.judged.get(answer, set())
 
     def open(self, subject: str, answer: str) -> Share:
@@ -277,15 +284,16 @@ def loosely(text: str) -> str:
 
 
 def unsigned(text: str) -> str:
-    """Return a text without accents and signs, but for the plus of C++: *`Paris`* and *<b>Paris</b>* name Paris.
-
-    A number's minus and the point of its fraction are words then: 1.5 is not 15.
-    """
-    text = marked(text, "point", "minus")
+    """Return a text without accents and signs, but for the plus of C++: *`Paris`* and *<b>Paris</b>* name Paris."""
     for _ in range(2):  # TM is made of ™, and a sign of ½
         plain = (" " if unicodedata.category(one)[0] == "S" and one != "+" else one for one in text)
         text = normalise("".join(plain))
     return folded(SEPARATORS.sub("", unaccented(text)))
+
+
+def _numbers_marked(text: str) -> str:
+    """Return a text in which a number's minus and the point of its fraction are letters: 1.5 is not 15 to any judge."""
+    return marked(text, "point", "minus")
 
 
 def _words(text: str) -> Iterator[str]:
