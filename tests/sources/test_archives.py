@@ -165,6 +165,12 @@ def test_a_frozen_edition_of_one_source_is_a_file_of_its_facts(tmp_path):
         read_folder(zipped(tmp_path / "two.zip", edition), "s")
 
 
+def test_facts_beside_folders_of_other_facts_are_those_of_the_archive(tmp_path):
+    facts = b"relation_id,subject_id,object_id\nP,a,b\n"
+    tables = {"facts.csv": facts, "entities.csv": ENTITIES, "sources/old/facts.csv": b"", "sources/new/facts.csv": b""}
+    assert [row.fact_id for row in read_folder(zipped(tmp_path / "mine.zip", tables), "s").facts] == ["P|a|b"]
+
+
 @pytest.mark.parametrize("top", ["", "my_facts/"])
 def test_what_is_said_of_an_archives_tables_names_the_archive(tmp_path, top):
     rows = b"relation_id,subject_id,value,datatype\nP,a,01990,date\n"

@@ -83,6 +83,7 @@ def test_a_negation_that_is_a_part_of_the_statement_turns_no_verdict(answer, say
         "This is not, in fact, correct.",
         "It isn't – by any means – true.",
         "It is not, as was shown, so it is false.",
+        "No, Paris is not, it is Lyon, incorrect.",
         "Nothing in the statement is correct.",
         "Nothing supports this so the statement is incorrect.",
         "He had nothing to do with it so it's false.",

@@ -122,14 +122,14 @@ def as_folder(origin: Path) -> Iterator[Path]:
     with unfinished.folder() as work:
         folder = work / origin.name
         unpack(origin, folder, ARCHIVE_BYTES)
-        inside = [path for path in folder.iterdir() if path.is_dir() and not path.name.startswith((".", "__MACOSX"))]
-        sources = sorted(path for path in folder.glob("sources/*") if find(path, "facts") is not None)
-        if len(sources) > 1:
-            names = ", ".join(f"sources/{path.name}" for path in sources)
-            raise AlmanacError(f"{origin}: is an edition of several sources; unpack it and name one of {names} in it")
+        edition = (folder / "edition.json").is_file()
+        inside = sorted(folder.glob("sources/*") if edition else folder.iterdir())
+        inside = [path for path in inside if path.is_dir() and not path.name.startswith((".", "__MACOSX"))]
         try:
-            alone = [*sources, *(inside if len(inside) == 1 else ())]
-            yield alone[0] if alone and find(folder, "facts") is None else folder
+            if edition and len(inside) > 1:
+                names = ", ".join(f"sources/{path.name}" for path in inside)
+                raise AlmanacError(f"{folder}: is an edition of several sources; unpack it and name one of {names}")
+            yield inside[0] if len(inside) == 1 and find(folder, "facts") is None else folder
         except AlmanacError as error:  # the user knows the archive, and not where it is unpacked
             raise AlmanacError(str(error).replace(str(folder), str(origin))) from error
 

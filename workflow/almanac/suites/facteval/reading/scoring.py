@@ -35,8 +35,15 @@ ALONE = {"yes": True, "no": False}  # verdicts where they begin the answer and n
 SUBJECTS = ("neither", "none", "nothing", "no part")  # negations of which the verdict is said: "none of this is true"
 NEGATION = re.compile(rf"(?:\b(?:not|never|cannot|nor|no longer|{'|'.join(SUBJECTS)})\b|n't\b)(?! only\b)")
 CLAUSE = re.compile(r"[,:()>→–—]|\s-+\s")  # begins another clause, which the negation is no part of
-# A pair of signs right after a negation holds what is inserted there: `not, in fact, correct`.
-INSERTED = re.compile(r"(?:(?<=\bnot)|(?<=\bnever)|(?<=n't))(,| [-–—]) [^,:;()–—]+?\1(?= )")
+# What a pair of signs inserts between a negation and its verdict: `not, in fact, correct`.
+_INSERTED = (
+    "(?:in fact|of course|as such|however|by any means|strictly speaking|to my knowledge|i (?:think|believe)"
+    "|as far as (?:i|we) (?:can tell|know)|as (?:stated|claimed|written))"
+)
+INSERTED = re.compile(
+    rf"(?:(?<=\bnot)|(?<=\bnever)|(?<=n't))(,| [-–—]) {_INSERTED}\1"
+    rf"(?= (?:entirely |quite |really |a )?(?:{'|'.join(TRUTHS)})\b)"
+)
 # So do these (`not Cusco so it is incorrect`); and, after a verb or a negation that is a subject, those of `FURTHER`.
 REASON = re.compile(r"\b(?:so|hence|thus|therefore|because|since|which|but)\b")
 FURTHER = re.compile(r"\b(?:and|as|making|makes?|(?<!of )(?<!in )(?<!about )the (?:statement|claim|sentence|answer))\b")
