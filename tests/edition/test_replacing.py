@@ -38,7 +38,7 @@ def test_what_a_run_replaces_is_said_and_what_it_adds_is_not(tmp_path, monkeypat
     assert said("/b/mine", "/a/kept", size="full") == [
         f"{root} was of model /a/mine; size quick; it is made anew for model /b/mine, /a/kept; size full; {keep}"
     ]
-    assert said("/a/kept") == [f"/a/mine leaves the page of {root}; answers stay, and no model is asked again"]
+    assert said("/a/kept") == [f"/a/mine leaves the page of {root}; answers stay"]
     assert said("/a/mine", "/a/kept", facts="others") == [
         f"{root} was of facts ours; it is made anew for facts others; {keep}"
     ]

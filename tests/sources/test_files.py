@@ -682,7 +682,7 @@ def test_a_table_without_a_header_is_told_to_have_one(tmp_path):
     path.write_text("actinium,chemical symbol,Ac\nargon,chemical symbol,Ar\n")
     with pytest.raises(AlmanacError) as found:
         read_folder(path, "s")
-    assert "it has actinium, chemical symbol, Ac; its first line must name the columns;" in str(found.value)
+    assert "it has actinium, chemical symbol, Ac; its first line must hold these names;" in str(found.value)
 
 
 def test_mistakes_of_all_tables_come_together(tmp_path):

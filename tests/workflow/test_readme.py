@@ -168,7 +168,7 @@ def test_an_edition_of_the_facts_that_ship_is_frozen_and_moved_as_is_written(clo
     [archive] = (clone / "results" / "editions" / "own").glob("own-*.zip")
     with zipfile.ZipFile(archive) as opened:
         assert b"CC0-1.0" in opened.read("sources/facts/LICENCE.txt")
-    _, moving = re.findall(r"```bash\n(.*?)```", EDITIONS, re.DOTALL)
+    _, moving, again = re.findall(r"```bash\n(.*?)```", EDITIONS, re.DOTALL)
     place = tmp_path / "moved"
     gone = mine.rename(tmp_path / "gone")
     try:
@@ -179,11 +179,16 @@ def test_an_edition_of_the_facts_that_ship_is_frozen_and_moved_as_is_written(clo
     assert "0 of them differ; 0 only in A, 0 only in B" in moved.stdout, moved.stderr
     assert (place / "report.html").read_text(encoding="utf-8") == text, "without the model"
     assert list(read_edition(place).models) == ["mine"]
+    made = shell(again.replace("/models/mine", str(mine)).replace("own-0123456789ab.zip", str(archive)), clone)
+    assert made.returncode == 0, made.stdout + made.stderr
+    command = f'export PATH="$PWD/.venv/bin:$PATH"\npython -m almanac differences results/own {archive}'
+    same = shell(command, clone, PYTHONPATH=str(clone / "workflow")).stdout
+    assert "0 of them differ; 0 only in A, 0 only in B" in same, same
 
 
 @pytest.mark.whole
 def test_facts_of_ones_own_are_frozen_once_their_terms_are_given(clone, mine, facts, planned):
-    command, _ = re.findall(r"```bash\n(.*?)```", EDITIONS, re.DOTALL)
+    command, *_ = re.findall(r"```bash\n(.*?)```", EDITIONS, re.DOTALL)
     own = command.replace("/models/mine", str(mine)).replace("/data/my_facts", str(facts))
     made = shell(own, clone, **planned)
     assert made.returncode == 0, made.stdout + made.stderr

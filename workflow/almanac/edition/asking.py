@@ -116,7 +116,8 @@ class _Runs:
         first = pl.concat(self._keys).select("run", pl.struct(KEY).is_first_distinct().alias("first"))
         paths = [folder / f"requests-{shard}.parquet" for shard in range(shards)]
         for path in set(folder.glob("requests-*.parquet")) - {*paths}:
-            path.unlink()  # of more shards than there are now
+            if path.stem.removeprefix("requests-").isdecimal():  # of more shards than there are now
+                path.unlink(missing_ok=True)
         with ExitStack() as stack:
             writers = [stack.enter_context(tables.writing(path, Request)) for path in paths]
             for run in range(len(self._keys)):

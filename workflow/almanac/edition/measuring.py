@@ -38,7 +38,7 @@ from almanac.suites.listing import SUITES, method_labels
 from almanac.suites.standings import ALL, CHOICES, FORMAT, CalledFacts, asked, standings
 from almanac.suites.suite import BarResult, Judgements, Suite
 from almanac.suites.validation import validate
-from almanac.versions import VERSIONS
+from almanac.versions import MAKER, VERSIONS, maker_of
 
 PART = "almanac.part"  # in a file of outcomes or measures: what they depend on
 
@@ -218,8 +218,11 @@ def part_of(layout: Layout, asking: Asking) -> str:
 def outdated(layout: Layout, suspected: bool = False) -> list[str]:
     """Return, of each model's numbers that are not of what was asked and answered, that it is so: a run was stopped.
 
-    ``suspected``: only those are read again of which some file is newer, which takes little time.
+    ``suspected``: only those are read again of which some file is newer, which takes little time, and none where other
+    code has made the page: its numbers are of an earlier version.
     """
+    if suspected and layout.page().is_file() and maker_of(layout.page()) != MAKER:
+        return []
     own = ((layout.measures(asking), asking) for asking in layout.config.asked())
     there = ((path, asking) for path, asking in own if path.is_file() and not (suspected and _older(layout, asking)))
     found = [path for path, asking in there if not _is_of(path, layout, asking)]

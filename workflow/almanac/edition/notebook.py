@@ -12,7 +12,7 @@ from almanac import tables, unfinished
 from almanac.columns import columns
 from almanac.config import Asking
 from almanac.edition.layout import DATASET_TABLES, Layout
-from almanac.edition.measuring import entrant, findings_of, joined, judge, judged_of, outdated
+from almanac.edition.measuring import entrant, findings_of, joined, judge, judged_of
 from almanac.edition.pairs import differences
 from almanac.edition.unpacking import opened
 from almanac.errors import AlmanacError, did_you_mean
@@ -67,8 +67,6 @@ def read_edition(path: Path | str) -> "Edition":
         warnings.warn(
             f"{path} has no page: its run has not ended or was not whole; results of two may be in it", stacklevel=2
         )
-    elif unpacked is None and (mixed := outdated(layout, suspected=True)):
-        warnings.warn(f"results of two runs are in it: {mixed[0]}", stacklevel=2)
     return Edition(layout, unpacked)
 
 

@@ -185,10 +185,11 @@ def wrong_columns(names: Sequence[str], known: Columns) -> str | None:
     unknown = [name for name in names if name not in known.names]
     if missing:
         lower = {name.lower(): name for name in unknown}
-        near = {name: lower[found[0]] for name in missing if (found := get_close_matches(name, lower, 1, 0.5))}
+        alike = 0.5 if set(known.required) & set(names) else 0.6  # a first row of facts is like none of them
+        near = {name: lower[found[0]] for name in missing if (found := get_close_matches(name, lower, 1, alike))}
         rename = "".join(f"; rename {found!r} to {name}" for name, found in near.items())
-        if len(near) < len(missing) and not set(known.required) & {name.lower() for name in names}:
-            rename = "; its first line must name the columns"
+        if not near and not set(known.required) & set(names):
+            rename = "; its first line must hold these names"
         if len(names) == 1 and set(known.required) <= set(re.split(r"\W+", names[0].lower())):
             if set(known.required) <= set(re.split(f"[{SEPARATORS}]", names[0].lower())):
                 rename = "; its lines stand in quotation marks as a whole, each as one cell: take these marks off"
