@@ -42,6 +42,7 @@ def macro(
     clusters: str,
     unit: str | None = None,
     drawn: bool = False,
+    alike: bool = False,
 ) -> pl.DataFrame:
     """Return the unweighted mean over strata of the means within them, with a Wilson interval.
 
@@ -58,6 +59,7 @@ def macro(
     A stratum of much fewer draws than most is what the mean varies by above all, and the others say little of its
     share. So where it has less than half of the median's, the limits reach farther by what its own interval, Wilson's,
     has more than this variance: the fewer its draws, the larger a part of that, as squares (Zou, Huang and Zhang 2009).
+    Where all strata are alike the interval is then wider than need be.
 
     Args:
         frame: observations.
@@ -69,6 +71,8 @@ def macro(
         drawn: whether the strata are a sample themselves, and the interval is of *other* strata of their kind: Wilson's
             with Student's quantile, at the variance of the strata's means. It is never narrower than that of these
             strata, and there is none of a single one.
+        alike: whether the share of a stratum of few draws is taken to be about that of the others, as where all are
+            small: limits then reach no farther for it.
 
     Returns:
         As `shares`.
@@ -91,16 +95,14 @@ def macro(
     spread = pl.col("value") * (1 - pl.col("value"))
     worth = pl.when(pl.col("variance") > 0).then(spread / pl.col("variance")).otherwise(pl.col("clusters' worth"))
     these = _with_wilson(found.with_columns(worth.alias("worth")), by)
-    share = pl.col("value")
-    these = these.with_columns(
-        (share - ((share - pl.col("low")) ** 2 + found["below"]).sqrt()).clip(0.0).alias("farther below"),
-        (share + ((pl.col("high") - share) ** 2 + found["above"]).sqrt()).clip(upper_bound=1.0).alias("farther above"),
-    ).select(
-        *by,
-        "value",
-        pl.when(found["below"] > 0).then("farther below").otherwise("low").alias("low"),
-        pl.when(found["above"] > 0).then("farther above").otherwise("high").alias("high"),
-    )
+    if not alike:
+        share, below, above = pl.col("value"), found["below"], found["above"]
+        low = (share - ((share - pl.col("low")) ** 2 + below).sqrt()).clip(0.0)
+        high = (share + ((pl.col("high") - share) ** 2 + above).sqrt()).clip(upper_bound=1.0)
+        these = these.with_columns(
+            pl.when(below > 0).then(low).otherwise("low").alias("low"),
+            pl.when(above > 0).then(high).otherwise("high").alias("high"),
+        )
     if not drawn:
         return these
     varies = pl.col("variance of strata") > 0

@@ -116,7 +116,7 @@ def macro_differences(
     own = [strata] if strata else []
     parts = frame.select(*by, *own, clusters, less.clip(0, 1).alias("more"), (-less).clip(0, 1).alias("fewer"))
     more, fewer = (
-        {row[: len(by)]: row[len(by) :] for row in grouped.macro(parts, by, side, strata, clusters).rows()}
+        {row[: len(by)]: row[len(by) :] for row in grouped.macro(parts, by, side, strata, clusters, alike=True).rows()}
         for side in ("more", "fewer")
     )
     return {key: _difference(more[key], fewer[key]) for key in more}
