@@ -208,10 +208,7 @@ def replaced(layout: Layout) -> list[str]:
         return told
     if changed == ["model"] and set(asked) <= set(models):
         leave = f"leave{'s' * (len(gone) == 1)}"
-        return [
-            *told,
-            f"{', '.join(gone)} {leave} the page of {layout.root}; answers stay",
-        ]
+        return [*told, f"{', '.join(gone)} {leave} the page of {layout.root}; answers stay"]
     old, new = ("; ".join(f"{key} {', '.join(map(str, of[key]))}" for key in changed) for of in (was, now))
     return [*told, f"{layout.root} was of {old}; it is made anew for {new}; keep both with {_other_name()}"]
 

@@ -95,10 +95,11 @@ def macro_differences(
     """Return the mean over strata of a paired difference of each group, with a 95 % score interval.
 
     A difference is what one has right that the other has not, less what the other alone has right. Both are shares of
-    the same questions, with the intervals of `grouped.macro`, and go against each other: what is one is not the other.
-    Each limit of the difference recovers both variances from the limits on its side, and the covariance from that of
-    a multinomial (Zou, Huang and Zhang 2009; Tang, Tang and Rosner 2010). Where no question differs it is Tango's
-    interval (1998), which has a width. `python -m benchmarks.coverage` shows how often it holds the truth.
+    the same questions, with the intervals of `grouped.macro`, its strata taken to be alike, and go against each other:
+    what is one is not the other. Each limit of the difference recovers both variances from the limits on its side, and
+    the covariance from that of a multinomial (Zou, Huang and Zhang 2009; Tang, Tang and Rosner 2010). Where no question
+    differs it is Tango's interval (1998), which has a width. `python -m benchmarks.coverage` shows how often it holds
+    the truth.
 
     Args:
         frame: a row a question.
