@@ -157,6 +157,9 @@ def test_no_page_is_drawn_of_settings_that_the_numbers_are_not_of(layout, capsys
     assert "facteval/real.parquet: is not of the answers that are there; run again" in capsys.readouterr().err
     os.utime(changed(layout, modes=layout.options(Asking("mine", "facteval", "real")).modes).record(), (after, after))
     assert main(["report", "page", "--edition", str(layout.root)]) == 0
+    os.utime(later.record(), (after, after))
+    (later.root / "phrases.yaml").unlink()
+    assert main(["report", "page", "--edition", str(later.root)]) == 0, "as on another machine"
 
 
 @pytest.mark.parametrize(

@@ -315,6 +315,7 @@ def test_a_suite_whose_column_is_there_already_is_refused_before_anything_is_ask
     [
         ({"name": "karr"}, "Own: there is a suite 'karr' already; rename or uninstall one"),
         ({"name": "nega/tion"}, "Own: name is 'nega/tion'; take another, of letters, digits, _ and -"),
+        ({"name": 5}, "Own: name is 5; take another, of letters, digits"),
         ({"name": "all"}, "Own: name is 'all', and the workflow has a target of this name; take another"),
         ({"options": object}, "Own: options is <class 'object'>; name a class that inherits from SuiteOptions"),
         ({"options": SuiteOptions}, "Own: its options, SuiteOptions, lack tokens; see docs/adding_a_suite"),

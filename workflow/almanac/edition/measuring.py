@@ -136,7 +136,7 @@ def _whole(suite: str, outcomes: pl.DataFrame) -> pl.DataFrame:
     found = outcomes.with_columns(**{name: value for name, value in more.items() if name not in outcomes.columns})
     if lacking := [name for name in columns(Outcome) if name not in found.columns]:
         raise AlmanacError(f"suite {suite}: its `judge` yields outcomes without the column {lacking[0]!r}")
-    for name, most in (("score", math.inf), ("confidence", 1.0 + 1e-9)):
+    for name, most in (("score", math.inf), ("confidence", 1.0 + 1e-6)):
         value = pl.col(name).cast(pl.Float64)
         wrong = found.filter(~value.is_finite() | (value > most) | ((value < 0) & (name == "confidence")))
         if wrong.height:
@@ -218,8 +218,8 @@ def part_of(layout: Layout, asking: Asking) -> str:
 def outdated(layout: Layout, suspected: bool = False) -> list[str]:
     """Return, of each model's numbers that are not of what was asked and answered, that it is so: a run was stopped.
 
-    ``suspected``: only those are read again of which some file is newer, which takes little time, and none where other
-    code has made the page: its numbers are of an earlier version.
+    ``suspected``: only those are read again of which some file is newer, which takes little time. What cannot be told
+    is passed over: where other code has made the page, or a file that a setting names is not on this machine.
     """
     if suspected and layout.page().is_file() and maker_of(layout.page()) != MAKER:
         return []
@@ -238,8 +238,13 @@ def _is_of(path: Path, layout: Layout, asking: Asking) -> bool:
 
 
 def _older(layout: Layout, asking: Asking) -> bool:
-    """Whether no file that a model's numbers are made of is newer, of those that are there; nor the settings."""
+    """Whether no file that a model's numbers are made of is newer, of those that are there; nor the settings.
+
+    Also where a file that a setting names is not there: then it cannot be told.
+    """
     made, own = layout.measures(asking).stat().st_mtime, (layout.record(), *layout.made_of(asking))
+    if not all(map(os.path.isfile, layout.options(asking).files("measure"))):
+        return True
     return all(one.stat().st_mtime <= made for one in own if one.is_file())
 
 

@@ -66,7 +66,7 @@ def _check(where: str, made: type) -> None:
     if lacking:
         raise AlmanacError(f"{where}: the class has no {', '.join(lacking)}; see docs/adding_a_suite.md")
     name, options, setting = (getattr(made, one) for one in ("name", "options", "setting"))
-    if not NAME.fullmatch(name) or name in TARGETS:
+    if not (isinstance(name, str) and NAME.fullmatch(name)) or name in TARGETS:
         taken = ", and the workflow has a target of this name" * (name in TARGETS)
         raise AlmanacError(f"{where}: name is {name!r}{taken}; take another, of letters, digits, _ and -")
     if not (isinstance(options, type) and issubclass(options, SuiteOptions)):

@@ -200,7 +200,7 @@ class RelationFacts:
         numbers by value. It is right besides for the truths for which it was judged so.
         """
         if self.accepts is not None:
-            said = "\n".join(map(normalise, answer.splitlines()))
+            said = "\n".join(map(normalise, answer.split("\n")))
             found = {truth for name in self.accepts(said, self.of_name) for truth in self.of_name[name]}
             return found | self.judged.get(normalise(answer), set())
         found = set[Hashable]()
