@@ -122,16 +122,23 @@ def as_folder(origin: Path) -> Iterator[Path]:
     with unfinished.folder() as work:
         folder = work / origin.name
         unpack(origin, folder, ARCHIVE_BYTES)
-        edition = (folder / "edition.json").is_file()
-        inside = sorted(folder.glob("sources/*") if edition else folder.iterdir())
-        inside = [path for path in inside if path.is_dir() and not path.name.startswith((".", "__MACOSX"))]
         try:
-            if edition and len(inside) > 1:
-                names = ", ".join(f"sources/{path.name}" for path in inside)
-                raise AlmanacError(f"{folder}: is an edition of several sources; unpack it and name one of {names}")
-            yield inside[0] if len(inside) == 1 and find(folder, "facts") is None else folder
+            yield _place(folder)
         except AlmanacError as error:  # the user knows the archive, and not where it is unpacked
             raise AlmanacError(str(error).replace(str(folder), str(origin))) from error
+
+
+def _place(unpacked: Path) -> Path:
+    """Return the folder of facts of what an archive held: itself, the source of an edition, or the only folder."""
+    if find(unpacked, "facts") is not None:
+        return unpacked
+    sources = sorted(path for path in unpacked.glob("sources/*") if path.is_dir())
+    if len(sources) > 1:
+        names = ", ".join(f"sources/{path.name}" for path in sources)
+        raise AlmanacError(f"{unpacked}: is an edition of several sources; unpack it and name one of {names}")
+    inside = [path for path in unpacked.iterdir() if path.is_dir() and not path.name.startswith((".", "__MACOSX"))]
+    alone = sources or inside
+    return alone[0] if len(alone) == 1 else unpacked
 
 
 def read_folder(folder: Path, source: str) -> FactTables:
