@@ -81,28 +81,20 @@ def macro(
     parts = [*keys, "stratum"]
     if unit is not None:
         kept = kept.group_by([*parts, "unit"], maintain_order=True).agg(pl.col("own").mean(), pl.col("cluster").first())
-    found = (
-        _of_strata(kept, keys, parts)
-        .group_by(keys, maintain_order=True)
-        .agg(
-            pl.col("all").first().alias("value"),
-            pl.col("worth").first().alias("clusters' worth"),
-            *(pl.col(name).sum() / COUNT**2 for name in ("variance", "below", "above")),
-            (pl.col("mean").var() / COUNT).alias("variance of strata"),
-            COUNT.alias("strata"),
-        )
+    of_strata = _of_strata(kept, keys, parts)
+    found = of_strata.group_by(keys, maintain_order=True).agg(
+        pl.col("all").first().alias("value"),
+        pl.col("worth").first().alias("clusters' worth"),
+        (pl.col("variance").sum() / COUNT**2).alias("variance"),
+        (pl.col("mean").var() / COUNT).alias("variance of strata"),
+        COUNT.alias("strata"),
     )
     spread = pl.col("value") * (1 - pl.col("value"))
     worth = pl.when(pl.col("variance") > 0).then(spread / pl.col("variance")).otherwise(pl.col("clusters' worth"))
     these = _with_wilson(found.with_columns(worth.alias("worth")), by)
-    if not alike:
-        share, below, above = pl.col("value"), found["below"], found["above"]
-        low = (share - ((share - pl.col("low")) ** 2 + below).sqrt()).clip(0.0)
-        high = (share + ((pl.col("high") - share) ** 2 + above).sqrt()).clip(upper_bound=1.0)
-        these = these.with_columns(
-            pl.when(below > 0).then(low).otherwise("low").alias("low"),
-            pl.when(above > 0).then(high).otherwise("high").alias("high"),
-        )
+    draws = of_strata["clusters"].to_numpy()
+    if not alike and draws.size and 2 * draws.min() < draws.max():  # else none has less than half of the median's
+        these = _reaching(these, of_strata, keys)
     if not drawn:
         return these
     varies = pl.col("variance of strata") > 0
@@ -116,10 +108,33 @@ def macro(
     )
 
 
+def _reaching(these: pl.DataFrame, of_strata: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Return groups with limits that reach farther for strata of few draws; see `macro`.
+
+    Args:
+        these: groups with their limits.
+        of_strata: their strata, as of `_of_strata`, in the order of the groups.
+        keys: the columns of these that make the groups.
+    """
+    c, mean = pl.col("clusters"), pl.col("mean")
+    few = (1 - 2 * c * (1 / c).median().over(keys)).clip(0)  # how much fewer draws than most, from none to 1
+    own = zip(("below", "above"), _wilson(mean, c / pl.col("effect"), pl.lit(normal_quantile(LEVEL))), strict=True)
+    more = ((few * ((end - mean) ** 2 - ADDED * pl.col("variance")).clip(0)).alias(name) for name, end in own)
+    squares = of_strata.with_columns(*more).group_by(keys, maintain_order=True)
+    found = squares.agg(pl.col("below", "above").sum() / COUNT**2)
+    share, below, above = pl.col("value"), found["below"], found["above"]
+    low = (share - ((share - pl.col("low")) ** 2 + below).sqrt()).clip(0.0)
+    high = (share + ((pl.col("high") - share) ** 2 + above).sqrt()).clip(upper_bound=1.0)
+    return these.with_columns(
+        pl.when(below > 0).then(low).otherwise("low").alias("low"),
+        pl.when(above > 0).then(high).otherwise("high").alias("high"),
+    )
+
+
 def _of_strata(kept: pl.DataFrame, keys: Sequence[str], parts: Sequence[str]) -> pl.DataFrame:
     """Return a row a stratum: its ``mean``, the mean of ``all`` strata, their ``worth`` in draws, its ``variance``.
 
-    And what it has more by its own interval, ``below`` and ``above``, as squares of distances.
+    With its ``clusters``, and by how much (``effect``) more or less than so many draws these vary.
     """
     cluster = kept.group_by([*parts, "cluster"], maintain_order=True).agg(
         COUNT.alias("n"), pl.col("own").sum().alias("sum")
@@ -161,13 +176,9 @@ def _of_strata(kept: pl.DataFrame, keys: Sequence[str], parts: Sequence[str]) ->
     effect = _cautious(pl.col("effect"), pl.col("worth"))
     alike = pl.col("pairs") * pl.min_horizontal("all", 1 - pl.col("all"))  # if a cluster's values are one
     effect += (pl.col("most") - effect.clip(1)).clip(0) * ADDED / (alike + ADDED)
-    variance = share * (1 - share) / c * effect
-    few = (1 - 2 * c * (1 / c).median().over(keys)).clip(0)  # how much fewer draws than most, from none to 1
-    low, high = _wilson(mean, c / effect, pl.lit(normal_quantile(LEVEL)))
-    more = (few * ((end - mean) ** 2 - ADDED * variance).clip(0) for end in (low, high))
     return stratum.with_columns(
-        variance.alias("variance"),
-        *(one.alias(name) for name, one in zip(("below", "above"), more, strict=True)),
+        (share * (1 - share) / c * effect).alias("variance"),
+        effect.alias("effect"),
         worth=pl.col("worth") / pl.col("most"),
     )
 
