@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("print", "print/: the page's figures as PNG and PDF; of an archive, in a folder next to it"),
         ("spent", "wall and CPU seconds of every rule, from its logs"),
         ("failed", "the last lines of the logs of jobs that failed in the last run"),
-        ("found", "what was found, and where the page is; nothing where there is no page yet"),
+        ("found", "what was found, and where the page is; of numbers without a page that there is none"),
         ("after", "what is printed after a run: the validation, what was spent, what was found, and where the page is"),
     ):
         part = things.add_parser(name, help=summary)
@@ -79,16 +79,15 @@ def print_end(layout: Layout, written: Sequence[Path] | None) -> None:
         log = layout.log(f"write_{path.parent.name}/{path.stem}")
         lines = log.read_text("utf-8").splitlines() if log.is_file() else [str(path)]
         print("", *(line for line in lines if not USED.match(line)), sep="\n")
-    if not written and layout.record().is_file() and not layout.page().is_file():
-        layout = Layout.open(layout.root)
-        if any(map(Path.is_file, map(layout.measures, layout.config.asked()))):
-            print(f"\n{layout.root} has no page of these numbers: a run without a target draws it")
-    elif not written:
+    if not written:
         print_found(layout)
 
 
 def print_found(layout: Layout) -> None:
-    """Print the headline table in Markdown, its sentences, and where the page is and the archive that holds it."""
+    """Print the headline table in Markdown, its sentences, and where the page is and the archive that holds it.
+
+    Of numbers without a page it is said that they have none.
+    """
     if layout.page().is_file():
         layout = Layout.open(layout.root)
         measures = measures_of(layout)
@@ -105,6 +104,10 @@ def print_found(layout: Layout) -> None:
         frozen = layout.frozen()
         if not newer and frozen.is_file() and frozen.stat().st_mtime >= layout.page().stat().st_mtime:
             print(frozen.read_text(encoding="utf-8").rstrip())
+    elif layout.record().is_file():
+        layout = Layout.open(layout.root)
+        if any(map(Path.is_file, map(layout.measures, layout.config.asked()))):
+            print(f"\n{layout.root} has no page of these numbers: a run without a target draws it")
 
 
 def report_print(edition: Path) -> None:
