@@ -73,6 +73,22 @@ def test_however_many_models_there_are_a_dataset_takes_one_sentence():
     assert sentences(rows, controls=["m0"]).found[0].endswith("; m0 (a control) by 0 of 1 tested method.")
 
 
+def test_of_many_models_that_know_nothing_controls_are_named_and_of_many_groups_models_are_counted():
+    rows = [finding("knows", "a", ABOVE_CHANCE), *(finding(f"m{at}", "a", NOT_ABOVE) for at in range(9))]
+    rows += [finding(f"m{at}", "b", NOT_ABOVE) for at in range(9)]
+    assert sentences(rows, controls=["m8", "m7"]).found[0] == (
+        "Dataset world: knows knows more than chance by its 1 tested method (.300 above chance); m7 (a control), "
+        "m8 (a control), m0, m1, m2, m3, 3 more, each by 0 of 2 tested methods."
+    )
+    [none] = sentences([*rows, finding("m9", "a", NOT_ABOVE)], controls=["m8"]).found
+    assert none.endswith("4 more, each by none of its 1 to 2 tested methods.")
+    for at in range(9):
+        rows += [finding(f"g{at}", f"{one}", ABOVE_CHANCE if one <= at else NOT_ABOVE) for one in range(10)]
+    parts = sentences(rows).found[0].split("; ")
+    ends = [one.split(" by ")[0] for one in (parts[0], parts[-2])], parts[-1].rpartition(",")[2]
+    assert ends == (["Dataset world: knows knows more than chance", "5 more models"], " each by 0 of 2 tested methods.")
+
+
 def test_models_that_did_not_answer_many_combinations_of_methods_are_counted():
     rows = [finding("m", "asking", ABOVE_CHANCE), *(finding("m", one, TOO_FEW, facts=0) for one in "ab")]
     rows.append(finding("n", "a", TOO_FEW, facts=0))

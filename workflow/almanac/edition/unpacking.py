@@ -71,7 +71,12 @@ def opened(path: Path) -> tuple[Layout, unfinished.Folder | None]:
         AlmanacError: there is none, or the archive is damaged.
     """
     if (path / MANIFEST).is_file():
-        raise AlmanacError(f"{path}: is an archive that was unpacked; name the archive itself, FILE.zip")
+        if (path / RECORD).is_file():
+            raise AlmanacError(f"{path}: is an archive that was unpacked; name the archive itself, FILE.zip")
+        raise AlmanacError(
+            f"{path}: holds what is published of an edition (README.md, findings.csv and other tables, which any "
+            "program for tables reads), not the edition; docs/editions.md says how to make that"
+        )
     if not path.exists():
         raise AlmanacError(no_such(path, "edition"))
     if not path.is_file():

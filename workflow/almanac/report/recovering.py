@@ -86,8 +86,8 @@ def chapter(layout: Layout) -> Chapter | None:
         parts.append(Table("stability", caption, STANDS, list(_stability(others, named))))
         if doses := [(level, own) for (axis, level), own in others.items() if axis == DOSE]:
             caption = (
-                "From how many readings on does a method tell? AUC of facts taught so often against those never "
-                "taught, in the order above."
+                "How often must a fact be taught for a method to tell? AUC of facts taught so often against those "
+                "never taught, in the order above."
             )
             parts.append(Table("fewer", caption, ("method", *_times(doses)), list(_fewer(first, doses, named))))
         every = [

@@ -13,7 +13,7 @@ from almanac.report import asked, comparing
 from almanac.report.asked import FactsAsked
 from almanac.report.failing import Unanswered, unanswered
 from almanac.report.known import RelationsFound
-from almanac.report.lines import share, shortened
+from almanac.report.lines import NAMES, share, shortened
 from almanac.rows import Item, Measure
 from almanac.suites.headline import ABOVE_CHANCE, FEW, LEVEL, NO_FORMAT, TESTED, TOO_FEW, UNDEFINED, Finding, holm, p_of
 from almanac.suites.listing import SUITES
@@ -224,22 +224,29 @@ def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]
         whom = f"{shortened(models)}, {_methods(rows)}"
         return f"On {dataset}, nothing is distinguishable from chance over all facts that were asked: {whom}."
     own = {name: [one for one in rows if one.known.model == name] for name in models}
-    alike: dict[tuple[int, int], list[str]] = defaultdict(list)  # all of them is 1 of 1, however many
+    alike: dict[tuple[int, int], list[str]] = defaultdict(list)  # all of them is 1 of 1, none 0 of 1, however many
     for name, found in own.items():
         hit = sum(one.verdict == ABOVE_CHANCE for one in found)
-        alike[(1, 1) if hit == len(found) else (hit, len(found))].append(name)
-    parts: list[str] = []
+        alike[(hit, len(found)) if 0 < hit < len(found) else (bool(hit), 1)].append(name)
+    parts: dict[str, int] = {}  # with how many models each is of
     for (hit, of), names in sorted(alike.items(), key=lambda one: (-one[0][0] / one[0][1], -one[0][1])):
+        names.sort(key=lambda name: name not in controls)  # of many, controls are named
         sure = [one for name in names for one in own[name] if one.verdict == ABOVE_CHANCE]
         span = _span(sure, named=hit < of and len(names) == 1)
         each = ", each" if len(names) > 1 else ""
         listed = shortened(f"{name} (a control)" if name in controls else name for name in names)
         counts = sorted({len(own[name]) for name in names})
         methods = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
-        of_them = f"{hit} of {of}" if hit < of else f"all of its {methods}" if counts[-1] > 1 else "its 1"
+        if not hit:
+            of_them = f"0 of {methods}" if len(counts) == 1 else f"none of its {methods}"
+        else:
+            of_them = f"{hit} of {of}" if hit < of else f"all of its {methods}" if counts[-1] > 1 else "its 1"
         know = "" if parts else f" know{'s' * (len(names) == 1)} more than chance"  # the first of them are above it
-        parts.append(f"{listed}{know}{each} by {of_them} tested method{'s' * (counts[-1] != 1)}{span}")
-    return f"Dataset {dataset}: {shortened(parts, '; ')}."
+        parts[f"{listed}{know}{each} by {of_them} tested method{'s' * (counts[-1] != 1)}{span}"] = len(names)
+    told = list(parts)
+    if len(told) > NAMES:  # who knows least is told too
+        told[NAMES - 2 : -1] = [f"{sum(parts[one] for one in told[NAMES - 2 : -1])} more models"]
+    return f"Dataset {dataset}: {'; '.join(told)}."
 
 
 def _span(sure: Sequence[Finding], named: bool) -> str:
