@@ -53,8 +53,11 @@ NAMED = f"configuration of {config.get('edition')!r}"
 if not config.get("edition") and workflow.configfiles:
     NAMED = str(workflow.configfiles[-1])
 try:
+    AWAY = (
+        workflow.remote_exec
+    )  # whether jobs are not run by the machine that plans them
     if workflow.is_main_process:
-        check_cluster(sys.argv[1:], Path(workflow.main_snakefile))
+        AWAY = check_cluster(sys.argv[1:], Path(workflow.main_snakefile))
     FOLDERS = [Path(path).resolve().parent for path in workflow.configfiles]
     EDITION = check(config, NAMED, ROOT, tell=REMARKS.append, folders=FOLDERS)
     HANDED = handed(EDITION)
@@ -64,7 +67,7 @@ try:
     LAYOUT = Layout(Path(RESULTS), EDITION)
     if workflow.is_main_process:
         RUNS = not workflow.output_settings.dryrun and begin(
-            sys.argv[1:], Path("results")
+            sys.argv[1:], Path(RESULTS)
         )
         replacing.check_copied(LAYOUT, Path(".snakemake"))
         replacing.check_served(LAYOUT)
@@ -74,7 +77,7 @@ try:
             replacing.doubt_copied(LAYOUT, Path(".snakemake"))
 except AlmanacError as mistake:
     sys.exit(f"almanac: {mistake}")
-JOBS = Jobs(EDITION, LAYOUT, workflow.cores if workflow.local_exec else 1)
+JOBS = Jobs(EDITION, LAYOUT, 1 if AWAY else workflow.resource_settings.cores or 1)
 # The models that any suite is asked of, in the order of the configuration.
 ASKED = list(dict.fromkeys(asking.model for asking in EDITION.asked()))
 # Every table of the edition, from the datasets to the validation: what its page shows and its archive carries.

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 
@@ -112,7 +113,9 @@ def test_the_status_of_a_killed_snakemake_is_a_shells(tmp_path):
     assert run.returncode == 128 + 9
 
 
-BEGIN = "from pathlib import Path; from almanac import locked; locked.PATIENCE = 1; locked.begin([], Path('results'))"
+BEGIN = (
+    "from pathlib import Path; from almanac import locked; locked.PATIENCE = 1; locked.begin([], Path('results/own'))"
+)
 
 
 def begun(folder, more=""):
@@ -133,11 +136,28 @@ def test_the_process_that_holds_the_lock_is_named(tmp_path):
         (tmp_path / LOCK).write_text("")
         without = begun(tmp_path).communicate(timeout=600)[1]
         first.communicate("\n", timeout=600)
-    assert f"another run is at work in this folder (process {first.pid}); wait for it, or stop it" in refused
+    holder = f"process {first.pid} on {socket.gethostname()}"
+    assert f"another run is at work in this folder ({holder}); wait for it, or stop it" in refused
     assert "another run is at work in this folder; wait for it, or stop it" in without
     (tmp_path / LOCK).write_text("123456 is the process of a run that has ended")
     assert begun(tmp_path).communicate(timeout=600)[1] == "", "what is written locks nothing"
-    assert (tmp_path / LOCK).read_text().strip().isdigit()
+    assert (tmp_path / LOCK).read_text().endswith(f" on {socket.gethostname()}\n")
+
+
+def test_one_run_makes_an_edition_whose_folder_is_in_several_working_folders(tmp_path):
+    (tmp_path / "shared").mkdir()
+    for name in ("ours", "theirs"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "results").symlink_to(tmp_path / "shared")
+    with begun(tmp_path / "ours", "; print(1, flush=True); input()") as first:
+        assert first.stdout.readline() == "1\n"
+        refused = begun(tmp_path / "theirs").communicate(timeout=600)[1]
+        begin = BEGIN.replace("results/own", "results/other")
+        other = subprocess.run([sys.executable, "-c", begin], cwd=tmp_path / "theirs", check=False)
+        first.communicate("\n", timeout=600)
+    assert f"another run is at work in results/own (process {first.pid} on {socket.gethostname()})" in refused
+    assert other.returncode == 0, "another edition may be made there"
+    assert begun(tmp_path / "theirs").communicate(timeout=600)[1] == ""
 
 
 def test_a_second_run_that_is_refused_does_not_say_when_the_first_began(tmp_path):

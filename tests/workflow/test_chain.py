@@ -140,7 +140,9 @@ def test_a_killed_run_goes_on_to_the_same_bytes(done, fresh, moment):
 def test_two_runs_at_once_are_refused(done, profile):
     """As `make` starts Snakemake, and as a user does without `make`; what only shows something is not refused."""
     plain = ("snakemake", "--cores", "2", "--workflow-profile", profile, "--configfile", "tests/data/tiny.yaml")
-    begin = "import sys, time; from pathlib import Path; from almanac.locked import begin; begin([], Path('results'))"
+    begin = (
+        "import sys, time; from pathlib import Path; from almanac.locked import begin; begin([], Path('results/tiny'))"
+    )
     with subprocess.Popen(
         ["python3", "-c", f"{begin}; print(1, flush=True); time.sleep(600)"],
         cwd=done.root,

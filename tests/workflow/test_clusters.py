@@ -46,7 +46,28 @@ def test_a_run_on_slurm_needs_slurm_and_a_plan_does_not(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert refusal("--workflow-profile", PROFILE).startswith("there is no sbatch here; start this on a login node")
     for words in (["--dry-run"], ["-np"], ["--executor", "local"]):
-        check_cluster(["--workflow-profile", PROFILE, *words], REPOSITORY / "Snakefile")
+        away = check_cluster(["--workflow-profile", PROFILE, *words], REPOSITORY / "Snakefile")
+        assert away is ("local" not in words)
+
+
+def test_a_job_of_a_cluster_has_a_core_however_many_the_login_node_has(fresh):
+    """`make` gives all cores, and a command of the documents none."""
+    project, model = fresh(), f"models=[{{name: large, hub: a/b, revision: '{'0' * 40}', parameters: 40000000}}]"
+    words = [
+        "snakemake",
+        "-n",
+        "--cores",
+        "7",
+        "--configfile",
+        "config/own.yaml",
+        "--config",
+        model,
+        "gpus=0",
+        "shards=1",
+    ]
+    here, away = (project.run(*words, "--workflow-profile", profile) for profile in ("none", PROFILE))
+    assert (here.returncode, away.returncode) == (0, 0), here.stderr + away.stderr
+    assert ("threads: 7" in here.stdout, "threads:" in away.stdout) == (True, False)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import sys
 import time
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import psutil
 import pytest
@@ -20,6 +21,7 @@ from tests.workflow.local_slurm import Cluster, missing
 
 WHY_NOT = missing() or ("" if "ALMANAC_SLURM" in os.environ else "takes minutes; set ALMANAC_SLURM to run it")
 pytestmark = [pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT), pytest.mark.slurm]
+DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "clusters.md").read_text(encoding="utf-8")
 PATIENCE = 900  # seconds
 MADE = ("requests/ic_lke/shipped", "responses", "outcomes", "measures", "tables", "figures")
 JOBS = {"ask_ic_lke": 1, "answer_together_base": 2, "answer_together_masked": 2}
@@ -48,9 +50,11 @@ def project(done, tmp_path):
 
 
 def start(project, cluster, *words):
-    """Start Snakemake as `make` does, with the profile; an account stands for the one that there is none of."""
-    command = [sys.executable, "-m", "almanac.locked", "snakemake", "--cores", "all", "--rerun-incomplete"]
-    command += ["--configfile", "tests/data/tiny.yaml", "--workflow-profile", "workflow/profiles/slurm"]
+    """Start Snakemake as the document prints it, of a small edition; an account stands for one that there is not."""
+    printed = DOCUMENT.partition("export PYTHONPATH=workflow\n")[2].partition("\n")[0].split()
+    command = [
+        {"python": sys.executable, "config/config.yaml": "tests/data/tiny.yaml"}.get(one, one) for one in printed
+    ]
     command += ["--default-resources", "slurm_account=none", "--slurm-init-seconds-before-status-checks", "2"]
     # The rules name files of the project by their whole path, which differs in a copy.
     command += ["--rerun-triggers", "mtime", *words]

@@ -13,13 +13,18 @@ from almanac.errors import AlmanacError, did_you_mean, no_such
 from almanac.locked import SHOWS
 from almanac.yaml_file import read_yaml
 
+HERE = ("local", "dryrun", "touch")  # the executors that run nothing elsewhere
 
-def check_cluster(command: Sequence[str], snakefile: Path) -> None:
+
+def check_cluster(command: Sequence[str], snakefile: Path) -> bool:
     """Refuse a command that would run here what was meant for a cluster, or end in a traceback of the SLURM executor.
 
     Args:
         command: Snakemake's arguments, which it has taken.
         snakefile: the Snakefile, beside which a profile may lie.
+
+    Returns:
+        Whether its jobs go to other machines; while a Snakefile is read Snakemake itself cannot say.
 
     Raises:
         AlmanacError: a workflow profile that is not there, SLURM where there is none, or an unknown key of a partition.
@@ -30,7 +35,7 @@ def check_cluster(command: Sequence[str], snakefile: Path) -> None:
         with contextlib.redirect_stderr(io.StringIO()):  # "Using profile …", which it has said before
             given = parse_args(list(command))[1]
     except SystemExit:  # the words of a program that has called Snakemake as a library
-        return
+        return False
     if given.workflow_profile not in (None, "none"):
         profile = Path(given.workflow_profile)
         # Where Snakemake looks for it; if it is nowhere, it says nothing and runs everything here.
@@ -47,6 +52,7 @@ def check_cluster(command: Sequence[str], snakefile: Path) -> None:
         shows = given.dryrun or any(word in SHOWS for word in command)
         if not shows and shutil.which("sbatch") is None:
             raise AlmanacError("there is no sbatch here; start this on a login node of the cluster")
+    return given.executor not in (None, *HERE)
 
 
 def _of_this_cluster() -> set[str]:

@@ -1,8 +1,9 @@
-"""One run at a time in a folder, by a lock that dies with its process; `python -m almanac.locked snakemake …`.
+"""One run at a time in a folder, by locks that die with their process; `python -m almanac.locked snakemake …`.
 
 Snakemake's own lock is a file that outlives a killed run and must then be removed by hand. Here the operating system
-holds the lock, from the reading of the Snakefile (`begin`) until Snakemake ends: a second run is refused, however the
-two were started, and a run after `kill -9` just goes on.
+holds the locks, from the reading of the Snakefile (`begin`) until Snakemake ends: a second run is refused, however the
+two were started, and a run after `kill -9` just goes on. One lock is of the working folder, the other of the edition,
+whose folder several working folders may share.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import os
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,6 +21,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TextIO
 
 import yaml
 
@@ -27,6 +30,7 @@ from almanac.errors import AlmanacError
 from almanac.yaml_file import read_yaml
 
 LOCK = Path(".snakemake/almanac.lock")
+HOLDER = re.compile(r"\d+ on \S+")  # of a lock: its process and that one's machine
 PATIENCE = 10  # seconds
 ROOM = 2**20  # bytes of a temporary file
 KEY = re.compile(r"[a-zA-Z_][\w-]*\w")  # as Snakemake has it
@@ -46,50 +50,56 @@ TARGETS: list[str] = []  # what this run can be asked for, of which a misspelt t
 _held: list[object] = []  # the open lock file, until this process ends
 
 
-def begin(command: Sequence[str], results: Path) -> bool:
-    """Lock the working folder for this process, and remove what killed runs have left unfinished.
+def begin(command: Sequence[str], edition: Path) -> bool:
+    """Lock the working folder and the edition for this process, and remove what killed runs have left unfinished.
 
     Args:
         command: Snakemake's arguments; one that only shows something locks nothing.
-        results: the folder below which runs write.
+        edition: the folder of the edition, below that of all results.
 
     Returns:
-        Whether it is locked, for a run.
+        Whether both are locked, for a run.
 
     Raises:
-        AlmanacError: another run has locked it, or the lock file cannot be made.
+        AlmanacError: another run has locked one of them, or a lock file cannot be made.
     """
     if _held or any(word.partition("=")[0] in SHOWS for word in command):
         return bool(_held)
+    handles = [_lock(LOCK, "this folder"), _lock(edition / unfinished.LOCK, str(edition))]
+    _held.extend(handles)
+    unfinished.remove_abandoned(edition.parent)
+    return True
+
+
+def _lock(path: Path, what: str) -> TextIO:
+    """Return a file that is open and locked; ``what`` says what it stands for."""
     try:
-        LOCK.parent.mkdir(exist_ok=True)
-        handle = LOCK.open("a+", encoding="utf-8", errors="replace")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = path.open("a+", encoding="utf-8", errors="replace")
         handle.seek(0)
-        pid = handle.read().strip()
+        holder = handle.read().strip()
     except OSError as error:
-        raise AlmanacError(f"{LOCK}: cannot be written ({error.strerror}); use a folder of your own") from error
-    process = f" (process {pid})" if pid.isdigit() else ""
+        raise AlmanacError(f"{path}: cannot be written ({error.strerror}); use a folder of your own") from error
+    process = f" (process {holder})" if HOLDER.fullmatch(holder) else ""
     for attempt in range(PATIENCE * 10):  # for a run that was just killed and whose processes are not all gone yet
         locked = unfinished.lock(handle.fileno())
         if locked is not False:
             break
         if not attempt:
-            print(f"almanac: another run is at work in this folder{process}; waiting {PATIENCE} s", file=sys.stderr)
+            print(f"almanac: another run is at work in {what}{process}; waiting {PATIENCE} s", file=sys.stderr)
         time.sleep(0.1)
     else:
-        raise AlmanacError(f"another run is at work in this folder{process}; wait for it, or stop it")
-    _held.append(handle)
+        raise AlmanacError(f"another run is at work in {what}{process}; wait for it, or stop it")
     with contextlib.suppress(OSError):  # a full disk; the lock holds without it
         os.ftruncate(handle.fileno(), 0)
-        os.write(handle.fileno(), f"{os.getpid()}\n".encode())
+        os.write(handle.fileno(), f"{os.getpid()} on {socket.gethostname()}\n".encode())
     if locked is None:
         print(
-            f"almanac: {LOCK}: this file system has no locks, so that a second run in this folder is not refused and "
-            f"unfinished files of killed runs stay ({results}/**/.*{unfinished.ENDING}); start one run at a time",
+            f"almanac: {path}: this file system has no locks, so that a second run in {what} is not refused and "
+            f"unfinished files of killed runs stay (results/**/.*{unfinished.ENDING}); start one run at a time",
             file=sys.stderr,
         )
-    unfinished.remove_abandoned(results)
-    return True
+    return handle
 
 
 def mistake_in(command: Sequence[str]) -> str | None:
