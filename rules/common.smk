@@ -53,9 +53,8 @@ NAMED = f"configuration of {config.get('edition')!r}"
 if not config.get("edition") and workflow.configfiles:
     NAMED = str(workflow.configfiles[-1])
 try:
-    AWAY = (
-        workflow.remote_exec
-    )  # whether jobs are not run by the machine that plans them
+    # Whether jobs are not run by the machine that plans them.
+    AWAY = workflow.remote_exec
     if workflow.is_main_process:
         AWAY = check_cluster(sys.argv[1:], Path(workflow.main_snakefile))
     FOLDERS = [Path(path).resolve().parent for path in workflow.configfiles]

@@ -17,7 +17,12 @@ import sys, time
 from pathlib import Path
 from almanac import tables, unfinished
 root = Path(sys.argv[1])
-with tables.atomic(root / "table.parquet"), unfinished.folder(root / "model") as made, unfinished.folder() as work:
+with (
+    tables.atomic(root / "table.parquet"),
+    unfinished.folder(root / "model") as made,
+    unfinished.folder() as work,
+    unfinished.alone(root / "answers"),
+):
     (made / "weights").write_text("half")
     print("ready", flush=True)
     time.sleep(600)
@@ -51,7 +56,7 @@ def test_what_a_killed_process_has_left_is_removed_and_what_is_written_stays(roo
     (root / "results" / ".notes.tmp").write_text("a user's own")
     with writer(root):
         at_work = there(root)
-        assert len(at_work) == 4
+        assert len(at_work) == 5
         unfinished.remove_abandoned(root / "results")
         assert there(root) == at_work
     unfinished.remove_abandoned(root / "results")
@@ -66,7 +71,7 @@ def test_without_locks_nothing_is_removed(root):
         command += [remove + "remove(Path(sys.argv[1]))", str(root / "results")]
         environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "workflow"), "TMPDIR": str(root / "system")}
         subprocess.run(command, check=True, env=environment)
-        assert len(there(root)) == 3
+        assert len(there(root)) == 4
 
 
 def test_what_ends_without_being_killed_leaves_nothing(root):

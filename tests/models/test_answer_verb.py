@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import almanac
-from almanac import sealed, tables
+from almanac import sealed, tables, unfinished
 from almanac.cli import main
 from almanac.errors import INTERRUPTED
 from almanac.models import windows
@@ -200,6 +200,22 @@ def test_a_run_that_stopped_asks_only_what_is_left(job, model, tmp_path):
     assert answered(tmp_path, second).read_bytes() == whole.read_bytes()
     ids = [one.request_id for one in tables.read(tmp_path / "requests-0.parquet", Request)]
     assert [one for window in first.asked + second.asked for one in window] == ids
+
+
+def test_one_process_at_a_time_answers_a_file(job, checkpoint, tmp_path, capsys):
+    """A job that has outlived its run answers what the next run would ask, too."""
+    command = job(checkpoint("llama"), "out.parquet")
+    words = [sys.executable, "-m", "almanac", *command]
+    with unfinished.alone(tmp_path / "out.parquet"):
+        second = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+        while "another process makes it; waiting until that has ended" not in (line := second.stderr.readline()):
+            assert line, "it ended"
+        assert main(command[: command.index("--output")] + ["--output", str(tmp_path / "made.parquet")]) == 0
+        (tmp_path / "made.parquet").rename(tmp_path / "out.parquet")
+        before = (tmp_path / "out.parquet").read_bytes()
+    assert "is there already, of these requests and this model; it stays" in second.communicate(timeout=600)[1]
+    assert (second.returncode, (tmp_path / "out.parquet").read_bytes()) == (0, before)
+    assert sorted(path.name for path in tmp_path.glob(".*")) == []
 
 
 @pytest.mark.parametrize("change", ["model", "requests", "contexts", "kinds", "engine"])

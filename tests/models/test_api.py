@@ -264,6 +264,9 @@ def test_why_a_server_cannot_be_opened_is_told_from_what_its_model_cannot_do(sta
     wire = Wire(lambda call: Reply.of({"error": {"message": "busy"}}, status))
     with wire.running() as url, pytest.raises(AlmanacError, match=re.escape(said)):
         ApiAnswerer(AnswerOptions(api=url, api_model="m", api_retries=0, kinds=("generate",)))
+    with wire.running() as url, pytest.raises(AlmanacError, match="the self-test of the model 'm' failed") as error:
+        ApiAnswerer(AnswerOptions(api=url, api_model="m", api_retries=0))
+    assert ("whether the server is up and the key right" in str(error.value)) is (status != 400)
 
 
 def test_a_content_filter_refuses(target, ready):
@@ -276,6 +279,36 @@ def test_a_content_filter_refuses(target, ready):
         [response] = asked(ready, url, choices(1, "Rome", " is"))
     assert response.status == "refused"
     assert "the policy" in response.reason
+
+
+@pytest.mark.parametrize(
+    ("message", "status", "reason"),
+    [
+        ("Your input was flagged", "refused", "HTTP 403: Your input was flagged"),
+        ("no such deployment", "failed", "HTTP 403: no such deployment"),
+    ],
+)
+def test_what_is_forbidden_once_is_no_wrong_key(target, ready, message, status, reason):
+    def forbidding(call):
+        if "Rome" in str(call.body):
+            return Reply.of({"error": {"message": message}}, 403)
+        return call.pass_on(target)
+
+    with Wire(forbidding).running() as url:
+        [response] = asked(ready, url, choices(1, "Rome", " is"))
+    assert (response.status, response.reason) == (status, reason)
+
+
+def test_an_error_that_is_sent_as_an_answer_says_what_the_server_said(target, ready):
+    def overloaded(call):
+        if "Rome" in str(call.body):
+            return Reply.of({"error": {"message": "upstream overloaded"}})
+        return call.pass_on(target)
+
+    with Wire(overloaded).running() as url:
+        [response] = asked(ready, url, choices(1, "Rome", " is"))
+    assert response.status == "failed"
+    assert "the server says {'message': 'upstream overloaded'}" in response.reason
 
 
 def test_a_server_that_dies_stops_the_run(target):

@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -80,6 +81,30 @@ def folder(path: Path | None = None) -> Iterator[Path]:
     """Yield a `Folder`, which is removed at the end."""
     with Folder(path) as name:
         yield Path(name)
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Let one process at a time make a file: another waits until it ends, and says so.
+
+    A run that was killed can leave jobs at work, which the next run would start again beside them.
+
+    Raises:
+        OSError: nothing can be written there.
+    """
+    own = path.parent / f".{path.name}.own_lock{ENDING}"  # a `NAME`: what a killed process leaves is removed
+    while True:
+        with own.open("a") as handle:
+            if lock(handle.fileno()) is False:
+                print(f"{path}: another process makes it; waiting until that has ended", file=sys.stderr, flush=True)
+                lock(handle.fileno(), wait=True)
+            if not os.fstat(handle.fileno()).st_nlink:
+                continue  # who has made it has removed the lock's file
+            try:
+                yield
+            finally:
+                own.unlink(missing_ok=True)
+            return
 
 
 def remove_abandoned(root: Path) -> None:

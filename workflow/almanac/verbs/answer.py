@@ -11,11 +11,12 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from almanac import sealed, tables
+from almanac import sealed, tables, unfinished
 from almanac.errors import AlmanacError
 from almanac.loading import loading
 from almanac.models import windows
@@ -74,12 +75,19 @@ def run(arguments: argparse.Namespace) -> None:
     surveys = [windows.survey(files.requests, files.contexts) for files in jobs]
     if arguments.reuse is not None:
         tables.count(arguments.reuse, Response)  # a file that cannot be read is named before a model is loaded
-    answerer = _answerer(arguments, options)
+    with ExitStack() as held:
+        for files in jobs:
+            held.enter_context(unfinished.alone(files.output))
+        _answer(_answerer(arguments, options), jobs, surveys, options.kinds or KINDS)
+
+
+def _answer(answerer: Answerer, jobs: Sequence[Files], surveys: Sequence[windows.Survey], kinds: Sequence[str]) -> None:
+    """Answer all files, then write their response files, and say what became of the requests."""
     # The parts of all stay until the last is answered: what a killed run has done is there for the next.
     answered = []
     for files, survey in zip(jobs, surveys, strict=True):
         before = time.process_time()
-        finish = answer_parts(answerer, files, survey, options.kinds or KINDS)
+        finish = answer_parts(answerer, files, survey, kinds)
         answered.append((files, survey, finish, time.process_time() - before))
     for files, survey, finish, seconds in answered:
         took = f"; {seconds:.1f} s CPU besides starting and loading" if finish() else ""

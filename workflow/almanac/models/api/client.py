@@ -28,7 +28,7 @@ TOO_LONG = re.compile(
     r"token count .*exceeds|tokens .*must be <=|reduce the length",
     re.I,
 )
-FILTERED = re.compile(r"content[ _](filter|policy|management)", re.I)
+FILTERED = re.compile(r"content[ _](filter|policy|management|blocked)|moderation|flagged", re.I)
 
 
 class CallError(Exception):
@@ -182,16 +182,18 @@ class Server:
         """Say in one line what became of a call."""
         if not isinstance(error, openai.APIStatusError):  # Broken connections and timeouts.
             return self.outage(self.clean(f"{error} {error.__cause__ or ''}"))
-        if error.status_code in (401, 403):  # Such bodies like to quote keys.
-            held = "is refused" if self.key else "is not set"
-            return self.outage(f"HTTP {error.status_code}: the key in {self.options.api_key_variable} {held}")
         body: Any = error.body if isinstance(error.body, dict) else {}
         said = f"{error.code or ''} {body.get('message') or body.get('detail') or error.body or ''}"
+        filtered = FILTERED.search(said) is not None
+        forbidden = error.status_code == 403 and not filtered  # What a filter of contents answers, too.
+        if error.status_code == 401 or (forbidden and self.worked is None):  # Such bodies like to quote keys.
+            held = "is refused" if self.key else "is not set"
+            return self.outage(f"HTTP {error.status_code}: the key in {self.options.api_key_variable} {held}")
         reason = f"HTTP {error.status_code}: {self.clean(said)}"
-        if error.status_code in (408, 409, 429) or error.status_code >= 500:
+        if forbidden or error.status_code in (408, 409, 429) or error.status_code >= 500:
             return self.outage(reason)
         self.lost = 0
-        status: Status = "refused" if FILTERED.search(said) else "failed"
+        status: Status = "refused" if filtered else "failed"
         return CallError(reason, "too_long" if TOO_LONG.search(said) else status)
 
 
@@ -265,6 +267,8 @@ class Calls:
                         if body is None
                         else await self._client.post(path, cast_to=object, body=body)
                     )
+                if isinstance(got, dict) and got.get("error") and not got.get("choices"):
+                    raise ValueError(f"the server says {got['error']}")
                 answer = kind.model_validate(got)
             except openai.APIError as error:
                 raise self.server.explained(error) from None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from almanac.errors import AlmanacError
 from almanac.models.api.alignment import align, special_tokens
-from almanac.models.api.client import CallError, Calls
+from almanac.models.api.client import CallError, Calls, OutageError
 from almanac.models.api.jobs import REMEDY, Echo, echo, echoed
 from almanac.models.causal import CausalModel
 
@@ -74,7 +74,8 @@ async def check_scoring(calls: Calls, name: str, tokenizer: CausalModel | None) 
     except OtherTokenizerError as error:
         raise AlmanacError(f"{where}: {calls.server.clean(error)}") from None
     except CallError as error:
-        raise AlmanacError(f"{where}: {calls.server.clean(error)}; {remedy}") from None
+        up = "see whether the server is up and the key right; " * isinstance(error, OutageError)
+        raise AlmanacError(f"{where}: {calls.server.clean(error)}; {up}{remedy}") from None
     said = [pair for pair in probes if pair is not None]
     agree = [abs(a - b) for a, b in said if abs(a - b) <= TOLERANCE]
     if len(agree) < max(LEAST, len(said) - len(agree)):
