@@ -210,7 +210,7 @@ def test_one_process_at_a_time_answers_a_file(job, checkpoint, tmp_path, capsys)
         second = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
         while "another process makes it; waiting until that has ended" not in (line := second.stderr.readline()):
             assert line, "it ended"
-        assert main(command[: command.index("--output")] + ["--output", str(tmp_path / "made.parquet")]) == 0
+        assert main([*command[: command.index("--output")], "--output", str(tmp_path / "made.parquet")]) == 0
         (tmp_path / "made.parquet").rename(tmp_path / "out.parquet")
         before = (tmp_path / "out.parquet").read_bytes()
     assert "is there already, of these requests and this model; it stays" in second.communicate(timeout=600)[1]

@@ -79,6 +79,7 @@ def asked(answerer, url, *requests, **more):
     server = answerer._server
     home = server.url, server.options
     server.url, server.options = url, server.options.model_copy(update=more)
+    answerer._echoes.clear()
     try:
         return answerer.answer(requests, {})
     finally:
@@ -267,6 +268,26 @@ def test_why_a_server_cannot_be_opened_is_told_from_what_its_model_cannot_do(sta
     with wire.running() as url, pytest.raises(AlmanacError, match="the self-test of the model 'm' failed") as error:
         ApiAnswerer(AnswerOptions(api=url, api_model="m", api_retries=0))
     assert ("whether the server is up and the key right" in str(error.value)) is (status != 400)
+
+
+def test_a_text_is_scored_once_however_often_and_in_whatever_parts_it_is_asked(model, monkeypatch):
+    wire = reference_wire(model("llama"))
+    longer = choices(1, "The clock", " is red", " is red", " is blue")
+    shorter = choices(2, "The clock is", " red", " blue")
+    with wire.running() as url:
+        answerer, other = ApiAnswerer(options(url)), ApiAnswerer(options(url))
+        before = len(wire.calls)
+        [first], [second] = answerer.answer([longer], {}), answerer.answer([shorter], {})
+        assert len(wire.calls) - before == 2
+        assert [second] == other.answer([shorter], {})
+        assert (first.status, second.status, first.logprobs[0]) == ("ok", "ok", first.logprobs[1])
+        assert second.logprobs[0] > first.logprobs[0]
+        monkeypatch.setattr("almanac.models.api.answerer.REMEMBERED", 1)
+        before = len(wire.calls)
+        new = choices(3, "The wall is", " red")
+        assert other.answer([new], {}) == other.answer([new], {})
+        assert other.answer([longer], {}) == [first]
+        assert len(wire.calls) - before == 4, "none is kept"
 
 
 def test_a_content_filter_refuses(target, ready):

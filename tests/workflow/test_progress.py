@@ -225,6 +225,15 @@ def test_a_rule_of_which_nothing_has_ended_takes_as_much_longer_than_planned_as_
     assert jobs.left() == "about 36 s"
 
 
+def test_a_job_that_is_planned_to_take_no_time_says_nothing_of_the_others():
+    """The answers of a server cost no core; they may be the first to end where a run goes on."""
+    jobs = RunJobs(expected={"": 3.0, "answer_requests": 0.0})
+    jobs.expect({"answer_requests": 1, "measure_m": 1, "total": 2})
+    jobs.start(job(0, "answer_requests", 0.0))
+    jobs.finish(job(0, "answer_requests", 0.0), 60.0)
+    assert jobs.left() == "about 3 s"
+
+
 def test_nothing_is_said_of_what_is_left_until_as_many_have_ended_as_ran_side_by_side():
     """The first to end of many is the quickest."""
     jobs = RunJobs()

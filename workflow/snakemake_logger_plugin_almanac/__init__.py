@@ -147,7 +147,8 @@ class RunJobs:
         if self.began is None or not self.widest <= self.done < self.total:
             return ""
         took = sum(map(sum, self.seconds.values()))
-        scale = took / sum(len(own) * self._planned(rule) for rule, own in self.seconds.items())
+        planned = sum(len(own) * self._planned(rule) for rule, own in self.seconds.items())
+        scale = took / planned if planned else 1.0  # a server's answers are planned to take no time here
         side_by_side = max(1.0, took / max(self.ended - self.began, 0.1))
         rest = 0.0
         for rule, count in self.planned.items():

@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import json
 import math
+import pickle
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from almanac import tables
 from almanac.errors import AlmanacError
 from almanac.models import wrappers
 from almanac.models.api.client import SHOWN, CallAnswer, CallError, Calls, Choice, OutageError, Server
-from almanac.models.api.jobs import Job, echo, jobs_of, values_of
+from almanac.models.api.jobs import Echo, Job, echo, jobs_of, values_of
 from almanac.models.api.selftest import PROBES, ServerTested, check_reading, check_scoring
 from almanac.models.causal import CausalModel
 from almanac.models.digest import tokenizer_digest
@@ -34,6 +35,7 @@ ENGINE = "api/1"
 KINDS = ("choices", "spans", "generate", "fill")  # a server tells no hidden states
 STOPS = 4  # So many stop strings are sent, the most that some servers take; texts are cut here before all of them.
 SEEDS = 2**31  # What every server takes.
+REMEMBERED = 2**28  # Bytes of echoes that are kept, for a text that is asked again: some 18 a token.
 SAID_ELSEWHERE = {  # What api_extra may not hold, and why.
     "": "a key has a name",
     "model": "api_model names the model",
@@ -47,7 +49,6 @@ CHANNELS = re.compile(r"\s*(analysis.*assistantfinal|thought\n)", re.DOTALL)
 LONG, LONGEST_TOKEN = 2**16, 64
 # What decides what is asked belongs to the identity; how fast it is asked does not.
 IDENTITY = ("api_revision", "api_generate_with", "api_samples", "api_limit_key", "api_extra")
-Scores = list[list[float]]
 
 
 class ThinkingError(CallError):
@@ -74,6 +75,8 @@ class ApiAnswerer:
         self._tokenizer = _tokenizer(folder) if folder is not None else None
         self._tokenizer_digest = tokenizer_digest(folder) if folder is not None else None
         self._framing = _framing(options, self._tokenizer)
+        self._echoes: dict[bytes, bytes] = {}  # Each packed, by its prompt's sha256; the oldest first.
+        self._held = 0  # Bytes of them.
         with self._server.explaining():
             self._name, self._tested = asyncio.run(self._open())
         identity = {key: getattr(options, key) for key in IDENTITY}
@@ -153,7 +156,7 @@ class ApiAnswerer:
         on_progress: Callable[[int], None] | None = None,
         keep: Callable[[Response], None] | None = None,
     ) -> list[Response]:
-        """Answer one window of requests; equal prompts of a window are asked once.
+        """Answer one window of requests; equal texts are scored once, also those of earlier windows and files.
 
         Raises:
             AlmanacError: the server fails call after call.
@@ -170,7 +173,7 @@ class ApiAnswerer:
         keep: Callable[[Response], None],
     ) -> list[Response]:
         found: dict[int, Response] = {}
-        asked: dict[bytes, asyncio.Task[Scores]] = {}
+        asked: dict[bytes, asyncio.Task[Echo]] = {}
         again: list[tuple[int, Request]] = []
 
         async def work(calls: Calls, waiting: Iterator[tuple[int, Request]], last: bool) -> None:
@@ -192,7 +195,7 @@ class ApiAnswerer:
         return [found[index] for index in range(len(requests))]
 
     async def _answer(
-        self, calls: Calls, request: Request, contexts: Mapping[str, str], asked: dict[bytes, asyncio.Task[Scores]]
+        self, calls: Calls, request: Request, contexts: Mapping[str, str], asked: dict[bytes, asyncio.Task[Echo]]
     ) -> tuple[Response, bool]:
         """Return a request's response, and whether it failed by what may pass."""
         given: dict[str, Any] = {}
@@ -225,15 +228,18 @@ class ApiAnswerer:
         return arranged.requests[0], arranged.contexts
 
     async def _scores(
-        self, calls: Calls, request: Request, contexts: Mapping[str, str], asked: dict[bytes, asyncio.Task[Scores]]
+        self, calls: Calls, request: Request, contexts: Mapping[str, str], asked: dict[bytes, asyncio.Task[Echo]]
     ) -> dict[str, Any]:
-        tasks = []
-        for job in jobs_of(request, contexts, self._tokenizer):
-            key = hashlib.sha256(repr(job).encode()).digest()
+        assert self._tested is not None  # Nothing is scored before the self-test.
+        own = jobs_of(request, contexts, self._tokenizer)
+        jobs = [(hashlib.sha256(repr(job.prompt).encode()).digest(), job) for job in own]
+        echoes = {key: pickle.loads(self._echoes[key]) for key, _ in jobs if key in self._echoes}
+        waiting = {key: job for key, job in jobs if key not in echoes}
+        for key, job in waiting.items():
             if key not in asked:
-                asked[key] = asyncio.create_task(self._score(calls, job))
-            tasks.append(asked[key])
-        parts = [part for scores in await asyncio.gather(*tasks) for part in scores]
+                asked[key] = asyncio.create_task(self._echo(calls, key, job, self._tested.new))
+        echoes |= zip(waiting, await asyncio.gather(*(asked[key] for key in waiting)), strict=True)
+        parts = [part for key, job in jobs for part in values_of(job, echoes[key], self._tested.special)]
         if request.kind != "spans" and not all(parts):
             raise CallError("a choice has no token that can be scored; lengthen it or the text")
         return {
@@ -242,10 +248,13 @@ class ApiAnswerer:
             "token_logprobs": tuple(value for part in parts for value in part) if request.per_token else None,
         }
 
-    async def _score(self, calls: Calls, job: Job) -> Scores:
-        prompt = job.prompt if isinstance(job.prompt, str) else list(job.prompt)
-        assert self._tested is not None  # Nothing is scored before the self-test.
-        return values_of(job, await echo(calls, self._name, prompt, self._tested.new), self._tested.special)
+    async def _echo(self, calls: Calls, key: bytes, job: Job, new: int) -> Echo:
+        found = await echo(calls, self._name, job.prompt if isinstance(job.prompt, str) else list(job.prompt), new)
+        self._echoes[key] = pickle.dumps(found)
+        self._held += len(self._echoes[key])
+        while self._held > REMEMBERED:
+            self._held -= len(self._echoes.pop(next(iter(self._echoes))))
+        return found
 
     async def _texts(self, calls: Calls, name: str, text: str | Turns, request: Request) -> tuple[str, ...]:
         """Return a request's samples, cut before its stop strings; a greedy one is asked for once."""
