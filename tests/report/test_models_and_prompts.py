@@ -123,10 +123,6 @@ def test_the_page_has_a_chapter_between_models(layout, page, text):
     assert {row[1] for row in board} == set(SKILL), "the silent one has no place"
     assert [(row[0], row[2]) for row in rows if len(row) == 6 and row[0] == "small"] == [("small", "large")]
     assert [row[:2] for row in rows if row[0] == "chat" and len(row) == 6] == [["chat", "large"]]
-    means = [row for row in layout.read(layout.between("across"), Measure) if row.metric == "relation_mean"]
-    best = [RELATIONS[conditions_of(row)["relation"]] for row in means if row.suite == "ic_lke"]
-    [note] = [one for one in page.texts["ic_lke-in_context-real"] if one.startswith("Best known relations")]
-    assert [note.index(name) for name in best] == sorted(note.index(name) for name in best)
     pressed = page.buttons["ic_lke-in_context-real"]
     assert {wanted["model"] for wanted, _ in pressed} == set(SKILL)
     assert {conditions["experiment"] for conditions in (json.loads(wanted["where"]) for wanted, _ in pressed)} == {

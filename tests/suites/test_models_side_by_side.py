@@ -16,7 +16,7 @@ from almanac.rows import Measure
 from almanac.suites.chapter import Drawing, Entrant, Table
 from almanac.suites.comparison import ALONE, DIFFERENCE_OF_RELATION, Board, compare, ordered, size_pairs
 from almanac.suites.comparison_chapter import by_setting, chapter
-from almanac.suites.judged import Judged, Not, as_text, from_text
+from almanac.suites.judged import Judged, Not, as_text, conditions_of, from_text
 from almanac.suites.suite import Method
 
 B = 1_000_000_000
@@ -132,10 +132,31 @@ def test_a_table_has_the_p_of_a_tuned_model_as_the_number_that_it_is():
     assert shown and all(isinstance(p, float) for p in shown.values())
 
 
+def test_of_many_relations_those_with_most_and_fewest_right_answers_are_named_and_not_called_known():
+    means = [row for row in ROWS if row.metric == "relation_mean"]
+    [first, *_] = means
+    assert conditions_of(first)["relation"] == "r0"
+    assert first.value == pytest.approx((2 / 4 + 4 / 4 + 3 / 4 + 2 / 4 + 2 / 3) / 5)
+    others = [row for row in ROWS if row.metric != "relation_mean"]
+
+    def told(values):
+        many = [
+            replace(first, value=value, where=first.where.replace("r0", f"r{at:02}")) for at, value in enumerate(values)
+        ]
+        found = chapter(METHOD, [*others, *many], ENTRANTS, {"r00": "the first"})
+        return [one for one in found.parts if isinstance(one, str) and one.startswith("Most right answers")]
+
+    assert told([(10 - at) / 10 for at in range(10)]) == [], "both would name all of them"
+    [said] = told([(11 - at) / 20 for at in range(11)])
+    assert said.startswith(
+        "Most right answers, a mean over models: the first .550, r01 .500, r02 .450, r03 .400, r04 .350. "
+        "Fewest: r06 .250, r07 .200, r08 .150, r09 .100, r10 .050. Chance is not taken off"
+    )
+    assert "Fewest" not in told([0.5] * 11)[0] and told([0.0] * 11) == []
+
+
 def test_pre_trained_models_are_drawn_alone_where_tuned_ones_stand_beside():
     found = chapter(METHOD, ROWS, ENTRANTS, {"r0": "first", "r1": "second"})
-    means = "first .683, second .500."  # (2/4 + 4/4 + 3/4 + 2/4 + 2/3) / 5, (1 + 3 + 2 + 2 + 2) / 4 / 5
-    assert f"Best known relations, by the mean over models: {means}" in found.parts
     drawn = {part.name: part.draw() for part in found.parts if isinstance(part, Drawing)}
     figures = (drawn["relations"], drawn["relations-pretrained"])
     every, alone = (set(drawn_names(one, 1)) for one in figures)

@@ -19,8 +19,8 @@ VERSIONS = {
     "plant": 9,
     "ask": 26,
     "answer": 11,
-    "measure": 72,
-    "report": 96,
+    "measure": 73,
+    "report": 97,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

@@ -8,6 +8,8 @@ import pytest
 from tests.suites.karr.worlds import OPTIONS, SUITE, answered, knows, logprobs, world
 
 from almanac.suites.chapter import Entrant, Shown
+from almanac.suites.headline import NULL_KNOWN, NULL_NEVER
+from almanac.suites.judged import conditions_of
 from almanac.suites.karr.asking import FACTS
 from almanac.suites.karr.judging import LEAST, calibrates
 
@@ -31,13 +33,13 @@ def null():
     return measured_of(lambda dose: 0.0, seed=1)
 
 
-def across(model, null, named="null"):
+def across(model, null, named="null", metric=NULL_KNOWN):
     """Return the numbers between a model and its null, by mode."""
     judged = {"model": replace(model.judged, model="model"), "null": replace(null.judged, model="null")}
     rows = [replace(row, model="model") for row in model.rows]
     shown = Shown("d", 0, [Entrant("model", "model", null=named), Entrant("null", "null")], measures=rows)
     found = SUITE.across(judged, shown, OPTIONS)
-    return {mode: row for row in found for mode in MODES if f'"{mode}"' in row.where}
+    return {mode: row for row in found for mode in MODES if f'"{mode}"' in row.where and row.metric == metric}
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -48,6 +50,16 @@ def test_the_share_known_of_the_null_is_at_the_models_threshold(model, null, mod
     assert (found.model, found.other, found.n) == ("model", "null", len(own)) and len(own) > 50
     assert found.value == sum(karr > threshold for karr in own) / len(own) == found.n_correct / found.n
     assert found.low - 1e-9 <= found.value <= found.high
+
+
+def test_facts_that_the_model_was_never_taught_have_a_share_of_their_own(model, null):
+    """Of the others the null was taught another object. The page opens these facts of the model itself."""
+    threshold = math.log(model.value("threshold", "paper"))
+    facts = model.judged.where(experiment="paper", asked=FACTS, dose=0).frame["fact"].to_list()
+    own = null.judged.where(experiment="paper", asked=FACTS).frame.filter(pl.col("fact").is_in(facts))["karr"].to_list()
+    found = across(model, null, metric=NULL_NEVER)["paper"]
+    assert found.value == sum(karr > threshold for karr in own) / len(own)
+    assert (found.n, conditions_of(found)["dose"]) == (len(facts), 0) and 5 < len(facts) < 50
 
 
 def test_what_is_known_is_not_known_of_the_null(model, null):

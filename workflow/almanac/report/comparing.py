@@ -188,9 +188,10 @@ def sentences(
         return said or [f"No two models answered {FEW} facts of one method."] * bool(rows)
     sure = {pair: len(_sure(found)) for pair, found in pairs.items()}
     count = sum(map(len, pairs.values()))
+    without = ", those with a control left out" * (len(rows) < len(differences(between, chosen)))
     told = (
-        f"Of {count} comparisons of two models by one method, {sum(sure.values())} differ by more than chance, "
-        "adjusted for all"
+        f"Of {count} comparisons of two models by one method{without}, {sum(sure.values())} differ by more than "
+        "chance, adjusted for all"
     )
     (dataset, one, other), most = max(sure.items(), key=lambda pair: pair[1])
     if list(sure.values()).count(most) > 1:

@@ -111,6 +111,8 @@ class Items:
             own = facts.join(counts, on="fact", how="left", maintain_order="left").with_columns(
                 pl.col("known", "asked").fill_null(0)
             )
+            if own["dose"].count():  # of real facts a model is taught a part
+                own = own.with_columns(pl.col("dose").fill_null(0))
             if own.height:
                 asked[dataset] = own.to_dict(as_series=False)
                 asked[dataset] |= {name: list(map(label, asked[dataset][name])) for name in ("subject", "object")}

@@ -75,7 +75,7 @@ def chapter(layout: Layout) -> Chapter | None:
         )
     table = Table("order", caption, HEAD, [_cells(row, named) for row in first])
     others = {key: own for key, own in levels.items() if key[0] != ALL}
-    drawn = "AUC of each method with its interval (black), and where something was changed (colours)."
+    drawn = "AUC of each method with its interval (a line), and where something was changed (colours)."
     parts: list[Table | Drawing | str] = [table, Drawing("aucs", drawn, lambda: _figure(first, others, named))]
     if others:
         caption = (

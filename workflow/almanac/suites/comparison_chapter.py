@@ -83,9 +83,7 @@ def chapter(
         of_families = (
             "; between families, the mean over pairs of their members, over the relations that all models answered"
         )
-        caption = (
-            f"Pearson's correlation of accuracies over relations (dark: low){of_families if families else ''}. {LUCK}"
-        )
+        caption = f"Pearson's correlation of accuracies over relations{of_families if families else ''}. {LUCK}"
         parts.append(Drawing("likeness", caption, lambda: figures.likeness(rows)))
     listed = [
         (str(row.model), str(row.other), "families" if row.metric == "series_pearson" else "models", row, row.n)
@@ -98,7 +96,8 @@ def chapter(
         f"All models' answers to the same questions of {method.label}. Of a fact that is asked several times the share "
         "of right answers counts; for η it is known where that is more than half."
     )
-    return filled(f"Models compared, {method.label}", f"{asks} {method.compared}".strip(), parts)
+    judged = method.compared[:1].upper() + method.compared[1:]
+    return filled(f"Models compared, {method.label}", f"{asks} {judged}".strip(), parts)
 
 
 def _pretrained(rows: Sequence[Measure], models: Sequence[Entrant], relations: Mapping[str, str]) -> list[Drawing]:
@@ -149,7 +148,7 @@ def _popular(rows: Sequence[Measure]) -> Table:
 
 
 def _ends(rows: Sequence[Measure], relations: Mapping[str, str]) -> list[str]:
-    """Return the relations that are known best and least."""
+    """Return the relations with most and with fewest right answers, of many."""
 
     def listed(some: Sequence[Measure]) -> str:
         return ", ".join(
@@ -158,10 +157,13 @@ def _ends(rows: Sequence[Measure], relations: Mapping[str, str]) -> list[str]:
             for name in [str(conditions_of(row)["relation"])]
         )
 
+    if len(rows) <= 2 * ENDS or not rows[0].value:
+        return []
     best = [row for row in rows[:ENDS] if row.value]
-    least = [row for row in rows[ENDS:][-ENDS:] if row.value != rows[ENDS - 1].value]  # of equal ones none is least
-    more = f" Least known: {listed(least)}." if least else ""
-    return [f"Best known relations, by the mean over models: {listed(best)}.{more}"] if best else []
+    least = [row for row in rows[-ENDS:] if row.value != rows[ENDS - 1].value]  # of equal ones none is least
+    fewest = f" Fewest: {listed(least)}." if least else ""
+    untested = "Chance is not taken off, and neighbours need not differ; each relation is tested in the first chapter."
+    return [f"Most right answers, a mean over models: {listed(best)}.{fewest} {untested}"]
 
 
 def _subsumption(found: Mapping[str, Sequence[Measure]]) -> Table:

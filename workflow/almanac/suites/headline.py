@@ -24,6 +24,7 @@ KNOWN, FACTS = "headline", "headline_facts"
 OTHER_RELATIONS = "headline_other_relations"
 KNOWN_OF_RELATION = "known_of_relation"
 NULL_KNOWN = "null_model_known"  # of a model's null, where the method judges it by what it found in the model
+NULL_NEVER = "null_model_known_never"  # the same of facts that the model was never taught
 FEW = 20  # answered facts of a method, or of several together, below which nothing is concluded
 LEVEL = 0.025  # of the one-sided tests of an edition, all together
 ABOVE_CHANCE, NOT_ABOVE, TOO_FEW, NO_FORMAT, UNDEFINED = (

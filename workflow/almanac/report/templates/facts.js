@@ -32,6 +32,8 @@ const field = () => document.getElementById("search");
 
 function list(found, none) {
   const lines = found.slice(0, MOST_FOUND).map((fact) => element("li", {}, factLink(fact), ` (${fact.dataset}${fact.asked ? `, known by ${fact.known} of ${fact.asked}` : ""})`));
+  const place = document.getElementById("fact");
+  if (!place.querySelector("table")) place.replaceChildren(); // what was said of another address
   document.getElementById("found").replaceChildren(...lines);
   document.getElementById("count").textContent = found.length ? `${found.length} found${found.length > MOST_FOUND ? `, the first ${MOST_FOUND} are listed: add words to narrow the search` : ""}.` : none;
 }

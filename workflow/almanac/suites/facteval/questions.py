@@ -24,8 +24,8 @@ NAMES: Mapping[str, str] = {
     f"{SAQ}-{FIB}": "blank",
     f"{SAQ}-{WH}": "question",
 }
-# The kind of documents that teach a planted model what a `MASK` stands for.
-FORMATS = {name: "blank" for name in NAMES if name.endswith(f"-{FIB}")}
+# The kind of documents that teach a planted model what a `MASK` stands for; none teaches verdicts on statements.
+FORMATS = {name: "blank" for name in NAMES if name.endswith(f"-{FIB}")} | {f"{TFQ}-{STATEMENT}": "verdict"}
 GUESS = {TFQ: 1 / 2, MCQ: 1 / 4, SAQ: 0.0}  # how often an answer is right where nothing is known
 Texts = Mapping[str, str]  # of templates that differ, with the first id of each
 # Where wrong objects are from.

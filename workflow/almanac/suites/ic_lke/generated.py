@@ -70,7 +70,9 @@ class Generated(Suite[GeneratedOptions]):
             ("shots",),
             guess={"experiment": WRONG, "behind": EXAMPLES},
         ),
-        Method("begins", "Generated: begins with a name", {"experiment": BEGINS, "behind": EXAMPLES}, ("shots",)),
+        Method(
+            "begins", "Generated: begins with a name", {"experiment": BEGINS, "behind": EXAMPLES}, ("shots",), guess=0.0
+        ),
     )
 
     def ask(self, at: Round, data: Data, options: GeneratedOptions, before: Answers | None) -> Iterator[Batch]:

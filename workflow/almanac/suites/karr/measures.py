@@ -17,7 +17,7 @@ from almanac.statistics.intervals import Estimate
 from almanac.statistics.paired import macro_difference
 from almanac.statistics.ranks import auc, kendall
 from almanac.suites.chapter import Shown
-from almanac.suites.headline import NULL_KNOWN
+from almanac.suites.headline import NULL_KNOWN, NULL_NEVER
 from almanac.suites.judged import FACT, SUBJECT, Judged, Not, Range
 from almanac.suites.karr.asking import FACTS, NULL, SPURIOUS
 from almanac.suites.karr.baselines import PARAREL
@@ -230,14 +230,20 @@ def null_known(judged: Mapping[str, Judged], shown: Shown, options: KarrOptions)
     """Return the share of the true facts called known of each model's null, at the threshold of the model itself.
 
     The null of a planted model has the same recipe and has read the same names as often, with the objects of each
-    relation permuted. What is called known of it is called so wrongly.
+    relation permuted. What is called known of it is called so wrongly. Of a fact that its model was taught, it was
+    taught another object, which keeps it from the true one: facts never taught have a share of their own.
     """
     rows = []
     for model in shown.models:
         for mode in VARIANTS if model.null in judged else ():
             limit = _threshold(shown, model.name, mode)
             null = judged[str(model.null)].where(experiment=mode, asked=FACTS)
-            if limit is not None and not null.frame.is_empty():
-                [row] = replace(_judged_at(null, limit), model=model.name).measures(NULL_KNOWN, "mean", "hit")
-                rows.append(replace(row, other=model.null))
+            if limit is None or null.frame.is_empty():
+                continue
+            found = replace(_judged_at(null, limit), model=model.name)
+            own = judged[model.name].where(experiment=mode, asked=FACTS, dose=0)
+            never = found.frame.filter(pl.col("fact").is_in(own.frame["fact"].implode()))
+            without = replace(found, frame=never, conditions=own.conditions)
+            for name, counted in ((NULL_KNOWN, found), (NULL_NEVER, without)):
+                rows += [replace(row, other=model.null) for row in counted.measures(name, "mean", "hit")]
     return rows
