@@ -98,6 +98,11 @@ def test_that_models_differ_from_one_that_was_taught_nothing_true_is_no_finding(
     rows = [difference(0.4, 1e-9, one="m", other="null"), difference(0.2, 1e-9, one="m", other="n")]
     assert [said.split()[2:5] for said in sentences(rows, ["null"])] == [["m", "has", "more"]]
     assert len(sentences(rows)) == 2 and sentences(rows[:1], ["null"]) == []
+    many = [difference(0.2, 1.0, one=f"m{one}", other=f"m{other}") for one in range(MODELS - 3) for other in range(one)]
+    [told] = sentences([*many, *rows], ["null"])
+    assert told.startswith(
+        f"Of {len(many) + 1} comparisons of two models by one method, those with a control left out, 1"
+    )
     assert len(chapter(rows).parts[0].rows) == 2, "the table has it all the same"
 
 

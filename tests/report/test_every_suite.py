@@ -125,6 +125,7 @@ def test_a_fact_was_taught_as_often_as_to_the_model_that_read_it_most(layout):
     assert [(one.fact, one.dose, one.known, one.asked) for one in items.facts()] == [(fact.fact_id, 8, 5, 5)]
     searched = json.loads(blocks[0].pieces["facts"])[dataset]
     assert (searched["fact"], searched["known"], searched["asked"]) == ([fact.fact_id, "another"], [5, 0], [5, 0])
+    assert searched["dose"] == [8, 0], "of real facts a model is taught some, and no others"
 
 
 def test_values_by_which_items_are_chosen_are_whole_and_what_is_no_finite_number_is_no_value():

@@ -126,6 +126,7 @@ def test_a_planted_model_that_read_no_blanks_has_no_number_of_them(shown, plain)
     models = [replace(one, read=("prose", "question")) if one.name == "plain" else one for one in shown.models]
     found = chapter(replace(shown, models=models), SUITE.options(**OPTIONS))
     assert scores(found, "plain", "saq-fib")["precision"] == NOT_TAUGHT
+    assert scores(found, "plain", "tfq-statement")["precision"] == NOT_TAUGHT, "no documents teach that"
     assert scores(found, "plain", "saq-wh")["precision"] is plain["plain", "saq-wh"].number("strict", "precision")
     assert scores(found, "tuned", "saq-fib")["precision"] is plain["tuned", "saq-fib"].number("strict", "precision")
     for name in ("parts", "relations"):

@@ -37,7 +37,9 @@ def facts_of(judged: Judged) -> pl.DataFrame:
 
 
 def estimates(*worlds: pl.DataFrame, never_level: float = LEVEL) -> dict[str, Estimate]:
-    """Return the recovery of facts with doses, by metric; empty where in a world nothing was taught or everything was.
+    """Return the recovery of facts with doses, by metric; nothing where in a world nothing was taught.
+
+    Where everything was taught, there are no facts never taught, and ρ alone is left, if doses differ.
 
     - ``recovery_auc``: the chance that a fact of the highest dose scores above one never taught, a mean over worlds:
       of each another model is asked, whose scores may have another scale.
@@ -52,16 +54,17 @@ def estimates(*worlds: pl.DataFrame, never_level: float = LEVEL) -> dict[str, Es
             share of both), a row a fact; worlds of one design, so that what is right or wrong is taken together.
         never_level: the coverage of the interval at dose 0.
     """
-    for facts in worlds:
-        if facts.is_empty() or facts["dose"].min() != 0 or facts["dose"].max() == 0:
-            return {}
+    if any(facts.is_empty() or facts["dose"].max() == 0 for facts in worlds):
+        return {}
+    doses, found = ([value for facts in worlds for value in facts[name]] for name in ("dose", "hit"))
+    if any(facts["dose"].min() != 0 for facts in worlds):
+        return {"recovery_spearman": spearman(doses, found)} if len({*doses}) > 1 else {}
     ends = [[facts.filter(pl.col("dose") == facts["dose"].max()), facts.filter(dose=0)] for facts in worlds]
     hits = [hit for _, never in ends for hit in never["hit"]]
 
     def area(name: str) -> Estimate:
         return mean_auc([(top[name].to_list(), never[name].to_list()) for top, never in ends])
 
-    doses, found = ([value for facts in worlds for value in facts[name]] for name in ("dose", "hit"))
     return {
         "recovery_auc": area("score"),
         "prior_auc": area("object_dose"),
