@@ -58,8 +58,8 @@ def places(lengths: Sequence[int], length: int) -> list[list[int]]:
         if size > length:
             raise AlmanacError(
                 f"document {number} has {size} tokens, a row has {length}: raise models.NAME.planted.length, lower "
-                "planting.corpus.list_characters if it is a list, or planting.tokenizer.min_frequency, so that words are "
-                "of fewer tokens"
+                "planting.corpus.list_characters if it is a list, or planting.tokenizer.min_frequency, so that words "
+                "have fewer tokens"
             )
         fitting = [row for row, left in room.items() if left >= size]
         if fitting:
