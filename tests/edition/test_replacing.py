@@ -130,7 +130,7 @@ def test_copied_results_of_a_model_or_facts_at_another_place_are_looked_at_again
 
     layout, memory = Layout(tmp_path / "own", settings()), tmp_path / ".snakemake"
     files = {one.answerer: one.responses[0] for one in layout.every_round()}
-    files |= {"facts": layout.source("mine") / "pull.json", "record": layout.record()}
+    files |= {"facts": layout.source("mine") / "pull.json", "record": layout.record(), "pairs": layout.between("across")}
     for path in files.values():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
@@ -146,6 +146,7 @@ def test_copied_results_of_a_model_or_facts_at_another_place_are_looked_at_again
     doubt_copied(asked, memory)
     assert {name for name, path in files.items() if path.exists() and path.stat().st_mtime == LONG_AGO} == doubted
     assert not layout.record().exists(), "it is made by the run, with what is asked now"
+    assert not layout.between("across").exists(), "who is compared may be others"
 
 
 @pytest.mark.parametrize(

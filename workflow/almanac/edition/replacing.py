@@ -11,7 +11,7 @@ from urllib.parse import urljoin, urlsplit
 
 from almanac import tables
 from almanac.config import EditionConfig
-from almanac.edition.layout import Layout
+from almanac.edition.layout import BETWEEN, Layout
 from almanac.errors import AlmanacError
 from almanac.models.options import AnswerOptions, is_here
 from almanac.options import with_places
@@ -64,7 +64,8 @@ def doubt_copied(layout: Layout, memory: Path) -> None:
 
     Whether a checkpoint at another path is the same, only the job that reads it can say. So its answers are dated
     before their requests: the job compares the model's digest with theirs, and keeps them or makes them anew. What was
-    made of facts is, where the facts are the same, the same again.
+    made of facts is, where the facts are the same, the same again. What lies between models, who may be others now, is
+    made anew.
 
     Args:
         layout: the edition that is to be made, after `check_copied`.
@@ -83,6 +84,8 @@ def doubt_copied(layout: Layout, memory: Path) -> None:
     for path in filter(Path.is_file, doubted):
         _remembered(path, memory).unlink(missing_ok=True)  # else equal input is no reason, however old the output is
         os.utime(path, (LONG_AGO, LONG_AGO))
+    for table in BETWEEN:
+        layout.between(table).unlink(missing_ok=True)
     # The last, so that a run that is stopped before does all of this again. It is made by the run.
     layout.record().unlink()
 
