@@ -130,7 +130,11 @@ def test_copied_results_of_a_model_or_facts_at_another_place_are_looked_at_again
 
     layout, memory = Layout(tmp_path / "own", settings()), tmp_path / ".snakemake"
     files = {one.answerer: one.responses[0] for one in layout.every_round()}
-    files |= {"facts": layout.source("mine") / "pull.json", "record": layout.record(), "pairs": layout.between("across")}
+    files |= {
+        "facts": layout.source("mine") / "pull.json",
+        "record": layout.record(),
+        "pairs": layout.between("across"),
+    }
     for path in files.values():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
