@@ -200,6 +200,6 @@ def test_what_is_cited_is_the_edition_whose_tables_the_pages_show():
     digest_of = published.manifest_of(published.FOLDER / EDITION)["digest"]
     readme = (root / "README.md").read_text("utf-8")
     [cited] = yaml.safe_load((root / "CITATION.cff").read_text("utf-8"))["references"]
-    assert f"Digest {digest_of}" in readme and f"**{cited['title']}**" in readme
+    assert f"Digest \\url{{{digest_of}}}" in readme and f"**{cited['title']}**" in readme
     assert (cited["title"], cited["identifiers"][0]["value"]) == (EDITION.replace("almanac-", "Almanac "), digest_of)
     assert (root / "config" / f"{EDITION.replace('-', '_').replace('.', '_')}.yaml").is_file()
