@@ -76,8 +76,10 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.reuse is not None:
         tables.count(arguments.reuse, Response)  # a file that cannot be read is named before a model is loaded
     with ExitStack() as held:
-        for files in jobs:
-            held.enter_context(unfinished.alone(files.output))
+        for output in sorted(
+            files.output.resolve() for files in jobs
+        ):  # in one order, or two could wait for each other
+            held.enter_context(unfinished.alone(output))
         _answer(_answerer(arguments, options), jobs, surveys, options.kinds or KINDS)
 
 
