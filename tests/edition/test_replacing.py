@@ -96,11 +96,13 @@ def test_copied_results_of_other_settings_are_not_taken_for_finished(tmp_path):
     remembered(changed.config)  # made here were others, in whose place these were put
     with pytest.raises(AlmanacError, match=refusal):
         check_copied(changed, memory)
-    remembered(config("/a/yours", **about, **asked))  # in whose place a run elsewhere has asked another model since
-    check_copied(Layout(root, config("/a/yours", **about, **asked)), memory)
-    doubt_copied(Layout(root, config("/a/yours", **about, **asked)), memory)
-    assert not (root / "edition.json").exists(), "it is made anew, and what is shown with it"
-    (root / "edition.json").write_text(json.dumps(sealed(made.model_dump(mode="json"))))
+    others = config("/a/yours", **about, **asked), config("/a/mine", **about, **asked, title="Other words")
+    for other in others:  # in whose place a run elsewhere has since put what it was asked
+        remembered(other)
+        check_copied(Layout(root, other), memory)
+        doubt_copied(Layout(root, other), memory)
+        assert not (root / "edition.json").exists(), "it is made anew, and what is shown with it"
+        (root / "edition.json").write_text(json.dumps(sealed(made.model_dump(mode="json"))))
     (memory / "incomplete" / name).touch()  # a run was killed when it had written the record, and makes it again
     check_copied(changed, memory)
 

@@ -45,6 +45,7 @@ def test_the_words_of_another_program_are_not_snakemakes():
 def test_a_run_on_slurm_needs_slurm_and_a_plan_does_not(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert refusal("--workflow-profile", PROFILE).startswith("there is no sbatch here; start this on a login node")
+    assert check_cluster(["--executor", "slurm", "--jobs", "4", "--dry-run"], REPOSITORY / "Snakefile") is True
     for words in (["--dry-run"], ["-np"], ["--executor", "local"]):
         away = check_cluster(["--workflow-profile", PROFILE, *words], REPOSITORY / "Snakefile")
         assert away is ("local" not in words)

@@ -42,7 +42,7 @@ def check_cluster(command: Sequence[str], snakefile: Path) -> bool:
         if not any((folder / profile).exists() for folder in (Path(), Path("profiles"), snakefile.parent / "profiles")):
             raise AlmanacError(no_such(profile, "profile"))
     if given.executor == "slurm":
-        if given.slurm_partition_config:
+        if isinstance(given.slurm_partition_config, str | Path):
             _check_partitions(Path(given.slurm_partition_config))
         if re.search(r"\s", str(Path.cwd())):  # the executor writes paths into a shell script as they are
             raise AlmanacError(
