@@ -4,6 +4,7 @@ import collections
 import gc
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -208,7 +209,10 @@ def test_one_process_at_a_time_answers_a_file(job, checkpoint, tmp_path, capsys)
     words = [sys.executable, "-m", "almanac", *command]
     with unfinished.alone(tmp_path / "out.parquet"):
         second = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
-        while "another process makes it; waiting until that has ended" not in (line := second.stderr.readline()):
+        said = (
+            f"another process makes it (process {os.getpid()} on {socket.gethostname()}); waiting until that has ended"
+        )
+        while said not in (line := second.stderr.readline()):
             assert line, "it ended"
         assert main([*command[: command.index("--output")], "--output", str(tmp_path / "made.parquet")]) == 0
         (tmp_path / "made.parquet").rename(tmp_path / "out.parquet")

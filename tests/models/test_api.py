@@ -320,16 +320,22 @@ def test_what_is_forbidden_once_is_no_wrong_key(target, ready, message, status, 
     assert (response.status, response.reason) == (status, reason)
 
 
-def test_an_error_that_is_sent_as_an_answer_says_what_the_server_said(target, ready):
-    def overloaded(call):
-        if "Rome" in str(call.body):
-            return Reply.of({"error": {"message": "upstream overloaded"}})
-        return call.pass_on(target)
-
-    with Wire(overloaded).running() as url:
-        [response] = asked(ready, url, choices(1, "Rome", " is"))
-    assert response.status == "failed"
-    assert "the server says {'message': 'upstream overloaded'}" in response.reason
+@pytest.mark.parametrize(
+    ("sent", "status", "said"),
+    [
+        ({"error": {"message": "upstream overloaded"}}, "failed", "the server says {'message': 'upstream overloaded'}"),
+        ({"error": {"message": "cut"}, "choices": [{"text": "R"}]}, "failed", "the server says {'message': 'cut'}"),
+        ({"choices": [{"text": "R", "finish_reason": "error"}]}, "failed", "the server ended an answer by an error"),
+        ({"error": {"code": "content_filter"}}, "refused", "the server says {'code': 'content_filter'}"),
+        ({"error": None, "choices": [{"text": "R"}]}, "failed", "no log-probabilities"),
+    ],
+)
+def test_an_error_that_is_sent_as_an_answer_says_what_the_server_said(target, ready, sent, status, said):
+    wire = Wire(lambda call: Reply.of(sent) if "Rome" in str(call.body) else call.pass_on(target))
+    with wire.running() as url:
+        [response] = asked(ready, url, choices(1, "Rome", " is"), api_retries=0)
+    assert response.status == status and said in response.reason
+    assert sum("Rome" in str(call.body) for call in wire.calls) <= 2, "a filter answers the same each time"
 
 
 def test_a_server_that_dies_stops_the_run(target):

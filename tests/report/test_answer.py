@@ -85,6 +85,8 @@ def test_of_many_models_that_know_nothing_controls_are_named_and_of_many_groups_
     for at in range(9):
         rows += [finding(f"g{at}", f"{one}", ABOVE_CHANCE if one <= at else NOT_ABOVE) for one in range(10)]
     parts = sentences(rows).found[0].split("; ")
+    told = sentences(rows, controls=["g3"]).found[0]
+    assert "g3 (a control) by 4 of 10" in told and "; 4 more models; " in told, "no control is counted among others"
     ends = [one.split(" by ")[0] for one in (parts[0], parts[-2])], parts[-1].rpartition(",")[2]
     assert ends == (["Dataset world: knows knows more than chance", "5 more models"], " each by 0 of 2 tested methods.")
 

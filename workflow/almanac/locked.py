@@ -7,13 +7,11 @@ whose folder several working folders may share.
 """
 
 import argparse
-import contextlib
 import math
 import os
 import re
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -30,7 +28,6 @@ from almanac.errors import AlmanacError
 from almanac.yaml_file import read_yaml
 
 LOCK = Path(".snakemake/almanac.lock")
-HOLDER = re.compile(r"\d+ on \S+")  # of a lock: its process and that one's machine
 PATIENCE = 10  # seconds
 ROOM = 2**20  # bytes of a temporary file
 KEY = re.compile(r"[a-zA-Z_][\w-]*\w")  # as Snakemake has it
@@ -76,11 +73,9 @@ def _lock(path: Path, what: str) -> TextIO:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = path.open("a+", encoding="utf-8", errors="replace")
-        handle.seek(0)
-        holder = handle.read().strip()
+        process = unfinished.signed(handle)
     except OSError as error:
         raise AlmanacError(f"{path}: cannot be written ({error.strerror}); use a folder of your own") from error
-    process = f" (process {holder})" if HOLDER.fullmatch(holder) else ""
     for attempt in range(PATIENCE * 10):  # for a run that was just killed and whose processes are not all gone yet
         locked = unfinished.lock(handle.fileno())
         if locked is not False:
@@ -90,9 +85,7 @@ def _lock(path: Path, what: str) -> TextIO:
         time.sleep(0.1)
     else:
         raise AlmanacError(f"another run is at work in {what}{process}; wait for it, or stop it")
-    with contextlib.suppress(OSError):  # a full disk; the lock holds without it
-        os.ftruncate(handle.fileno(), 0)
-        os.write(handle.fileno(), f"{os.getpid()} on {socket.gethostname()}\n".encode())
+    unfinished.sign(handle)
     if locked is None:
         print(
             f"almanac: {path}: this file system has no locks, so that a second run in {what} is not refused and "

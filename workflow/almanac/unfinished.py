@@ -9,16 +9,19 @@ import os
 import re
 import secrets
 import shutil
+import socket
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 ENDING = ".tmp"
 NAME = re.compile(r"\..+\.[a-z0-9_]{8}" + re.escape(ENDING))  # as `file` and `tempfile` make it of the parts given here
 LOCK = ".lock"  # in a folder; a file is locked itself
+SIGNED = re.compile(r"\d+ on \S+")  # by a process, with its machine
 NEW = 60  # seconds in which a folder without its lock file may be one that is just being made
 
 
@@ -39,6 +42,20 @@ def lock(handle: int, wait: bool = False) -> bool | None:
     except OSError:
         return None
     return True
+
+
+def sign(handle: TextIO) -> None:
+    """Write into a file that is locked whose it is: the process and its machine."""
+    with suppress(OSError):  # a full disk; the lock holds without it
+        os.ftruncate(handle.fileno(), 0)
+        os.write(handle.fileno(), f"{os.getpid()} on {socket.gethostname()}\n".encode())
+
+
+def signed(handle: TextIO) -> str:
+    """Return who has signed a file, in words that follow what it is; nothing where nobody has."""
+    handle.seek(0)
+    said = handle.read().strip()
+    return f" (process {said})" if SIGNED.fullmatch(said) else ""
 
 
 @contextmanager
@@ -94,12 +111,14 @@ def alone(path: Path) -> Iterator[None]:
     """
     own = path.parent / f".{path.name}.own_lock{ENDING}"  # a `NAME`: what a killed process leaves is removed
     while True:
-        with own.open("a") as handle:
+        with own.open("a+") as handle:
             if lock(handle.fileno()) is False:
-                print(f"{path}: another process makes it; waiting until that has ended", file=sys.stderr, flush=True)
+                told = f"{path}: another process makes it{signed(handle)}; waiting until that has ended"
+                print(told, file=sys.stderr, flush=True)
                 lock(handle.fileno(), wait=True)
             if not os.fstat(handle.fileno()).st_nlink:
                 continue  # who has made it has removed the lock's file
+            sign(handle)
             try:
                 yield
             finally:

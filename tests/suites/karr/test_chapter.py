@@ -136,6 +136,11 @@ def test_what_the_threshold_was_not_chosen_on_stands_with_how_many_facts_that_is
 
 def test_the_null_model_stands_with_the_model_that_it_is_the_null_of(chapter):
     rows = {(row["model"], row["method"]): row["null model"] for row in table(chapter, "methods")}
+    never = {(row["model"], row["method"]): row["null, never taught"] for row in table(chapter, "methods")}
+    assert {key for key, one in never.items() if one is not None} == {
+        key for key, one in rows.items() if one is not None
+    }
+    assert all(one is None or 0 < one.n < rows[key].n for key, one in never.items())
     assert [key for key, cell in rows.items() if cell is not None] == [
         ("base", "KaRR"),
         ("base", "KaRR, released code"),

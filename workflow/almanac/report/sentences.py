@@ -228,7 +228,7 @@ def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]
     for name, found in own.items():
         hit = sum(one.verdict == ABOVE_CHANCE for one in found)
         alike[(hit, len(found)) if 0 < hit < len(found) else (bool(hit), 1)].append(name)
-    parts: dict[str, int] = {}  # with how many models each is of
+    parts: list[tuple[str, list[str]]] = []  # with the models that each is of
     for (hit, of), names in sorted(alike.items(), key=lambda one: (-one[0][0] / one[0][1], -one[0][1])):
         names.sort(key=lambda name: name not in controls)  # of many, controls are named
         sure = [one for name in names for one in own[name] if one.verdict == ABOVE_CHANCE]
@@ -242,10 +242,13 @@ def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]
         else:
             of_them = f"{hit} of {of}" if hit < of else f"all of its {methods}" if counts[-1] > 1 else "its 1"
         know = "" if parts else f" know{'s' * (len(names) == 1)} more than chance"  # the first of them are above it
-        parts[f"{listed}{know}{each} by {of_them} tested method{'s' * (counts[-1] != 1)}{span}"] = len(names)
-    told = list(parts)
-    if len(told) > NAMES:  # who knows least is told too
-        told[NAMES - 2 : -1] = [f"{sum(parts[one] for one in told[NAMES - 2 : -1])} more models"]
+        parts.append((f"{listed}{know}{each} by {of_them} tested method{'s' * (counts[-1] != 1)}{span}", names))
+    # Of many, the first are told, the last, and those with a control.
+    middle = parts[NAMES - 2 : -1] if len(parts) > NAMES else []
+    counted = [names for _, names in middle if not set(names) & set(controls)]
+    told = [text for text, names in parts if names not in counted]
+    if counted:
+        told.insert(NAMES - 2, f"{sum(map(len, counted))} more models")
     return f"Dataset {dataset}: {'; '.join(told)}."
 
 

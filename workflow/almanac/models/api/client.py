@@ -267,9 +267,16 @@ class Calls:
                         if body is None
                         else await self._client.post(path, cast_to=object, body=body)
                     )
-                if isinstance(got, dict) and got.get("error") and not got.get("choices"):
-                    raise ValueError(f"the server says {got['error']}")
+                if isinstance(got, dict) and (
+                    said := got.get("error")
+                ):  # Some send it with HTTP 200, and what there is.
+                    if FILTERED.search(str(said)):
+                        self.server.lost = 0
+                        raise CallError(f"the server says {self.server.clean(said)}", "refused")
+                    raise ValueError(f"the server says {said}")
                 answer = kind.model_validate(got)
+                if any(one.finish_reason == "error" for one in getattr(answer, "choices", ())):
+                    raise ValueError("the server ended an answer by an error")
             except openai.APIError as error:
                 raise self.server.explained(error) from None
             except (ValueError, RecursionError) as error:  # JSON's and pydantic's are of these kinds.

@@ -104,7 +104,7 @@ def _methods(find: Find) -> dict[str, Cell]:
         "without value": silent(known),
         "false": find("known", asked=NULL),
         "null model": find("null_model_known", asked=FACTS),
-        "null, never taught": find("null_model_known_never", asked=FACTS),
+        "null, never taught": find("null_model_known_never", asked=FACTS, dose=0),
         "threshold": find("threshold", asked=FACTS) if stands(known) else None,
         "chosen by": _chosen_by(find) if stands(known) else None,
         "AUC": find("recovery_auc", "dose", "hit", asked=FACTS),
