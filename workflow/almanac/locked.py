@@ -44,7 +44,7 @@ SHOWS = (
 )
 EXPECTED: dict[str, float] = {}  # seconds of a job of each rule, as planned: by these the logger says what is left
 TARGETS: list[str] = []  # what this run can be asked for, of which a misspelt target may mean one
-_held: list[object] = []  # the open lock file, until this process ends
+_held: list[object] = []  # the open lock files, until this process ends
 
 
 def begin(command: Sequence[str], edition: Path) -> bool:
@@ -62,8 +62,7 @@ def begin(command: Sequence[str], edition: Path) -> bool:
     """
     if _held or any(word.partition("=")[0] in SHOWS for word in command):
         return bool(_held)
-    handles = [_lock(LOCK, "this folder"), _lock(edition / unfinished.LOCK, str(edition))]
-    _held.extend(handles)
+    _held.extend([_lock(LOCK, "this folder"), _lock(edition / unfinished.LOCK, str(edition))])
     unfinished.remove_abandoned(edition.parent)
     return True
 

@@ -179,16 +179,17 @@ def sentences(
     def counts(one: Compared) -> bool:
         return not {one.row.model, one.row.other} & set(controls)
 
-    rows = list(filter(counts, differences(between, chosen)))
+    every = differences(between, chosen)
+    rows = list(filter(counts, every))
     pairs = _by_pair(one for one in rows if one.p is not None)
     if len(pairs) <= TOLD:
         said = [_sentence(*pair, found) for pair, found in pairs.items()]
-        for of, every in _in_relations(between, chosen, relations):
-            said += [_where(of, *pair[1:], found) for pair, found in _by_pair(filter(counts, every)).items()]
+        for of, own in _in_relations(between, chosen, relations):
+            said += [_where(of, *pair[1:], found) for pair, found in _by_pair(filter(counts, own)).items()]
         return said or [f"No two models answered {FEW} facts of one method."] * bool(rows)
     sure = {pair: len(_sure(found)) for pair, found in pairs.items()}
     count = sum(map(len, pairs.values()))
-    without = ", those with a control left out" * (len(rows) < len(differences(between, chosen)))
+    without = ", those with a control left out" * (len(rows) < len(every))
     told = (
         f"Of {count} comparisons of two models by one method{without}, {sum(sure.values())} differ by more than "
         "chance, adjusted for all"

@@ -237,10 +237,12 @@ def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]
         listed = shortened(f"{name} (a control)" if name in controls else name for name in names)
         counts = sorted({len(own[name]) for name in names})
         methods = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
-        if not hit:
-            of_them = f"0 of {methods}" if len(counts) == 1 else f"none of its {methods}"
+        if 0 < hit < of:
+            of_them = f"{hit} of {of}"
+        elif hit:
+            of_them = f"all of its {methods}" if counts[-1] > 1 else "its 1"
         else:
-            of_them = f"{hit} of {of}" if hit < of else f"all of its {methods}" if counts[-1] > 1 else "its 1"
+            of_them = f"none of its {methods}" if len(counts) > 1 else f"0 of {methods}"
         know = "" if parts else f" know{'s' * (len(names) == 1)} more than chance"  # the first of them are above it
         parts.append((f"{listed}{know}{each} by {of_them} tested method{'s' * (counts[-1] != 1)}{span}", names))
     # Of many, the first are told, the last, and those with a control.

@@ -53,8 +53,10 @@ def _row(key: OfModel, own: Sequence[CalledFacts], bars: Bars, level: float | No
     area, prior, spread, never = (
         found.get(name, NOTHING) for name in ("recovery_auc", "prior_auc", "recovery_spearman", "never_accuracy")
     )
-    failed = [NOT_COMPARED] if judged and "recovery_auc" not in found else []
-    if judged and "recovery_auc" in found:
+    failed = []
+    if judged and "recovery_auc" not in found:
+        failed.append(NOT_COMPARED)
+    elif judged:
         if model == bars.reference and not (area.value or 0.0) >= bars.auc:
             failed.append(f"AUC is below {bars.auc:g}")
         if not (spread.low if spread.low is not None else -1.0) > bars.spearman_low:

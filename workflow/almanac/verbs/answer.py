@@ -75,10 +75,9 @@ def run(arguments: argparse.Namespace) -> None:
     surveys = [windows.survey(files.requests, files.contexts) for files in jobs]
     if arguments.reuse is not None:
         tables.count(arguments.reuse, Response)  # a file that cannot be read is named before a model is loaded
+    outputs = sorted(files.output.resolve() for files in jobs)  # in one order, or two could wait for each other
     with ExitStack() as held:
-        for output in sorted(
-            files.output.resolve() for files in jobs
-        ):  # in one order, or two could wait for each other
+        for output in outputs:
             held.enter_context(unfinished.alone(output))
         _answer(_answerer(arguments, options), jobs, surveys, options.kinds or KINDS)
 

@@ -100,6 +100,18 @@ def damage(error: Exception) -> str:
     )
 
 
+def _error_in(got: Any) -> str:
+    """Return the error that some servers send with HTTP 200, beside what there is of an answer; "" if there is none."""
+    if not isinstance(got, dict):
+        return ""
+    if got.get("error"):
+        return f"the server says {got['error']}"
+    choices: Any = got.get("choices")
+    listed = choices if isinstance(choices, list) else []
+    ended = any(isinstance(one, dict) and one.get("finish_reason") == "error" for one in listed)
+    return "the server ended an answer by an error" if ended else ""
+
+
 class Server:
     """A server and its key; nothing that it raises or shows holds the key.
 
@@ -267,16 +279,12 @@ class Calls:
                         if body is None
                         else await self._client.post(path, cast_to=object, body=body)
                     )
-                if isinstance(got, dict) and (
-                    said := got.get("error")
-                ):  # Some send it with HTTP 200, and what there is.
-                    if FILTERED.search(str(said)):
-                        self.server.lost = 0
-                        raise CallError(f"the server says {self.server.clean(said)}", "refused")
-                    raise ValueError(f"the server says {said}")
+                if (said := _error_in(got)) and FILTERED.search(said):
+                    self.server.lost = 0
+                    raise CallError(self.server.clean(said), "refused")
+                if said:
+                    raise ValueError(said)
                 answer = kind.model_validate(got)
-                if any(one.finish_reason == "error" for one in getattr(answer, "choices", ())):
-                    raise ValueError("the server ended an answer by an error")
             except openai.APIError as error:
                 raise self.server.explained(error) from None
             except (ValueError, RecursionError) as error:  # JSON's and pydantic's are of these kinds.
