@@ -52,8 +52,6 @@ rule pull_source:
 
 rule repull_source:
     """Ask a source again: another dated snapshot, and what changed. The edition keeps the one it was made with."""
-    input:
-        LAYOUT.source("{source}") / sealed.PULLED,
     output:
         LAYOUT.source("{source}") / "changes" / "{date}.json",
     log:

@@ -7,6 +7,7 @@ import inspect
 import json
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -17,6 +18,7 @@ from almanac.cli import main
 from almanac.rows import Entity, Fact
 from almanac.sealed import sha256
 from almanac.sources import frozen, snapshots
+from almanac.sources import wikidata_queries as queries
 from almanac.sources.files import FactTables, read_folder
 from almanac.sources.options import KINDS, DbpediaOptions, DumpOptions, WikidataOptions
 from almanac.tables import write
@@ -161,6 +163,42 @@ def test_a_pull_that_broke_off_goes_on_in_the_same_snapshot(servers, tmp_path, c
     assert pull(between.url, tmp_path) == 0
     manifest = json.loads(next((tmp_path / "snapshots").glob("*/*/manifest.json")).read_text())
     assert manifest["requests"] == len(between.seen) + 5
+
+
+def test_asking_again_goes_on_with_what_was_interrupted(servers, tmp_path, capsys):
+    between, _, _ = servers
+    between.script(lambda number: None)
+    assert pull(between.url, tmp_path) == 0
+    whole = len(between.seen)
+    between.script(lambda number: "503" if number > 4 else None)
+    assert pull(between.url, tmp_path, "--again", "2999-01-01", output="changes.json") == 1
+    between.script(lambda number: None)
+    assert pull(between.url, tmp_path, "--again", "2999-01-01T0001Z", output="changes.json") == 0
+    assert "fails (HTTP 503)" in capsys.readouterr().err
+    assert len(between.seen) == whole - 5, "what was answered before is not asked for again"
+    assert json.loads((tmp_path / "changes.json").read_text())["to"] == "2999-01-01T0001Z"
+    assert not list((tmp_path / "snapshots").glob("*/*.partial"))
+    begun = next((tmp_path / "snapshots").glob("*")) / "2999-01-01.partial"
+    begun.mkdir()
+    (begun / "left over").touch()
+    assert pull(between.url, tmp_path, "--again", "2999-01-02", output="changes.json") == 0
+    assert (begun / "left over").is_file(), "what was begun before the newest snapshot is let be"
+
+
+def test_a_snapshot_of_another_version_can_be_replaced(servers, tmp_path, capsys, monkeypatch):
+    between, _, _ = servers
+    between.script(lambda number: None)
+    assert pull(between.url, tmp_path) == 0
+    later = replace(queries.PROPERTIES, prefixes=f"{queries.PROPERTIES.prefixes} ")
+    monkeypatch.setattr(queries, "PROPERTIES", later)
+    assert pull(between.url, tmp_path) == 1
+    assert "pull again (`snakemake … -- repull`), and name the new one: `snapshot`" in capsys.readouterr().err
+    assert pull(between.url, tmp_path, "--again", "2999-01-01", output="changes.json") == 0
+    printed = capsys.readouterr().out
+    assert "not compared with " in printed
+    assert "there is 2999-01-01 now, which `snapshot` selects" in printed
+    assert "holds no answer" in json.loads((tmp_path / "changes.json").read_text())["not_compared"]
+    assert pull(between.url, tmp_path, "--snapshot", "2999-01-01") == 0
 
 
 def test_a_pull_that_waited_for_another_reads_its_snapshot(servers, tmp_path, monkeypatch):

@@ -173,10 +173,6 @@ def test_every_groups_number_is_that_of_the_formula_in_plain_python(rows, by):
         assert frame.columns == [*by, "value", "low", "high"]
         return {row[: len(by)]: row[len(by) :] for row in frame.rows()}
 
-    def share(own):
-        return wilson(sum(row["hit"] for row in own) / len(own), len(own))
-
-    assert found(grouped.shares(frame, by, "hit")) == wanted(share, "hit")
     for strata in ("relation", None):
         for unit in ("fact", None):
             assert found(grouped.macro(frame, by, "hit", strata, "subject", unit)) == wanted(
@@ -199,7 +195,6 @@ def test_groups_may_be_made_by_a_column_of_any_name(name):
     rows = [{"key": key, "r": "r", "s": at, "v": float(at % 3 == 0), "w": 1.0} for at in range(12) for key in (1, 2)]
     frame = pl.DataFrame(rows)
     named = frame.rename({"key": name})
-    assert grouped.shares(named, [name], "v").rows() == grouped.shares(frame, ["key"], "v").rows()
     assert grouped.macro(named, [name], "v", "r", "s").rows() == grouped.macro(frame, ["key"], "v", "r", "s").rows()
     assert grouped.ratio(named, [name], "v", "w", "s").rows() == grouped.ratio(frame, ["key"], "v", "w", "s").rows()
 
@@ -208,11 +203,7 @@ def test_groups_may_be_made_by_a_column_of_any_name(name):
 def test_the_interval_of_very_many_is_wilsons_too(n):
     # The square of such a number does not fit into the 32 bits in which polars counts.
     frame = pl.DataFrame({"hit": [True, False] * (n // 2), "relation": ["r"] * n, "subject": range(n)})
-    shares, mean = (
-        grouped.shares(frame, [], "hit").row(0),
-        grouped.macro(frame, [], "hit", "relation", "subject").row(0),
-    )
-    assert shares == pytest.approx(tuple(wilson(0.5, n)), abs=1e-12)
+    mean = grouped.macro(frame, [], "hit", "relation", "subject").row(0)
     assert mean == pytest.approx(tuple(wilson(0.5, n)), abs=1e-12)
     whole = frame.with_columns(pl.lit(1).alias("whole"))
     found = grouped.ratio(whole, [], "hit", "whole", "subject").row(0)

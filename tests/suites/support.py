@@ -347,7 +347,6 @@ def _ratio(rows: Sequence[Mapping[str, Any]], above: str, below: str) -> float |
 
 
 FORMULAS: dict[str, Callable[..., float | None]] = {
-    "share": _share,
     "mean": _share,
     "macro": _macro,
     "macro_of_facts": lambda rows, of: _macro(rows, of, _of_facts),

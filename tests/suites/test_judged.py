@@ -129,14 +129,14 @@ def test_groups_are_sorted_none_first_and_each_says_what_it_is_of():
 
 def test_a_number_of_no_items_has_no_value_and_of_groups_there_is_none():
     nothing = judged(FRAME.clear().with_columns(pl.lit("r").alias("relation"), pl.lit("s").alias("subject")))
-    [row] = nothing.measures("accuracy", "share", "share")
+    [row] = nothing.measures("accuracy", "mean", "share")
     assert (row.value, row.low, row.n, row.n_correct) == (None, None, 0, 0)
     assert nothing.measures("accuracy", "macro", "share", by=("text",)) == []
     assert nothing.measure("any", None).n == 0
 
 
 def test_a_formula_that_has_no_interval_for_groups_is_refused():
-    with pytest.raises(ValueError, match=r"'median' is none for groups \(share, .*, ratio\); give what you computed"):
+    with pytest.raises(ValueError, match=r"'median' is none for groups \(mean, .*, ratio\); give what you computed"):
         judged().measures("any", "median", "share")
 
 
@@ -176,12 +176,12 @@ def test_every_number_of_every_formula_is_that_of_the_items_that_it_says(rows, b
     frame = frame.with_columns(pl.col(pl.String).cast(pl.Categorical))
     found = Judged("s", "d", "m", frame)
     numbers = []
-    for formula in ("share", "mean", "macro", "macro_of_facts"):
+    for formula in ("mean", "macro", "macro_of_facts"):
         numbers += found.measures(formula, formula, "hit", by=by)
         numbers += found.where(hit=Not(None), shots=Range(1)).measures(formula, formula, "hit", by=by)
     numbers += found.measures("ratio", "ratio", "above", "below", by=by)
     check_numbers(found, numbers)
     of_metric = {row.metric for row in numbers}
-    assert of_metric >= ({"share", "ratio"} if rows or not by else set())
+    assert of_metric >= ({"mean", "ratio"} if rows or not by else set())
     if not by:
-        assert number(numbers, "share").n == len(rows)
+        assert number(numbers, "mean").n == len(rows)

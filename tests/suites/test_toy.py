@@ -409,7 +409,7 @@ def test_what_a_suite_asks_and_counts_must_be_of_the_form_that_is_said(trial):
     ):
         ranked.measures("mrr", "macro", "rank")
     with pytest.raises(AlmanacError, match=r"suite toy: column 'subject' holds .*, and a formula is of numbers"):
-        judged.measures("accuracy", "share", "subject")
+        judged.measures("accuracy", "mean", "subject")
     with pytest.raises(AlmanacError, match=r"table accuracy: 2 columns \(model, accuracy\), and a row of 1 cells"):
         Table("accuracy", "", ("model", "accuracy"), [("m",)])
 
@@ -427,7 +427,7 @@ def test_a_column_that_there_is_not_is_named_with_the_suite(trial):
     judged = trial.judged()
     for choose in (
         lambda: judged.where(plac=0),
-        lambda: judged.measures("accuracy", "share", "hit", by=("plac",)),
+        lambda: judged.measures("accuracy", "mean", "hit", by=("plac",)),
         lambda: list(judged.groups("plac")),
     ):
         with pytest.raises(AlmanacError, match=r"suite toy: its items have no column 'plac'; did you mean place\?"):

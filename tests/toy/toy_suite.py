@@ -147,7 +147,7 @@ class Toy(Suite[ToyOptions]):
         by = ("reading", "order")
         rows = judged.measures("accuracy", "macro", "hit", by=by)
         for column in ("place", "bucket"):
-            rows += judged.measures("accuracy", "share", "hit", by=(*by, column))
+            rows += judged.measures("accuracy", "mean", "hit", by=(*by, column))
         return rows + recovery(judged, *by)
 
     def chapter(self, shown: Shown, options: ToyOptions) -> Chapter | None:

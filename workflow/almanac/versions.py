@@ -19,7 +19,7 @@ VERSIONS = {
     "plant": 9,
     "ask": 26,
     "answer": 11,
-    "measure": 73,
+    "measure": 74,
     "report": 97,
     "freeze": 9,
 }

@@ -81,12 +81,16 @@ def test_probability_mass_is_the_mean_share_of_the_true_choice(tmp_path):
 
 
 def test_accuracy_at_k_is_over_the_facts_answered_with_that_confidence(tmp_path):
-    rows = answered(tmp_path).measures()
+    apart = {name: (relation, name, *rest) for name, (relation, _, *rest) in ASKED.items()}
+    rows, shared = answered(tmp_path / "apart", apart).measures(), answered(tmp_path / "shared").measures()
     # By hand: the largest shares are .7 .65 .55 .25 (a), .95 .55 (b), .85 (c); a's .55 and the .85 are of wrong ones.
     for level, n, correct in ((0.2, 7, 4), (0.5, 6, 4), (0.6, 4, 3), (0.8, 2, 1), (0.9, 1, 1)):
         row = number(rows, "accuracy_at_k", **ALL, confidence=Range(level))
         assert (row.n, row.n_correct) == (n, correct)
         assert (row.value, row.low, row.high) == pytest.approx(tuple(wilson(correct / n, n)))
+    fewer = number(shared, "accuracy_at_k", **ALL, confidence=Range(0.2))
+    assert (fewer.value, fewer.n) == (4 / 7, 7)
+    assert fewer.high - fewer.low > wilson(4 / 7, 7).high - wilson(4 / 7, 7).low, "a subject's facts are one draw"
 
 
 def test_fewer_facts_are_surer(tmp_path):

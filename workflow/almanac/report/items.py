@@ -26,7 +26,7 @@ from almanac.suites.recovery import HALF
 from almanac.suites.suite import Method
 from almanac.tables import in_order
 
-RECOMPUTED = ("share", "mean", "macro", "macro_of_facts", "ratio", "count")  # formulas that the page's script has too
+RECOMPUTED = ("mean", "macro", "macro_of_facts", "ratio", "count")  # formulas that the page's script has too
 ROWS = 50_000  # of a block, about, all models together: relations are put together up to that many
 ALWAYS = ("item", "fact", "relation", "subject", "object", "outcome", "score", "confidence", "dose")
 NAMED = ("relation", "subject", "object")

@@ -30,7 +30,7 @@ class Measure:
     value, a list of them, ``null`` (no value), ``{"from": a, "below": b}`` (a range without b) or ``{"not": value}``
     (with ``null``: any value).
 
-    ``formula`` makes the number of them, from the columns ``of``. ``share`` is of true values; ``mean`` of values, a
+    ``formula`` makes the number of them, from the columns ``of``. ``mean`` is of values (of true ones a share), a
     subject's being one draw; ``macro`` the mean over relations of their means; ``macro_of_facts`` the same, each fact's
     items averaged first; ``ratio`` that of two sums; ``median``, ``auc`` and ``spearman`` are what they say;
     ``count`` is that of their facts; ``other`` is any other, which the suite's page defines.

@@ -118,7 +118,7 @@ class Recorder:
         if self._server is None:
             raise AlmanacError(
                 f"{self._folder}: holds no answer to the query of sha256 {key}; the snapshot was made by another "
-                "version or with other settings: pull again"
+                "version or with other settings: pull again (`snakemake … -- repull`), and name the new one: `snapshot`"
             )
         try:
             answer = self._server.ask(query)

@@ -5,7 +5,7 @@ import json
 import os
 import tempfile
 import urllib.parse
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -71,7 +71,7 @@ def first_or_chosen(options: NetworkOptions, contact: str | None, root: Path, da
         with one_at_a_time(options, log):
             snapshot = snapshots.chosen(home, options.snapshot)  # another pull may have made it in the meantime
             if snapshot is None:
-                return _make(options, contact, snapshots.begin(home, date, resume=True), log, done)
+                return _make(options, contact, snapshots.begin(home, date), log, done)
     snapshots.verified(snapshot)
     return snapshot
 
@@ -123,7 +123,7 @@ def origin(snapshot: Path) -> dict[str, Any]:
 
 
 def again(options: NetworkOptions, contact: str | None, root: Path, date: str, log: Log, done: Done) -> dict[str, Any]:
-    """Make another snapshot and return what changed since the newest before it.
+    """Make another snapshot and return what changed since the newest before it, or why that cannot be read any more.
 
     Raises:
         AlmanacError: there is no snapshot yet, or one of this date or a later; the files are the user's own.
@@ -141,13 +141,16 @@ def again(options: NetworkOptions, contact: str | None, root: Path, date: str, l
             f"--again: {date} comes before {before[-1]}, the newest snapshot; give a later day or minute"
         )
     with one_at_a_time(options, log):
-        new = _make(options, contact, snapshots.begin(home, date, resume=False), log, done)
+        new = _make(options, contact, snapshots.begin(home, date), log, done)
+    sums: dict[str, Any] = {"from": before[-1], "to": new.name}
     with unfinished.folder() as work:
-        folders = []
-        for label, snapshot in (("old", home / before[-1]), ("new", new)):
-            snapshots.verified(snapshot)
-            folders.append(work / label)
-            write_tables(options, snapshot, folders[-1])
-        report: dict[str, Any] = snapshots.changes(*folders)
-    sums: Mapping[str, Any] = {"from": before[-1], "to": new.name}
+        old = home / before[-1]
+        try:
+            snapshots.verified(old)
+            write_tables(options, old, work / "old")
+        except AlmanacError as error:  # as one of another version: it is why there is a new one
+            reason = f"{error}; there is {new.name} now, which `snapshot` selects"
+            return {**sums, "not_compared": str(error), "text": f"not compared with {before[-1]}: {reason}"}
+        write_tables(options, new, work / "new")
+        report = snapshots.changes(work / "old", work / "new")
     return {**sums, **report, "text": snapshots.described(report)}

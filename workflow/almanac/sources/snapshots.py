@@ -60,20 +60,21 @@ def chosen(folder: Path, date: str | None) -> Path | None:
     return folder / (date or there[0]) if there else None
 
 
-def begin(folder: Path, date: str, resume: bool) -> Path:
-    """Return the folder in which a new snapshot grows: with ``resume`` any that was begun, else that of the date.
+def begin(folder: Path, date: str) -> Path:
+    """Return the folder in which the snapshot of a date grows; one begun after the newest whole one goes on as it.
 
     Raises:
         AlmanacError: the snapshot of this date is whole already.
     """
-    begun = sorted(folder.glob(f"*{PARTIAL}"))
-    if resume and begun:
-        return begun[-1]
-    if date in dates(folder):
+    whole = dates(folder)
+    if date in whole:
         raise AlmanacError(
             f"{folder / date}: is there already, and no snapshot is changed; give another date, or wait a minute"
         )
-    partial = folder / f"{date}{PARTIAL}"
+    partial, newest = folder / f"{date}{PARTIAL}", max(whole, default="")
+    begun = [path for path in sorted(folder.glob(f"*{PARTIAL}")) if path.name.removesuffix(PARTIAL) > newest]
+    if begun and partial not in begun:
+        begun[-1].rename(partial)
     partial.mkdir(parents=True, exist_ok=True)
     return partial
 

@@ -18,22 +18,6 @@ GROUP = "group "  # begins the name that a column of ``by`` has in here, since a
 COUNT = pl.len().cast(pl.Float64)  # polars counts in 32 bits, which the square of a count soon exceeds
 
 
-def shares(frame: pl.DataFrame, by: Sequence[str], value: str) -> pl.DataFrame:
-    """Return the share of true values of each group with its Wilson score interval (Wilson 1927).
-
-    Args:
-        frame: observations.
-        by: the columns that make the groups; none: all are one group.
-        value: a column of truth values, or of values from 0 to 1.
-
-    Returns:
-        The columns ``by``, ``value``, ``low`` and ``high``; a group without any value is not there.
-    """
-    keys, kept = _observed(frame, by, {"own": value})
-    found = kept.group_by(keys, maintain_order=True).agg(pl.col("own").mean().alias("value"), COUNT.alias("worth"))
-    return _with_wilson(found, by)
-
-
 def macro(
     frame: pl.DataFrame,
     by: Sequence[str],
@@ -75,7 +59,7 @@ def macro(
             small: limits then reach no farther for it.
 
     Returns:
-        As `shares`.
+        The columns ``by``, ``value``, ``low`` and ``high``; a group without any value is not there.
     """
     keys, kept = _observed(frame, by, {"own": value}, {"stratum": strata, "cluster": clusters, "unit": unit})
     parts = [*keys, "stratum"]
@@ -208,7 +192,7 @@ def ratio(frame: pl.DataFrame, by: Sequence[str], part: str, whole: str, cluster
         clusters: the column of the clusters (the subject).
 
     Returns:
-        As `shares`.
+        As `macro`.
     """
     keys, cluster = residuals(frame, by, part, whole, clusters)
     found = cluster.group_by(keys, maintain_order=True).agg(

@@ -22,8 +22,8 @@ from almanac.statistics.intervals import Estimate
 from almanac.tables import canonical
 
 OUTCOMES: tuple[OutcomeKind, ...] = get_args(OutcomeKind)
-INTERVALS = ("share", "mean", "macro", "macro_of_facts")  # formulas whose interval is of values in 0 to 1
-Formula = Literal["share", "mean", "macro", "macro_of_facts", "ratio", "median", "auc", "spearman", "count", "other"]
+INTERVALS = ("mean", "macro", "macro_of_facts")  # formulas whose interval is of values in 0 to 1
+Formula = Literal["mean", "macro", "macro_of_facts", "ratio", "median", "auc", "spearman", "count", "other"]
 NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:e[-+]\d+)?)")
 RELATION, FACT, SUBJECT = "relation", "fact", "subject"  # columns that formulas know
 
@@ -173,7 +173,7 @@ class Judged:
 
         Args:
             metric: its name.
-            formula: ``share`` (of true values), ``mean`` (facts of a subject being one draw), ``macro`` (mean over
+            formula: ``mean`` (of true values a share; facts of a subject being one draw), ``macro`` (mean over
                 relations of means), ``macro_of_facts`` (a fact's items averaged first) or ``ratio`` (of two sums).
             of: the column that it is of, in 0 to 1; of a ratio what is above and what below. A group in which these
                 have no value has a number without one.
@@ -188,9 +188,7 @@ class Judged:
             self._check_number(column)
         if formula in INTERVALS:
             self._check_shares(of[0])
-        if formula == "share":
-            found = grouped.shares(self.frame, by, of[0])
-        elif formula == "ratio":
+        if formula == "ratio":
             found = grouped.ratio(self.frame, by, of[0], of[1], SUBJECT)
         elif formula in INTERVALS:
             strata, averaged = None if formula == "mean" else RELATION, FACT if formula == "macro_of_facts" else None

@@ -99,7 +99,6 @@ function grouped(places, column) {
 
 // How numbers are made of items: in words, and computed; other formulas are computed by commands alone.
 const FORMULAS = {
-  share: { words: "items for which “OF” is true, of all that have a value", of: (own, places) => mean(own(places)) },
   mean: { words: "mean of “OF” over the items that have a value", of: (own, places) => mean(own(places)) },
   macro: {
     words: "mean over relations of the mean of “OF” within each",

@@ -108,7 +108,7 @@ def of_choices(judged: Judged, *by: str) -> list[Measure]:
 def accuracy_at_k(judged: Judged) -> list[Measure]:
     """Return the accuracy over the facts answered with a confidence of at least each of `LEVELS`."""
     sure = (judged.where(confidence=Range(least=level)) for level in LEVELS)
-    return [row for own in sure for row in own.measures("accuracy_at_k", "share", "hit")]
+    return [row for own in sure for row in own.measures("accuracy_at_k", "mean", "hit")]
 
 
 def chance(judged: Judged) -> Measure:
