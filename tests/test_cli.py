@@ -32,8 +32,8 @@ ENTITIES = (
 SMALL = ["--min-facts", "30", "--min-objects", "9", "--train", "5", "--test", "10", "--choices", "4"]
 
 
-def almanac(*words: object) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "workflow")}
+def almanac(*words: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "workflow")} | variables
     command = [sys.executable, "-m", "almanac", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
@@ -46,6 +46,12 @@ def facts(tmp_path):
     (folder / "entities.csv").write_text(ENTITIES)
     (folder / "notes.txt").write_text("no table")
     return folder
+
+
+def test_a_terminal_that_lacks_a_character_gets_a_question_mark():
+    done = almanac("pull", "--help", PYTHONIOENCODING="latin-1")
+    assert done.returncode == 0, done.stderr
+    assert "almanac pull wikidata ? --again" in done.stdout
 
 
 def test_what_a_shell_ran_before_a_verb_is_not_counted_as_its_own(facts, tmp_path, monkeypatch, capsys):

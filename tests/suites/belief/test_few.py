@@ -1,5 +1,6 @@
 """The fewest templates whose mean accuracy is that of all."""
 
+import polars as pl
 import pytest
 from tests.suites.belief.test_resampling import frame_of, hits
 
@@ -35,3 +36,12 @@ def test_a_model_has_no_say_in_the_templates_that_it_is_held_against():
     found = held_out(frames)
     assert found["third"] == (("a/1",), pytest.approx(1.0), pytest.approx(0.6))
     assert held_out({name: frames[name] for name in ("one", "two")}) == {}
+
+
+def test_what_has_no_answer_changes_the_accuracy_with_few_as_it_does_that_with_all():
+    frames = {name: frame_of({"a": matrix(0.1, 0.9)}) for name in ("one", "two", "third")}
+    unanswered = (pl.col("fact") == "a1") & (pl.col("template") == "a/1")
+    frames["third"] = frames["third"].with_columns(pl.when(~unanswered).then("hit").alias("hit"))
+    chosen, few, every = held_out(frames)["third"]
+    assert chosen == ("a/0", "a/1")
+    assert few == every == pytest.approx((1 + 7 * 0.5) / 10)

@@ -49,6 +49,8 @@ def _next(own: Array, places: Sequence[int]) -> int:
 def held_out(frames: Mapping[str, pl.DataFrame]) -> dict[str, tuple[tuple[str, ...], float, float]]:
     """Return, of each model, the templates that the others choose, and its accuracy with these and with all.
 
+    Both are means over pairs, as its accuracy is elsewhere, of what it answered.
+
     Args:
         frames: the prompts of each model that are asked in one way; models without an answer, or with answers to other
             templates than the first's, are left out. Two others at least must choose.
@@ -61,7 +63,7 @@ def held_out(frames: Mapping[str, pl.DataFrame]) -> dict[str, tuple[tuple[str, .
         places = fewest([hits[other] for other in there if other != name])
         if places is not None:
             own = hits[name]
-            few = own.weighted(values[at].mean() for values, at in zip(own.accuracy, places, strict=True))
             chosen = tuple(texts[at] for texts, some in zip(own.templates, places, strict=True) for at in some)
-            results[name] = (chosen, few, own.weighted(values.mean() for values in own.accuracy))
+            few = Hits.of(frames[name].filter(pl.col("template").cast(pl.String).is_in(chosen)))
+            results[name] = (chosen, float(few.shares.mean()), float(own.shares.mean()))
     return results
