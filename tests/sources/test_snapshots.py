@@ -165,6 +165,16 @@ def test_a_pull_that_broke_off_goes_on_in_the_same_snapshot(servers, tmp_path, c
     assert manifest["requests"] == len(between.seen) + 5
 
 
+def test_a_snapshot_whose_making_ended_at_the_last_line_is_made_whole(servers, tmp_path):
+    between, _, _ = servers
+    between.script(lambda number: None)
+    assert pull(between.url, tmp_path) == 0
+    whole = next((tmp_path / "snapshots").glob("*/*"))
+    whole.rename(whole.with_name("2000-01-01.partial"))
+    assert [pull(between.url, tmp_path) for _ in range(2)] == [0, 0]
+    assert all(entry["path"] != "manifest.json" for entry in snapshots.verified(next((tmp_path / "snapshots").glob("*/*")))["files"])
+
+
 def test_asking_again_goes_on_with_what_was_interrupted(servers, tmp_path, capsys):
     between, _, _ = servers
     between.script(lambda number: None)

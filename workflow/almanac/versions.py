@@ -14,7 +14,7 @@ from almanac import __version__
 from almanac.project import INSTALLED, PROJECT
 
 VERSIONS = {
-    "pull": 13,
+    "pull": 14,
     "build": 14,
     "plant": 9,
     "ask": 26,

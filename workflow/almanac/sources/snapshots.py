@@ -90,6 +90,7 @@ def finish(partial: Path, options: NetworkOptions, downloads: Mapping[str, Any])
     Returns:
         The snapshot.
     """
+    (partial / MANIFEST).unlink(missing_ok=True)  # of a run that ended between here and the last line
     files = sealed.files(partial, sorted(path for path in partial.rglob("*") if path.is_file()))
     asked = [json.loads(line) for index in partial.rglob(INDEX) for line in index.read_text("utf-8").splitlines()]
     manifest = {

@@ -1,5 +1,6 @@
 """Wikidata: facts through their statements, with rank, precision and qualifiers; names; sitelinks as popularity."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -119,6 +120,8 @@ def _relation_row(path: str, properties: dict[str, Property]) -> Relation:
     label = f"{properties[of].label}: {properties[qualifier].label}" if qualifier else properties[of].label
     kinds = {"WikibaseItem": None, "Time": "year", "Quantity": "quantity"}
     kind = kinds.get(properties[qualifier or of].type, "string")
+    if kind == "year":  # its dates are kept as years, and the label is asked: the year of birth, the publication year
+        label = re.sub(r"\bdate\b", "year", label)
     return Relation(path.replace("/", "."), label, path, None, kind, None)
 
 
