@@ -407,13 +407,15 @@ def test_what_is_there_stays_when_the_file_that_it_copied_from_has_changed(job, 
     assert tables.read(later, Response)[:-1] == whole[:-1]
 
 
-@pytest.mark.parametrize("status", ["failed", "refused"])
-def test_of_a_response_file_with_failures_they_alone_are_asked_again(job, model, tmp_path, status):
+def test_of_a_response_file_with_failures_they_alone_are_asked_again(job, model, tmp_path):
     answerer = LocalAnswerer(model("llama"), "reference")
     output = answered(tmp_path, answerer)
     rows = tables.read(output, Response)
-    failed = Response(rows[0].request_id, status, "the server said 500", model_digest=rows[0].model_digest)
-    tables.write(output, Response, [failed, *rows[1:]], tables.read_metadata(output))
+    failed, refused = (
+        Response(row.request_id, status, "the server said so", model_digest=row.model_digest)
+        for row, status in zip(rows[:2], ("failed", "refused"), strict=True)
+    )
+    tables.write(output, Response, [failed, refused, *rows[2:]], tables.read_metadata(output))
     again = tables.read(answered(tmp_path, recording := Recording(answerer)), Response)
-    assert again[0].logprobs == pytest.approx(rows[0].logprobs, abs=5e-5) and again[1:] == rows[1:]
+    assert again[0].logprobs == pytest.approx(rows[0].logprobs, abs=5e-5) and again[1:] == [refused, *rows[2:]]
     assert [one for window in recording.asked for one in window] == [rows[0].request_id]

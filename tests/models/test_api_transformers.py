@@ -125,6 +125,28 @@ def test_a_filtered_text_is_refused(url, folder):
     assert (response.status, response.texts) == ("refused", None)
 
 
+@pytest.mark.parametrize("by", ["filter", "error"])
+def test_a_sample_that_is_refused_is_an_empty_text(url, folder, by):
+    calls = []
+
+    def filtered(answer):
+        calls.append(answer)
+        if by == "filter" and len(calls) == 2:
+            answer["choices"][0]["finish_reason"] = "content_filter"
+        return answer
+
+    refuses = [lambda forward: Reply.of({"error": {"code": "content_filter"}}, 400)] if by == "error" else []
+    question = asked(QUESTIONS[1], samples=3, temperature=1.5, seed=7)
+    answerer = ApiAnswerer(options(url, folder, api_concurrency=1))
+    [whole] = answerer.answer([question], {})
+    with proxy(url, refuses, change=filtered).running() as between:
+        answerer._server.url = between
+        [response] = answerer.answer([question], {})
+    assert (response.status, response.reason) == ("ok", None)
+    place = response.texts.index("")
+    assert response.texts == (*whole.texts[:place], "", *whole.texts[place + 1 :]) != whole.texts
+
+
 def test_it_is_refused_where_it_should_score(url, folder):
     with pytest.raises(AlmanacError, match=r"no log-probabilities of the prompt.*declare kinds: \[generate\]"):
         ApiAnswerer(options(url, folder, kinds=("choices", "generate")))

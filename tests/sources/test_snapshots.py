@@ -172,7 +172,8 @@ def test_a_snapshot_whose_making_ended_at_the_last_line_is_made_whole(servers, t
     whole = next((tmp_path / "snapshots").glob("*/*"))
     whole.rename(whole.with_name("2000-01-01.partial"))
     assert [pull(between.url, tmp_path) for _ in range(2)] == [0, 0]
-    assert all(entry["path"] != "manifest.json" for entry in snapshots.verified(next((tmp_path / "snapshots").glob("*/*")))["files"])
+    record = snapshots.verified(next((tmp_path / "snapshots").glob("*/*")))
+    assert all(entry["path"] != "manifest.json" for entry in record["files"])
 
 
 def test_asking_again_goes_on_with_what_was_interrupted(servers, tmp_path, capsys):

@@ -13,7 +13,7 @@ import numpy as np
 from almanac import tables
 from almanac.rows import Request, Response
 
-FINAL = ("ok", "too_long")  # What failed or was refused is asked again.
+FINAL = ("ok", "too_long", "refused")  # what failed is asked again
 
 
 class Reusable:

@@ -2,7 +2,7 @@
 
 Requests are read, answered and written a window at a time. An interrupted run resumes after its last whole window.
 Several request files are answered by a model that is loaded once. A response file that is there already, made by this
-model of these requests, stays as it is, except that what failed or was refused in it is asked again.
+model of these requests, stays as it is, except that what failed in it is asked again.
 """
 
 import argparse
@@ -28,8 +28,6 @@ from almanac.options import FILE, add_flags, from_flags, positive
 from almanac.progress import progress
 from almanac.rows import KINDS, Request, Response
 from almanac.versions import VERSIONS
-
-ASKED_AGAIN = {"failed", "refused"}  # the next time it may be answered
 
 EXAMPLES = """\
   R=results/demo/requests/ic_lke/invented/asked/all
@@ -165,7 +163,7 @@ def answer_parts(
     }
     record["job"] = _identity(record, kinds, files.reuse is not None)
     made = _statuses(files.output) if tables.says(files.output, "almanac.job", record["job"]) else None
-    if made is not None and not made.keys() & ASKED_AGAIN:
+    if made is not None and "failed" not in made:
         print(f"{files.output} is there already, of these requests and this model; it stays", file=sys.stderr)
 
         def stay() -> bool:

@@ -118,7 +118,7 @@ class ApiAnswerer:
         [body] = self._bodies(Request("", "generate", None, "", max_new_tokens=PROBED))
         try:
             choices = (await self._generate(calls, name, PROBES[0], body)).choices
-            texts = [_said(one) for one in choices]
+            texts = [_written(one) for one in choices]
         except CallError:  # As of a model that does not read so many tokens.
             return
         if any(map(CHANNELS.match, texts)):
@@ -257,25 +257,41 @@ class ApiAnswerer:
         return found
 
     async def _texts(self, calls: Calls, name: str, text: str | Turns, request: Request) -> tuple[str, ...]:
-        """Return a request's samples, cut before its stop strings; a greedy one is asked for once."""
-        bodies = list(self._bodies(request))
-        answers = await asyncio.gather(*(self._generate(calls, name, text, body) for body in bodies))
-        texts: list[str] = []
-        for body, answer in zip(bodies, answers, strict=True):
-            wanted, came = body.get("n", 1), len(answer.choices)
-            if came != wanted:
-                remedy = "set api_samples: 1" if wanted > 1 else "see the server's log"
-                raise CallError(f"a call asked for samples: {wanted}, and so many came: {came}; {remedy}")
-            texts += [self._answered(choice, text, request) for choice in answer.choices]
+        """Return a request's samples, cut before its stop strings; a greedy one is asked for once.
+
+        A sample that is refused is an empty text, unless all are.
+        """
+        found = await asyncio.gather(*(self._samples(calls, name, text, request, body) for body in self._bodies(request)))
+        samples = [one for own in found for one in own]
+        refusals = [one for one in samples if isinstance(one, CallError)]
+        if len(refusals) == len(samples):
+            raise refusals[0]
+        texts = ["" if isinstance(one, CallError) else one for one in samples]
         most = max(LONG, LONGEST_TOKEN * (request.max_new_tokens or 0) * len(texts))
         if (length := sum(map(len, texts))) > most:
             raise CallError(f"the answer has {length} characters, and at most {most} are kept; see api_limit_key")
         texts = [self._server.in_text(text) for text in texts]
         return tuple(texts) if request.temperature else tuple(texts) * (request.samples or 1)
 
+    async def _samples(
+        self, calls: Calls, name: str, text: str | Turns, request: Request, body: dict[str, Any]
+    ) -> list[str | CallError]:
+        """Return the samples of one call, or in their place that they were refused."""
+        wanted = body.get("n", 1)
+        try:
+            choices = (await self._generate(calls, name, text, body)).choices
+        except CallError as error:
+            if error.status != "refused":
+                raise
+            return [error] * wanted
+        if len(choices) != wanted:
+            remedy = "set api_samples: 1" if wanted > 1 else "see the server's log"
+            raise CallError(f"a call asked for samples: {wanted}, and so many came: {len(choices)}; {remedy}")
+        return [_refusal(choice) or self._answered(choice, text, request) for choice in choices]
+
     def _answered(self, choice: Choice, prompt: str | Turns, request: Request) -> str:
         """Return what a choice answers: what follows its thinking, up to where it stops."""
-        text, message, thinking = _said(choice), choice.message, self._framing.thinking
+        text, message, thinking = _written(choice), choice.message, self._framing.thinking
         begun = None if self._chats or not isinstance(prompt, str) else opened(prompt)
         # What a server's own template opens is not seen, but where thinking and answer come together.
         answer = after_thinking(text, begun or closed(text))
@@ -421,15 +437,17 @@ def _thinks(choice: Choice) -> bool:
     """Return whether a choice has thought of anything, in its text or apart from it."""
     message = choice.message
     apart = message is not None and (message.reasoning or message.reasoning_content)
-    return bool(apart) or thinks(_said(choice))
+    return bool(apart) or thinks(_written(choice))
 
 
-def _said(choice: Choice) -> str:
-    """Return what a choice says; raise where a filter or the model itself refused to say it."""
+def _refusal(choice: Choice) -> CallError | None:
+    """Return that a filter or the model itself refused to say what was asked for, or none."""
     if choice.finish_reason == "content_filter":
-        raise CallError("the server's content filter held the text back", "refused")
-    if choice.message is None:
-        return choice.text
-    if choice.message.refusal:
-        raise CallError(f"the model refused: {choice.message.refusal}", "refused")
-    return choice.message.content or ""
+        return CallError("the server's content filter held the text back", "refused")
+    if choice.message is not None and choice.message.refusal:
+        return CallError(f"the model refused: {choice.message.refusal}", "refused")
+    return None
+
+
+def _written(choice: Choice) -> str:
+    return choice.text if choice.message is None else choice.message.content or ""
