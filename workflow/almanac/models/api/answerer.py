@@ -261,8 +261,8 @@ class ApiAnswerer:
 
         A sample that is refused is an empty text, unless all are.
         """
-        found = await asyncio.gather(*(self._samples(calls, name, text, request, body) for body in self._bodies(request)))
-        samples = [one for own in found for one in own]
+        drawing = (self._samples(calls, name, text, request, body) for body in self._bodies(request))
+        samples = [one for own in await asyncio.gather(*drawing) for one in own]
         refusals = [one for one in samples if isinstance(one, CallError)]
         if len(refusals) == len(samples):
             raise refusals[0]
