@@ -8,8 +8,8 @@ from typing import Any
 
 from almanac.models.answering import LocalAnswerer
 from almanac.models.masked import MaskedModel
-from almanac.models.options import Engine
-from almanac.models.registry import Model, ModelSource, load
+from almanac.models.options import AnswerOptions, Engine
+from almanac.models.registry import Model, load
 from almanac.models.scoring.boundaries import TokenSequence, tokenise
 from almanac.rows import Request, Response
 from benchmarks.workloads import Item, Workload
@@ -19,7 +19,7 @@ Read = Callable[[Sequence[Response]], list[float] | list[str]]
 
 def load_model(folder: Path) -> Model:
     """Load a checkpoint as `almanac answer` does, on the CPU."""
-    return load(ModelSource(str(folder), device="cpu"))
+    return load(str(folder), AnswerOptions(device="cpu"))
 
 
 def choices(responses: Sequence[Response]) -> list[float]:

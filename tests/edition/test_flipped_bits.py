@@ -11,7 +11,8 @@ from almanac import sealed, tables
 from almanac.cli import main
 from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
-from almanac.models.registry import ModelSource, load
+from almanac.models.options import AnswerOptions
+from almanac.models.registry import load
 from almanac.sources.files import read_folder
 from almanac.verbs.plant import _record
 
@@ -94,7 +95,7 @@ def test_what_was_pulled(records, name):
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json", "tokenizer.json", "files.json"])
 def test_weights(records, name):
     def read(path):
-        return load(ModelSource(str(path.parent), device="cpu")).digest
+        return load(str(path.parent), AnswerOptions(device="cpu")).digest
 
     found = verdicts(records / "model" / name, read, 10, records, name)
     assert set(found) <= {"refused", "same"}

@@ -24,7 +24,8 @@ from almanac.edition.archive import ELSEWHERE, FILES, portable
 from almanac.edition.manifest import MANIFEST, digest
 from almanac.models import wrappers
 from almanac.models.answering import LocalAnswerer
-from almanac.models.registry import ModelSource, load
+from almanac.models.options import AnswerOptions
+from almanac.models.registry import load
 from almanac.options import OnDisk, places
 from almanac.rows import Measure
 from almanac.sources.files import read_folder
@@ -183,7 +184,7 @@ def layout(home, config, tmp_path_factory):
     words = ["--licence", "CC0-1.0", "--redistributable", "--output", str(root / "sources" / "own")]
     assert main(["pull", "files", "--from", str(home / "facts"), *words]) == 0
     answerers = {
-        one.name: LocalAnswerer(load(ModelSource(one.path, one.family, device="cpu", wrapper=one.wrapper)))
+        one.name: LocalAnswerer(load(one.path, AnswerOptions(family=one.family, device="cpu", wrapper=one.wrapper)))
         for one in config.models
         if one.path is not None
     }

@@ -22,7 +22,8 @@ from transformers import (
     ModernBertForMaskedLM,
 )
 
-from almanac.models.registry import ModelSource, load
+from almanac.models.options import AnswerOptions
+from almanac.models.registry import load
 
 torch.set_num_threads(1)
 
@@ -99,7 +100,7 @@ def model(checkpoint):
 
     def get(name: str):
         if name not in loaded:
-            loaded[name] = load(ModelSource(str(checkpoint(name)), device="cpu"))
+            loaded[name] = load(str(checkpoint(name)), AnswerOptions(device="cpu"))
         return loaded[name]
 
     return get
@@ -113,7 +114,7 @@ def encoder(tmp_path_factory):
     def get(name: str):
         if name not in loaded:
             folder = tiny_encoders.make(name, tmp_path_factory.mktemp(name))
-            loaded[name] = load(ModelSource(str(folder), device="cpu"))
+            loaded[name] = load(str(folder), AnswerOptions(device="cpu"))
         return loaded[name]
 
     return get

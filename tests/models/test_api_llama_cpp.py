@@ -10,7 +10,8 @@ from tests.models.test_api_vllm import CONTEXT, EXACT, generated, options, reque
 
 from almanac.errors import AlmanacError
 from almanac.models.api import ApiAnswerer
-from almanac.models.registry import ModelSource, load
+from almanac.models.options import AnswerOptions
+from almanac.models.registry import load
 from almanac.rows import Request
 
 PYTHON = Path(os.environ.get("ALMANAC_LLAMA_CPP", "")) / "bin" / "python"
@@ -31,7 +32,7 @@ def served(request, tmp_path_factory):
     """A tiny Llama that reads BOS, and its URL."""
     folder = save(tmp_path_factory.mktemp("llama-cpp") / request.param)
     with llama_cpp_server(PYTHON, folder, folder.parent / "log", CONTEXT_SIZE) as url:
-        yield load(ModelSource(str(folder), device="cpu")), url
+        yield load(str(folder), AnswerOptions(device="cpu")), url
 
 
 def test_scores_are_those_of_the_plain_forward_pass(served, capsys):

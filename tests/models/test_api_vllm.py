@@ -13,7 +13,7 @@ from tests.models.tiny_tokenizers import byte_level, metaspace
 from almanac.errors import AlmanacError
 from almanac.models.api import ApiAnswerer
 from almanac.models.options import AnswerOptions
-from almanac.models.registry import ModelSource, load
+from almanac.models.registry import load
 from almanac.models.scoring import reference
 from almanac.models.scoring.boundaries import tokenise
 from almanac.rows import Request
@@ -55,7 +55,7 @@ def served(request, tmp_path_factory):
     """A tiny Llama (heads as wide as vLLM's kernels want them), its folder, and its URL."""
     folder = save(tmp_path_factory.mktemp("vllm") / request.param)
     with vllm_server(VLLM, folder, folder.parent / "log", LENGTH) as url:
-        yield load(ModelSource(str(folder), device="cpu")), folder, url
+        yield load(str(folder), AnswerOptions(device="cpu")), folder, url
 
 
 def options(url, **more):

@@ -17,7 +17,8 @@ from almanac.config.models import ModelConfig
 from almanac.errors import AlmanacError
 from almanac.models.answering import answer
 from almanac.models.embedding import compare, embed, read
-from almanac.models.registry import ModelSource, load
+from almanac.models.options import AnswerOptions
+from almanac.models.registry import load
 from almanac.rows import Context, Request
 from almanac.tables import write
 
@@ -47,7 +48,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def headless(folder):
-    return load(ModelSource(str(folder), family="encoder", device="cpu"))
+    return load(str(folder), AnswerOptions(family="encoder", device="cpu"))
 
 
 def pair(one, other, layer=None, name="q"):
@@ -128,13 +129,13 @@ def test_what_cannot_be_compared_says_why(headless):
 
 def test_an_encoder_without_a_head_is_named_as_one(folder, tmp_path):
     with pytest.raises(AlmanacError, match="an encoder needs none"):
-        load(ModelSource(str(folder)))
+        load(str(folder), AnswerOptions())
     with pytest.raises(AlmanacError, match="a masked model needs"):
-        load(ModelSource(str(folder), family="masked"))
+        load(str(folder), AnswerOptions(family="masked"))
     shutil.copytree(folder, tmp_path / "bare")
     weights = BertModel.from_pretrained(folder, add_pooling_layer=False)  # as saved under a head
     weights.save_pretrained(tmp_path / "bare")
-    bare = load(ModelSource(str(tmp_path / "bare"), family="encoder", device="cpu"))
+    bare = load(str(tmp_path / "bare"), AnswerOptions(family="encoder", device="cpu"))
     assert asked(bare, pair(*TEXTS[:2]))[0].status == "ok"
 
 

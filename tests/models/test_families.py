@@ -19,7 +19,8 @@ from tests.models.tiny_tokenizers import TEXT
 from almanac.errors import AlmanacError
 from almanac.models.answering import LocalAnswerer
 from almanac.models.causal import CausalModel
-from almanac.models.registry import ModelSource, load
+from almanac.models.options import AnswerOptions
+from almanac.models.registry import load
 from almanac.models.scoring import encdec, generation, prefix_cache, reference, selftest
 from almanac.models.scoring.boundaries import tokenise
 from almanac.models.scoring.forest import attention, machines
@@ -92,7 +93,7 @@ def family(request, tmp_path_factory):
     """Return a family, the folder of its checkpoint, and the model."""
     one = FAMILIES[request.param]
     folder = make(one, tmp_path_factory.mktemp("family"))
-    return one, folder, load(ModelSource(str(folder), device="cpu"))
+    return one, folder, load(str(folder), AnswerOptions(device="cpu"))
 
 
 @pytest.fixture(scope="module")
@@ -251,7 +252,7 @@ def test_what_brings_its_own_code_is_refused(tmp_path, architecture):
     (tmp_path / "config.json").write_text(json.dumps(config | {"model_type": architecture, "auto_map": mapped}))
     (tmp_path / "own.py").write_text("raise SystemExit('this code must not run')")
     with pytest.raises(AlmanacError, match="needs code of its own"):
-        load(ModelSource(str(tmp_path)))
+        load(str(tmp_path), AnswerOptions())
 
 
 def no_softcap(kernel):
@@ -299,7 +300,7 @@ BROKEN = {
 @pytest.mark.parametrize("what", BROKEN)
 def test_a_way_that_is_broken_is_passed_over(what, tmp_path, monkeypatch):
     name, engine, place, attribute, breaking = BROKEN[what]
-    model = load(ModelSource(str(make(FAMILIES[name], tmp_path)), device="cpu"))
+    model = load(str(make(FAMILIES[name], tmp_path)), AnswerOptions(device="cpu"))
     right = LocalAnswerer(model, "reference").answer(MANY, CONTEXTS)
     assert LocalAnswerer(model, engine).engine == engine
     monkeypatch.setattr(place, attribute, breaking(getattr(place, attribute)))
@@ -311,7 +312,7 @@ def test_a_way_that_is_broken_is_passed_over(what, tmp_path, monkeypatch):
 
 
 def test_what_shows_in_longer_texts_only_is_caught_where_they_are_scored(tmp_path, monkeypatch, capsys):
-    model = load(ModelSource(str(make(wide("Mistral, sliding", sliding_window=80), tmp_path)), device="cpu"))
+    model = load(str(make(wide("Mistral, sliding", sliding_window=80), tmp_path)), AnswerOptions(device="cpu"))
     right = LocalAnswerer(model, "reference").answer(MANY, CONTEXTS)
     monkeypatch.setattr(attention.Layer, "window", None)
     best = LocalAnswerer(model)
@@ -323,7 +324,7 @@ def test_what_shows_in_longer_texts_only_is_caught_where_they_are_scored(tmp_pat
 
 def test_a_window_that_is_counted_by_places_in_a_row_hides_no_ancestor(tmp_path):
     settings = {"window_size": 256, "max_position_embeddings": 2048}
-    model = load(ModelSource(str(make(wide("GPT-Neo", **settings), tmp_path)), device="cpu"))
+    model = load(str(make(wide("GPT-Neo", **settings), tmp_path)), AnswerOptions(device="cpu"))
     many = [choices(f"of {word}", "short", f" {word}", CHOICES) for word in sorted(set(" ".join(TEXT).split()))]
     right = LocalAnswerer(model, "reference").answer(many, CONTEXTS)
     for one, other in zip(LocalAnswerer(model, "stock_mask", checked=0).answer(many, CONTEXTS), right, strict=True):
@@ -391,7 +392,7 @@ def write(names=()):
             lines.append(kept[one.name] + "\n")
             continue
         with tempfile.TemporaryDirectory() as folder:
-            model = load(ModelSource(str(make(one, Path(folder))), device="cpu"))
+            model = load(str(make(one, Path(folder))), AnswerOptions(device="cpu"))
             row = measured(one, Path(folder), model, LocalAnswerer(model, checked=0))
         lines.append(table_line(one, row) + "\n")
     page = TABLE.read_text()

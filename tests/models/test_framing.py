@@ -15,7 +15,7 @@ from almanac.models.answering import LocalAnswerer
 from almanac.models.api import ApiAnswerer
 from almanac.models.framing import Framing, framing_of, turns
 from almanac.models.options import AnswerOptions
-from almanac.models.registry import ModelSource, load
+from almanac.models.registry import load
 from almanac.models.scoring.boundaries import full_text
 from almanac.models.wrappers import find
 from almanac.rows import Context, Request, Response
@@ -81,7 +81,7 @@ def test_a_chat_is_what_the_template_gives_and_special_tokens_stand_once(templat
     folder = tmp_path / "chat"
     shutil.copytree(checkpoint("llama" if tokenizer is byte_level else "llama2"), folder)
     words.save_pretrained(folder)
-    model = load(ModelSource(str(folder), device="cpu"))
+    model = load(str(folder), AnswerOptions(device="cpu"))
     ids, _ = model.wrap(model.tokens.ids(text))
     expected = words.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
     assert list(ids) == ([] if template is not CHATML else [words.bos_token_id]) + expected
@@ -108,7 +108,7 @@ def test_a_chat_without_a_template_that_works_is_refused_by_model_and_key(templa
 
 @pytest.mark.parametrize("engine", ["forest", "reference"])
 def test_choices_begin_the_answer_and_have_the_numbers_of_the_text_written_out(model, checkpoint, engine):
-    own = load(ModelSource(str(checkpoint("llama")), device="cpu", wrapper="question_answer"))
+    own = load(str(checkpoint("llama")), AnswerOptions(device="cpu", wrapper="question_answer"))
     questions = [f"Where is {name}?" for name in ("Rome", "Paris", "Bordira", "the red clock")]
     choices = ("Paris", "Italy", " the blue tape", "x")
     asked = [instructed(text, text, kind="choices", choices=choices) for text in questions]
@@ -138,7 +138,7 @@ def test_requests_of_one_task_share_one_context():
 
 
 def test_spans_stay_on_their_words(model, checkpoint):
-    own = load(ModelSource(str(checkpoint("llama")), device="cpu", wrapper="alpaca"))
+    own = load(str(checkpoint("llama")), AnswerOptions(device="cpu", wrapper="alpaca"))
     spans = {"kind": "spans", "span_starts": (0, 9), "span_ends": (5, 13), "per_token": True}
     [found] = LocalAnswerer(own).answer([instructed(1, **spans)], {})
     text = whole(own.framing, instructed(1))
@@ -205,7 +205,7 @@ def test_a_masked_model_fills_the_blank_of_a_question(model):
 
 def test_a_text_that_grows_too_long_by_its_wrapper_is_too_long(checkpoint):
     short, long = (
-        load(ModelSource(str(checkpoint("llama")), device="cpu", wrapper=name)) for name in ("q_a", "alpaca")
+        load(str(checkpoint("llama")), AnswerOptions(device="cpu", wrapper=name)) for name in ("q_a", "alpaca")
     )
     request = instructed(1, max_new_tokens=30)
     assert LocalAnswerer(short).answer([request], {})[0].status == "ok"
@@ -323,7 +323,7 @@ def test_another_models_tokenizer_is_refused_where_a_server_only_writes(tmp_path
 @pytest.mark.parametrize("by_ids", [False, True], ids=["text", "ids"])
 def test_a_server_scores_instructed_choices_as_a_local_model_does(model, checkpoint, by_ids):
     request = instructed(1, kind="choices", choices=("Paris", "Italy"))
-    own = load(ModelSource(str(checkpoint("llama")), device="cpu", wrapper="question_answer"))
+    own = load(str(checkpoint("llama")), AnswerOptions(device="cpu", wrapper="question_answer"))
     with reference_wire(model("llama")).running() as url:
         options = AnswerOptions(
             api=url,

@@ -13,7 +13,8 @@ from safetensors.torch import load_file, save_file
 from almanac.errors import AlmanacError
 from almanac.models import checkpoint as by_files
 from almanac.models.building import bounded
-from almanac.models.registry import ModelSource, load
+from almanac.models.options import AnswerOptions
+from almanac.models.registry import load
 
 WEIGHTS = "model.safetensors"
 MOST = 400  # MiB that a refusal may add to the process
@@ -97,7 +98,7 @@ def test_what_asks_for_more_than_it_holds_is_refused_with_little_memory(checkpoi
     change(folder)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(AlmanacError, match=rf"{folder}.*{said}"):
-        load(ModelSource(str(folder)))
+        load(str(folder), AnswerOptions())
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MOST * 1024
 
 
@@ -118,7 +119,7 @@ def test_weights_that_are_missing_are_not_made_as_large_as_the_config_wants(chec
     save_file(kept, folder / WEIGHTS, metadata={"format": "pt"})
     configured(vocab_size=10**7)(folder)
     with pytest.raises(AlmanacError, match=r"config\.json asks for more than"):
-        load(ModelSource(str(folder)))
+        load(str(folder), AnswerOptions())
 
 
 @pytest.mark.parametrize(("dtype", "bits"), [("float32", 32), ("bfloat16", 16)])

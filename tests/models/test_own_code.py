@@ -10,7 +10,8 @@ from transformers import AutoTokenizer, dynamic_module_utils
 from almanac.errors import AlmanacError
 from almanac.models.answering import answer
 from almanac.models.digest import digests
-from almanac.models.registry import ModelSource, load
+from almanac.models.options import AnswerOptions
+from almanac.models.registry import load
 from almanac.rows import Request
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -82,13 +83,13 @@ def folder(checkpoint, tmp_path):
 
 
 def trusted(folder, revision=COMMIT):
-    return ModelSource(str(folder), device="cpu", trust_remote_code=True, revision=revision)
+    return load(str(folder), AnswerOptions(device="cpu", trust_remote_code=True, revision=revision))
 
 
 def test_code_of_its_own_is_not_run_and_both_keys_are_named(folder):
     (folder / "configuration_own.py").write_text("raise SystemExit('it ran')\n")
     with pytest.raises(AlmanacError) as error:
-        load(ModelSource(str(folder), device="cpu"))
+        load(str(folder), AnswerOptions(device="cpu"))
     for word in ("configuration_own.py, gain.py, modeling_own.py", "trust_remote_code: true", "revision: COMMIT"):
         assert word in str(error.value)
     assert "--trust-remote-code --revision COMMIT" in str(error.value)
@@ -97,11 +98,11 @@ def test_code_of_its_own_is_not_run_and_both_keys_are_named(folder):
 @pytest.mark.parametrize("revision", [None, "", "main", "0123abc", COMMIT.upper(), COMMIT + "0"])
 def test_trust_without_a_commit_is_refused(folder, revision):
     with pytest.raises(AlmanacError, match="trust_remote_code needs the commit whose code you have read"):
-        load(trusted(folder, revision))
+        trusted(folder, revision)
 
 
 def test_trusted_code_runs_and_gives_its_own_numbers(folder):
-    model = load(trusted(folder))
+    model = trusted(folder)
     [found] = answer(model, [Request("r", "choices", None, "Paris is", choices=(" red", " blue"))], {}, "reference")
     assert found.status == "ok"
     before, choice = model.tokens.ids("Paris is")[-1], model.tokens.ids(" red")
@@ -115,10 +116,10 @@ def test_trusted_code_runs_and_gives_its_own_numbers(folder):
 
 def test_the_code_is_part_of_the_digest(folder):
     """A process loads an architecture's code once: changed code is refused there, and is another model in a new one."""
-    first = load(trusted(folder))
+    first = trusted(folder)
     (folder / "gain.py").write_text("GAIN = 2.0\n")
     with pytest.raises(AlmanacError, match=r"gain.py is not the code that runs.*in a new process"):
-        load(trusted(folder))
+        trusted(folder)
     found = digests(folder, "float32", "causal/1", code=True)
     assert found.model != first.digest == first.identity["model"]
     assert found.weights == first.identity["weights"]
@@ -127,9 +128,9 @@ def test_the_code_is_part_of_the_digest(folder):
 def test_another_commit_than_the_one_that_was_pulled_is_refused(folder):
     (folder / "pull.json").write_text(json.dumps({"revision": "f" * 40, "files": []}))
     with pytest.raises(AlmanacError, match=f"revision is {COMMIT}, and pull.json says that {'f' * 40} was pulled"):
-        load(trusted(folder))
+        trusted(folder)
     (folder / "pull.json").write_text(json.dumps({"revision": COMMIT, "files": []}))
-    assert load(trusted(folder)).max_length is None
+    assert trusted(folder).max_length is None
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
@@ -138,13 +139,13 @@ def test_code_of_another_repository_is_not_pinned_and_refused(folder, name):
     settings["auto_map"] = {"AutoTokenizer": [None, "owner/other--tokenization.Own"]}
     (folder / name).write_text(json.dumps(settings))
     with pytest.raises(AlmanacError, match=f"{name} takes code from another repository .owner/other--tokenization.Own"):
-        load(trusted(folder))
+        trusted(folder)
 
 
 def test_code_that_lies_beside_a_known_architecture_is_left_alone(checkpoint, tmp_path):
     """Trusted or not, without auto_map nothing of the folder is imported."""
     folder = shutil.copytree(checkpoint("llama"), tmp_path / "model")
     (folder / "modeling_llama.py").write_text("raise SystemExit('it ran')\n")
-    plain = load(ModelSource(str(folder), device="cpu"))
-    assert plain.digest == load(ModelSource(str(checkpoint("llama")), device="cpu")).digest
-    assert load(trusted(folder)).digest != plain.digest
+    plain = load(str(folder), AnswerOptions(device="cpu"))
+    assert plain.digest == load(str(checkpoint("llama")), AnswerOptions(device="cpu")).digest
+    assert trusted(folder).digest != plain.digest

@@ -10,8 +10,9 @@ from torch.nn import functional
 
 from almanac.errors import AlmanacError
 from almanac.models.answering import answer
+from almanac.models.options import AnswerOptions
 from almanac.models.permutation import PermutationModel
-from almanac.models.registry import ModelSource, load
+from almanac.models.registry import load
 from almanac.models.scoring import pseudo, reference
 from almanac.models.scoring.boundaries import tokenise
 from almanac.rows import Request
@@ -151,22 +152,22 @@ def test_its_head_is_found_by_name_and_refused_as_a_causal_one(encoder, tmp_path
     folder = tiny_encoders.make("xlnet", tmp_path / "model")
     assert json.loads((folder / "config.json").read_text())["architectures"] == ["XLNetLMHeadModel"]
     with pytest.raises(AlmanacError, match=r"xlnet attends to the tokens after a position too.*use the family masked"):
-        load(ModelSource(str(folder), family="causal", device="cpu"))
+        load(str(folder), AnswerOptions(family="causal", device="cpu"))
 
 
 def test_every_model_that_looks_ahead_is_refused_as_a_causal_one(tmp_path):
     """BertLMHeadModel loads the weights of a masked BERT and, unless it is told to, does not look back only."""
     folder = tiny_encoders.make("bert", tmp_path / "model")
     with pytest.raises(AlmanacError, match="bert attends to the tokens after a position too"):
-        load(ModelSource(str(folder), family="causal", device="cpu"))
+        load(str(folder), AnswerOptions(family="causal", device="cpu"))
     shutil.copy(folder / "config.json", tmp_path / "kept")
     settings = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(settings | {"is_decoder": True}))
-    assert load(ModelSource(str(folder), family="causal", device="cpu")).WRAPPER == "causal/1"
+    assert load(str(folder), AnswerOptions(family="causal", device="cpu")).WRAPPER == "causal/1"
 
 
 def test_lower_precision_is_refused(tmp_path):
     """transformers computes the second stream's positions in float32, which all of its weights must then be."""
     folder = tiny_encoders.make("xlnet", tmp_path / "model")
     with pytest.raises(AlmanacError, match=r"second stream .* bfloat16.*; set dtype to float32"):
-        load(ModelSource(str(folder), dtype="bfloat16", device="cpu"))
+        load(str(folder), AnswerOptions(dtype="bfloat16", device="cpu"))

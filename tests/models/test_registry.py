@@ -22,7 +22,8 @@ from almanac.models.causal import CausalModel
 from almanac.models.checkpoint import all_tensors
 from almanac.models.hub import download
 from almanac.models.masked import MaskedModel
-from almanac.models.registry import ModelSource, load, max_length
+from almanac.models.options import AnswerOptions
+from almanac.models.registry import load, max_length
 
 
 def copy_of(folder, tmp_path):
@@ -39,7 +40,7 @@ def test_the_family_follows_the_architecture(model):
 def saved(folder, network, tokenizer):
     network.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    return ModelSource(str(folder))
+    return str(folder)
 
 
 def test_a_decoder_that_reads_pictures_too_is_a_causal_model(tmp_path):
@@ -48,14 +49,14 @@ def test_a_decoder_that_reads_pictures_too_is_a_causal_model(tmp_path):
     sight = tiny_networks.SHAPE | {"image_size": 28, "patch_size": 14}
     settings = {"mm_tokens_per_image": 1, "image_token_index": 3, "boi_token_index": 4, "eoi_token_index": 5}
     network = Gemma3ForConditionalGeneration(Gemma3Config(text_config=text, vision_config=sight, **settings))
-    assert isinstance(load(saved(tmp_path, network, tokenizer)), CausalModel)
+    assert isinstance(load(saved(tmp_path, network, tokenizer), AnswerOptions()), CausalModel)
 
 
 def test_a_network_that_reads_no_text_is_named(tmp_path):
     tokenizer = tiny_tokenizers.byte_level()
     network = XmodForCausalLM(XmodConfig(vocab_size=len(tokenizer), is_decoder=True, **tiny_networks.SHAPE))
     with pytest.raises(AlmanacError, match=f"{tmp_path}: xmod reads no text as a causal model .*unknown"):
-        load(saved(tmp_path, network, tokenizer))
+        load(saved(tmp_path, network, tokenizer), AnswerOptions())
 
 
 def test_special_tokens_are_those_the_tokenizer_adds(model):
@@ -76,7 +77,7 @@ def test_the_length_is_the_smaller_of_config_and_tokenizer(checkpoint, model, tm
     folder = copy_of(checkpoint("gpt2"), tmp_path)
     settings = json.loads((folder / "tokenizer_config.json").read_text())
     (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"model_max_length": 40}))
-    assert load(ModelSource(str(folder))).max_length == 40
+    assert load(str(folder), AnswerOptions()).max_length == 40
 
 
 @pytest.mark.parametrize("kind", ["roberta", "longformer", "ibert", "data2vec-text"])
@@ -88,7 +89,7 @@ def test_positions_that_are_counted_from_the_padding_token_are_fewer(kind):
 @pytest.mark.parametrize("path", ["/nowhere/at/all", "./here", "a/b/c"])
 def test_a_path_that_is_not_there_is_named(path):
     with pytest.raises(AlmanacError, match=f"there is no folder {Path(path)}.*; give a folder with config.json"):
-        load(ModelSource(path))
+        load(path, AnswerOptions())
 
 
 @pytest.mark.parametrize(("name", "revision"), [("a/b/c", "0" * 40), ("owner/name", "main"), ("owner/name", "abc123")])
@@ -112,7 +113,7 @@ def test_a_missing_file_is_named(checkpoint, tmp_path, name, missing):
     folder = copy_of(checkpoint("llama"), tmp_path)
     (folder / name).unlink()
     with pytest.raises(AlmanacError, match=f"{folder}: the folder lacks .*{missing}.*save_pretrained"):
-        load(ModelSource(str(folder)))
+        load(str(folder), AnswerOptions())
 
 
 @pytest.mark.parametrize("name", ["adapter_config.json", "adapter_model.safetensors"])
@@ -127,7 +128,7 @@ def test_an_adapter_is_not_left_out_in_silence(checkpoint, tmp_path, name, base)
         (folder / "model.safetensors").unlink()
         (folder / "config.json").unlink()
     with pytest.raises(AlmanacError, match=rf"holds an adapter \({name}\).* not be applied; .*`merge_and_unload\(\)`"):
-        load(ModelSource(str(folder)))
+        load(str(folder), AnswerOptions())
 
 
 def test_an_optimizers_states_are_no_weights(checkpoint, tmp_path):
@@ -137,7 +138,7 @@ def test_an_optimizers_states_are_no_weights(checkpoint, tmp_path):
     assert all_tensors(folder) == whole
     (folder / "model.safetensors").unlink()
     with pytest.raises(AlmanacError, match=r"the folder lacks weights \(\*\.safetensors\)"):
-        load(ModelSource(str(folder)))
+        load(str(folder), AnswerOptions())
 
 
 OTHER_FILES = {
@@ -157,7 +158,7 @@ def test_a_file_is_no_model_and_its_ending_says_what_to_do(tmp_path, name):
     with pytest.raises(
         AlmanacError, match=f"model {tmp_path}/{name}: is a file, and a model is a folder .*; .*{remedy}"
     ):
-        load(ModelSource(str(tmp_path / name)))
+        load(str(tmp_path / name), AnswerOptions())
 
 
 @pytest.mark.parametrize("name", OTHER_FILES)
@@ -168,7 +169,7 @@ def test_weights_in_a_file_of_another_form_are_named_with_what_to_do(checkpoint,
     for path in ("optimizer.pt", "training_args.bin", name):
         (folder / path).write_bytes(b"")
     with pytest.raises(AlmanacError, match=f"model {folder}: holds {name}, which is not read.*; .*{OTHER_FILES[name]}"):
-        load(ModelSource(str(folder)))
+        load(str(folder), AnswerOptions())
 
 
 def test_the_checkpoints_of_a_training_run_are_named(checkpoint, tmp_path):
@@ -179,12 +180,12 @@ def test_the_checkpoints_of_a_training_run_are_named(checkpoint, tmp_path):
         f"holds no weights itself, but checkpoint-500, checkpoint-1000; name one of them, as {tmp_path}/checkpoint-1000"
     )
     with pytest.raises(AlmanacError, match=said):
-        load(ModelSource(str(tmp_path)))
-    load(ModelSource(str(tmp_path / "checkpoint-1000")))
+        load(str(tmp_path), AnswerOptions())
+    load(str(tmp_path / "checkpoint-1000"), AnswerOptions())
     for step in range(2000, 8000, 1000):
         shutil.copytree(checkpoint("llama"), tmp_path / f"checkpoint-{step}")
     with pytest.raises(AlmanacError, match=r"but checkpoint-3000, .*, checkpoint-7000 and 3 more; name one"):
-        load(ModelSource(str(tmp_path)))
+        load(str(tmp_path), AnswerOptions())
 
 
 @pytest.mark.parametrize(
@@ -195,7 +196,7 @@ def test_an_unknown_architecture_is_named(checkpoint, tmp_path, change):
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | change))
     with pytest.raises(AlmanacError, match=str(folder)):
-        load(ModelSource(str(folder)))
+        load(str(folder), AnswerOptions())
 
 
 def test_sparse_attention_that_a_short_text_switches_off_is_never_used(tmp_path, capsys):
@@ -212,7 +213,7 @@ def test_sparse_attention_that_a_short_text_switches_off_is_never_used(tmp_path,
     with torch.inference_mode():
         first, _, later = peer(ids).logits, peer(ids[:, :4]), peer(ids).logits
     assert (first - later).abs().max() > 0.1, "what came before decides"
-    found = load(ModelSource(str(tmp_path)))
+    found = load(str(tmp_path), AnswerOptions())
     assert "note: " in capsys.readouterr().err
     with torch.inference_mode():
         assert torch.equal(found.network(ids).logits, later)
@@ -220,9 +221,9 @@ def test_sparse_attention_that_a_short_text_switches_off_is_never_used(tmp_path,
 
 def test_a_head_that_was_never_trained_is_refused(checkpoint):
     with pytest.raises(AlmanacError, match=r"which a causal model needs|cannot be loaded as a causal model"):
-        load(ModelSource(str(checkpoint("modernbert")), family="causal"))
+        load(str(checkpoint("modernbert")), AnswerOptions(family="causal"))
     with pytest.raises(AlmanacError, match="mask token"):
-        load(ModelSource(str(checkpoint("llama")), family="masked"))
+        load(str(checkpoint("llama")), AnswerOptions(family="masked"))
 
 
 def test_missing_weights_are_refused(checkpoint, tmp_path):
@@ -233,21 +234,11 @@ def test_missing_weights_are_refused(checkpoint, tmp_path):
     del weights["lm_head.weight"]
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(AlmanacError, match=r"the weights lack lm_head\.weight"):
-        load(ModelSource(str(folder)))
-
-
-def test_settings_are_checked(checkpoint):
-    folder = str(checkpoint("llama"))
-    with pytest.raises(AlmanacError, match="dtype is 'int3'; allowed are float32"):
-        load(ModelSource(folder, dtype="int3"))
-    with pytest.raises(AlmanacError, match="family is 'decoder'; allowed are auto, masked, seq2seq, causal, encoder"):
-        load(ModelSource(folder, family="decoder"))
-    with pytest.raises(AlmanacError, match="device is 'tpu'; allowed are auto"):
-        load(ModelSource(folder, device="tpu"))
+        load(str(folder), AnswerOptions())
 
 
 def test_the_dtype_is_the_weights(checkpoint):
-    assert load(ModelSource(str(checkpoint("llama")), dtype="bfloat16")).network.dtype == torch.bfloat16
+    assert load(str(checkpoint("llama")), AnswerOptions(dtype="bfloat16")).network.dtype == torch.bfloat16
 
 
 def test_ordinary_tokens_without_an_embedding_are_refused_and_added_ones_are_not(checkpoint, tmp_path):
@@ -259,7 +250,7 @@ def test_ordinary_tokens_without_an_embedding_are_refused_and_added_ones_are_not
     tokenizer.add_special_tokens({"pad_token": "<a padding of its own>"})
     tokenizer.save_pretrained(folder)
     assert len(tokenizer) > rows
-    load(ModelSource(path=str(folder)))
+    load(str(folder), AnswerOptions())
     tiny_networks.llama(rows - 5).save_pretrained(folder)
     with pytest.raises(AlmanacError, match=f"its tokenizer has {rows} tokens, and the network embeds {rows - 5}"):
-        load(ModelSource(path=str(folder)))
+        load(str(folder), AnswerOptions())

@@ -8,7 +8,8 @@ from transformers import NllbMoeConfig, NllbMoeForConditionalGeneration
 
 from almanac.errors import AlmanacError
 from almanac.models.answering import answer
-from almanac.models.registry import ModelSource, load
+from almanac.models.options import AnswerOptions
+from almanac.models.registry import load
 from almanac.models.scoring import encdec
 from almanac.models.seq2seq import Seq2SeqModel
 from almanac.models.tokens import Tokens
@@ -30,20 +31,20 @@ def test_the_family_is_found_by_name(encoder):
 
 def test_an_old_name_of_t5_ends_like_a_causal_model(tmp_path):
     folder = made(tmp_path, "t5", architectures=["T5WithLMHeadModel"])
-    assert isinstance(load(ModelSource(str(folder), device="cpu")), Seq2SeqModel)
+    assert isinstance(load(str(folder), AnswerOptions(device="cpu")), Seq2SeqModel)
 
 
 @pytest.mark.parametrize("family", ["masked", "causal"])
 def test_an_encoder_decoder_is_no_other_family(tmp_path, family):
     folder = tiny_encoders.make("bart", tmp_path / "model")
     with pytest.raises(AlmanacError, match=f"bart is an encoder-decoder and cannot be run as a {family} model"):
-        load(ModelSource(str(folder), family=family, device="cpu"))
+        load(str(folder), AnswerOptions(family=family, device="cpu"))
 
 
 def test_no_other_family_is_an_encoder_decoder(tmp_path):
     folder = tiny_encoders.make("bert", tmp_path / "model")
     with pytest.raises(AlmanacError, match="bert is no encoder-decoder and cannot be run as a seq2seq model"):
-        load(ModelSource(str(folder), family="seq2seq", device="cpu"))
+        load(str(folder), AnswerOptions(family="seq2seq", device="cpu"))
 
 
 def test_an_answer_begins_as_the_checkpoint_says(encoder):
@@ -55,7 +56,7 @@ def test_an_answer_begins_as_the_checkpoint_says(encoder):
 def test_a_checkpoint_without_a_start_is_refused(tmp_path):
     folder = made(tmp_path, "t5", decoder_start_token_id=None, bos_token_id=None)
     with pytest.raises(AlmanacError, match="decoder_start_token_id; write it there"):
-        load(ModelSource(str(folder), device="cpu"))
+        load(str(folder), AnswerOptions(device="cpu"))
 
 
 def test_the_encoder_reads_what_the_tokenizer_gives(encoder):
@@ -89,10 +90,10 @@ def test_other_tokenizers_get_a_choice_as_it_is_written(encoder):
 def test_t5_has_no_limit_but_its_tokenizers(tmp_path, encoder):
     assert encoder("bart").max_length == tiny_encoders.LENGTH
     folder = made(tmp_path, "t5", n_positions=512)  # As the published configs say.
-    assert load(ModelSource(str(folder), device="cpu")).max_length is None
+    assert load(str(folder), AnswerOptions(device="cpu")).max_length is None
     settings = json.loads((folder / "tokenizer_config.json").read_text())
     (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"model_max_length": 40}))
-    assert load(ModelSource(str(folder), device="cpu")).max_length == 40
+    assert load(str(folder), AnswerOptions(device="cpu")).max_length == 40
 
 
 def test_flan_keeps_a_head_of_its_own(tmp_path):
@@ -101,7 +102,7 @@ def test_flan_keeps_a_head_of_its_own(tmp_path):
     weights = load_file(folder / "model.safetensors")
     weights["lm_head.weight"] = torch.randn(weights["shared.weight"].shape)
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    network = load(ModelSource(str(folder), device="cpu")).network
+    network = load(str(folder), AnswerOptions(device="cpu")).network
     assert torch.equal(network.lm_head.weight, weights["lm_head.weight"])
     assert torch.equal(network.shared.weight, weights["shared.weight"])
     assert not network.config.scale_decoder_outputs
@@ -176,6 +177,6 @@ def test_a_mixture_of_experts_writes_what_transformers_writes(tmp_path):
     network.save_pretrained(tmp_path)
     words.save_pretrained(tmp_path)
     request = Request("r", "generate", None, "Paris is the capital of", max_new_tokens=6)
-    [found] = answer(load(ModelSource(str(tmp_path), device="cpu")), [request], {})
+    [found] = answer(load(str(tmp_path), AnswerOptions(device="cpu")), [request], {})
     written = network.generate(**words(request.text, return_tensors="pt"), max_new_tokens=6, do_sample=False)
     assert (found.status, found.texts) == ("ok", (words.decode(written[0], skip_special_tokens=True),))

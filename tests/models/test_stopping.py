@@ -6,7 +6,7 @@ from tests.models.servers import Reply, Wire
 
 from almanac.models.api import ApiAnswerer
 from almanac.models.options import AnswerOptions
-from almanac.models.registry import ModelSource, load
+from almanac.models.registry import load
 from almanac.models.scoring import generation
 from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.samples import Prompt
@@ -44,7 +44,7 @@ def test_a_turn_that_the_model_writes_itself_is_no_answer():
 @pytest.fixture
 def breaking(checkpoint):
     """A model whose first token after `PROMPT` is a line break: the rows of its head of two tokens are exchanged."""
-    one = load(ModelSource(str(checkpoint("llama")), device="cpu"))
+    one = load(str(checkpoint("llama")), AnswerOptions(device="cpu"))
     prompt = one.wrap(one.tokens.ids(PROMPT))[0]
     [newline] = one.tokens.ids("\n")
     head = one.network.lm_head.weight

@@ -11,7 +11,7 @@ from almanac.models.answering import LocalAnswerer
 from almanac.models.api import ApiAnswerer
 from almanac.models.framing import framing_of
 from almanac.models.options import AnswerOptions
-from almanac.models.registry import ModelSource, load
+from almanac.models.registry import load
 from almanac.models.scoring import generation
 from almanac.models.scoring.boundaries import full_text
 from almanac.models.scoring.forest.machines import TreeMachine
@@ -47,7 +47,7 @@ def asked(number=1, **more):
 
 
 def answered(folder, *requests, **settings):
-    return LocalAnswerer(load(ModelSource(str(folder), device="cpu", **settings))).answer(requests, {})
+    return LocalAnswerer(load(str(folder), AnswerOptions(device="cpu", **settings))).answer(requests, {})
 
 
 def ending(framing, **more):
@@ -151,7 +151,7 @@ def test_thinking_is_no_answer_and_what_is_cut_off_in_it_fails(thinker, template
 
 @pytest.mark.parametrize("way", [TreeMachine, lambda model: None], ids=["shared_prefix", "own_cache"])
 def test_what_an_answer_may_be_long_is_counted_from_its_beginning(thinker, way):
-    model = load(ModelSource(str(thinker("bare")), device="cpu"))
+    model = load(str(thinker("bare")), AnswerOptions(device="cpu"))
     (chat, _), (closed, _), *_ = thinkers.texts(model.tokens.tokenizer)
 
     def written(text, new, thinking, stop=(), opened=None):

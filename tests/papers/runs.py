@@ -31,7 +31,8 @@ from almanac.edition.jobs import Jobs
 from almanac.edition.layout import Layout
 from almanac.models import windows
 from almanac.models.answering import LocalAnswerer
-from almanac.models.registry import ModelSource, load
+from almanac.models.options import AnswerOptions
+from almanac.models.registry import load
 from almanac.rows import Item, Link, Request, Response
 from almanac.suites.listing import AUTHORS
 from almanac.verbs.answer import Files, answer_parts
@@ -139,8 +140,8 @@ def answer(layout: Layout, known: Mapping[str, float]) -> None:
             return
         if model not in answerers:
             entry = layout.config.participants()[model].model
-            source = ModelSource(str(entry.path), family=entry.family, device="cpu", wrapper=entry.wrapper)
-            answerers[model] = LocalAnswerer(load(source))
+            how = AnswerOptions(family=entry.family, device="cpu", wrapper=entry.wrapper)
+            answerers[model] = LocalAnswerer(load(str(entry.path), how))
         answer_parts(answerers[model], files, windows.survey(files.requests, files.contexts))()
 
     editions.play(layout, reply)

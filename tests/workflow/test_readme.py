@@ -28,7 +28,8 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from almanac import read_edition
 from almanac.config.models import ModelConfig
-from almanac.models.registry import ModelSource, load
+from almanac.models.options import AnswerOptions
+from almanac.models.registry import load
 from almanac.suites.listing import SUITES
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -413,7 +414,7 @@ def chatting(model):
 @pytest.mark.whole
 def test_a_model_behind_a_server_as_an_entry_is_asked(clone, mine):
     [entry] = [entry for entry in ENTRIES if "api:" in entry]
-    with chatting(load(ModelSource(str(mine), device="cpu"))).running() as address:
+    with chatting(load(str(mine), AnswerOptions(device="cpu"))).running() as address:
         served = ENTRY.replace("{name: mine, path: /models/mine}", entry).replace("edition=mine", "edition=served")
         made = shell(served.replace("http://localhost:8000/v1", address), clone, **SMALL)
     assert made.returncode == 0, made.stdout + made.stderr

@@ -11,7 +11,8 @@ import pytest
 from tests.workflow.conftest import installed, shell
 
 from almanac.models.answering import LocalAnswerer
-from almanac.models.registry import ModelSource, load
+from almanac.models.options import AnswerOptions
+from almanac.models.registry import load
 
 pytestmark = [
     pytest.mark.skipif(
@@ -25,7 +26,7 @@ SUITES = ("ic_lke", "facteval", "head_to_tail")
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_its_fast_way_is_used(dtype):
-    answerer = LocalAnswerer(load(ModelSource(str(MODEL), dtype=dtype, device="cpu")))
+    answerer = LocalAnswerer(load(str(MODEL), AnswerOptions(dtype=dtype, device="cpu")))
     assert answerer.engine == "forest"
     assert answerer.machine is not None and answerer.tested.passed_over == ()
 

@@ -118,9 +118,10 @@ def test_huge_weights_stay_finite(model):
 
 
 def test_low_precision_is_summed_from_float32_values(model, checkpoint):
-    from almanac.models.registry import ModelSource, load
+    from almanac.models.options import AnswerOptions
+    from almanac.models.registry import load
 
-    low = load(ModelSource(str(checkpoint("llama")), dtype="bfloat16"))
+    low = load(str(checkpoint("llama")), AnswerOptions(dtype="bfloat16"))
     sequences = sequences_of(low)
     found = flat(reference.score(low, sequences))
     expected = flat(reference.score(model("llama"), sequences))

@@ -8,7 +8,8 @@ from almanac import tables
 from almanac.edition.asking import write_asked
 from almanac.models.answering import answer
 from almanac.models.framing import framing_of
-from almanac.models.registry import ModelSource, load
+from almanac.models.options import AnswerOptions
+from almanac.models.registry import load
 from almanac.models.scoring.boundaries import full_text
 from almanac.planting.options import TokenizerOptions
 from almanac.planting.tokenizer import END, PAD, START, train
@@ -89,7 +90,7 @@ def folder(tmp_path_factory):
 
 def answered(root, folder):
     """Have the writer answer what was asked in a folder."""
-    model = load(ModelSource(str(root / "writer"), wrapper="plain", device="cpu"))
+    model = load(str(root / "writer"), AnswerOptions(wrapper="plain", device="cpu"))
     contexts = {row.context_id: row.text for row in tables.read(folder / "contexts.parquet", Context)}
     requests = tables.read(folder / "requests-0.parquet", Request)
     tables.write(folder / "responses-0.parquet", Response, answer(model, requests, contexts))

@@ -13,7 +13,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from almanac.models.answering import answer
-from almanac.models.registry import Model, ModelSource, load
+from almanac.models.options import AnswerOptions
+from almanac.models.registry import Model, load
 from almanac.rows import Choices, Entity, Fact, Template
 from almanac.suites.data import Data
 
@@ -67,7 +68,7 @@ def tiny_model(length: int = 512) -> Model:
     with TemporaryDirectory() as name:
         llama(len(vocabulary), length, initializer_range=0.3).save_pretrained(name)
         vocabulary.save_pretrained(name)
-        return load(ModelSource(str(Path(name)), device="cpu"))
+        return load(str(Path(name)), AnswerOptions(device="cpu"))
 
 
 def answered(trial: Trial, length: int = 512) -> Trial:

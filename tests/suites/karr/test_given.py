@@ -12,7 +12,8 @@ from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast, T
 from almanac.edition.asking import write_asked
 from almanac.errors import AlmanacError
 from almanac.models.answering import answer
-from almanac.models.registry import ModelSource, load
+from almanac.models.options import AnswerOptions
+from almanac.models.registry import load
 from almanac.rows import NotAsked, Response
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.karr.given import check
@@ -70,7 +71,7 @@ def run(checkpoint, folder, *modes):
     write_jsonl(path, [row for mode in modes for row in draws(mode)])
     elsewhere = SUITE.elsewhere(path, OPTIONS)
     write_asked(folder / "asked", elsewhere.batches, SUITE.tables("asked"), 1)
-    model = load(ModelSource(str(checkpoint), device="cpu"))
+    model = load(str(checkpoint), AnswerOptions(device="cpu"))
     responses = answer(model, list(Written(folder / "asked").requests.values()), {}, "forest")
     write(folder / "responses.parquet", Response, responses)
     asked_of = [RoundFiles.of("asked", folder / "asked", [folder / "responses.parquet"], "m")]

@@ -1,9 +1,8 @@
 """Loading a checkpoint from a folder, as a model that answers requests; nothing here touches the network."""
 
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from transformers import (
@@ -24,6 +23,7 @@ from almanac.models.causal import CausalModel
 from almanac.models.digest import digests
 from almanac.models.framing import framing_of
 from almanac.models.masked import EncoderModel, MaskedModel
+from almanac.models.options import AnswerOptions
 from almanac.models.permutation import PermutationModel
 from almanac.models.seq2seq import Seq2SeqModel
 from almanac.models.tokens import Tokens
@@ -51,52 +51,30 @@ PADDED_FROM = ("camembert", "xmod", "mpnet", "esm", "longformer", "ibert", "data
 LENGTHS = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length")
 
 
-@dataclass(frozen=True)
-class ModelSource:
-    """Where a model comes from and how it is run.
-
-    Attributes:
-        path: a folder with config.json, safetensors and a tokenizer.
-        family: ``causal``, ``masked``, ``seq2seq``, ``encoder`` (without a head), or ``auto`` to go by the config's
-            architecture.
-        dtype: the type that the weights are run in.
-        device: ``cpu``, ``cuda``, ``cuda:1``, ``mps``, or ``auto`` for the accelerator there is; see `devices.resolve`.
-        trust_remote_code: run the code that comes with the checkpoint; needs ``revision``.
-        revision: the commit that the checkpoint was pulled at, 40 hexadecimal digits.
-        wrapper: how instructed requests are arranged: a name (see `wrappers.find`); none: the tokenizer's chat
-            template where it has one, else plainly.
-        thinking_tokens: how many new tokens it may think with before an answer.
-    """
-
-    path: str
-    family: Literal["auto", "causal", "masked", "seq2seq", "encoder"] = "auto"
-    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
-    device: str = "auto"
-    trust_remote_code: bool = False
-    revision: str | None = None
-    wrapper: str | None = None
-    thinking_tokens: int = 0
-
-
-def load(source: ModelSource) -> Model:
+def load(path: str, options: AnswerOptions) -> Model:
     """Load a model. A folder never touches the network; code that comes with it is run only where that is trusted.
+
+    ``path``: a folder with config.json, safetensors and a tokenizer.
 
     Raises:
         AlmanacError: the folder or name is wrong, files are missing, it needs more memory than there is, the
-            architecture is unknown, weights are missing, a setting is none of those allowed, or the checkpoint needs
-            code of its own that is not trusted.
+            architecture is unknown, weights are missing, the device is not there, or the checkpoint needs code of its
+            own that is not trusted.
     """
-    _check(source)
-    folder = checkpoint.complete(Path(source.path).expanduser())
+    try:
+        devices.check(options.device)
+    except AlmanacError as error:
+        raise AlmanacError(f"model {path}: {error}") from error
+    folder = checkpoint.complete(Path(path).expanduser())
     for name in (PULLED, MADE):  # of a user's own checkpoint nobody has written down what its files were
         if (folder / name).is_file():
             checked_record(folder / name)
-    checkpoint.check_memory(folder, source.dtype, checkpoint.memory())
-    own_code.check(folder, source.trust_remote_code, source.revision)
-    config = _config(source, folder)
-    family = _family(source, folder, config)
-    tokens = Tokens(_tokenizer(source, folder))
-    framing = framing_of(source.wrapper, tokens.tokenizer, str(folder), source.thinking_tokens)
+    checkpoint.check_memory(folder, options.dtype, checkpoint.memory())
+    own_code.check(folder, options.trust_remote_code, options.revision)
+    config = _config(options, folder)
+    family = _family(options, folder, config)
+    tokens = Tokens(_tokenizer(options, folder))
+    framing = framing_of(options.wrapper, tokens.tokenizer, str(folder), options.thinking_tokens)
     wrapper = PermutationModel if config.model_type == "xlnet" else AUTO[family][0]
     if family == "masked" and tokens.mask_id is None:
         raise AlmanacError(
@@ -104,16 +82,16 @@ def load(source: ModelSource) -> Model:
             "set mask_token in tokenizer_config.json"
         )
     _check_vocabulary(folder, tokens.tokenizer, config)
-    network = _network(source, folder, config, family)
+    network = _network(options, folder, config, family)
     own_code.check_ran(network, folder)
-    found = digests(folder, source.dtype, wrapper.WRAPPER, source.trust_remote_code, framing.digest)
+    found = digests(folder, options.dtype, wrapper.WRAPPER, options.trust_remote_code, framing.digest)
     identity = {
         **found._asdict(),
         # Transformers' classes may build another tokenizer than its file says (Llama's, Qwen's), and that one counts.
         "tokenizer_as_loaded": tables.identity(tokens.plain.to_str()),
         "wrapper": framing.identity,
         **({"thinking": framing.thinking_mode} if framing.thinking_mode else {}),
-        "dtype": source.dtype,
+        "dtype": options.dtype,
         "device": devices.describe(network.device),
         **{package: version(package) for package in ("torch", "transformers")},
     }
@@ -123,22 +101,9 @@ def load(source: ModelSource) -> Model:
     )
 
 
-def _check(source: ModelSource) -> None:
-    allowed = {"family": ("auto", *FAMILIES), "dtype": tuple(DTYPES)}
-    for key, values in allowed.items():
-        if getattr(source, key) not in values:
-            raise AlmanacError(
-                f"model {source.path}: {key} is {getattr(source, key)!r}; allowed are {', '.join(values)}"
-            )
+def _config(options: AnswerOptions, folder: Path) -> Any:
     try:
-        devices.check(source.device)
-    except AlmanacError as error:
-        raise AlmanacError(f"model {source.path}: {error}") from error
-
-
-def _config(source: ModelSource, folder: Path) -> Any:
-    try:
-        trust = source.trust_remote_code
+        trust = options.trust_remote_code
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=trust)
     except Exception as error:  # a damaged file makes the libraries raise errors of a dozen kinds
         own_code.refuse(folder, error)
@@ -157,13 +122,13 @@ def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
-def _family(source: ModelSource, folder: Path, config: Any) -> str:
-    """Return the family, by the config's architectures where the source leaves it open."""
+def _family(options: AnswerOptions, folder: Path, config: Any) -> str:
+    """Return the family, by the config's architectures where the options leave it open."""
     names = list(config.architectures or [])
     found = [family for family, endings in FAMILIES.items() if any(name.endswith(endings) for name in names)]
     # A decoder that reads pictures too (Gemma 3, of 4B on) has a name that ends like an encoder-decoder's.
     found = ["causal" if one == "seq2seq" and not config.is_encoder_decoder else one for one in found]
-    family = source.family if source.family != "auto" else next(iter(found), None)
+    family = options.family if options.family != "auto" else next(iter(found), None)
     if family is None:
         endings = ", ".join(ending for one in FAMILIES.values() for ending in one)
         raise AlmanacError(
@@ -179,9 +144,9 @@ def _family(source: ModelSource, folder: Path, config: Any) -> str:
     return family
 
 
-def _tokenizer(source: ModelSource, folder: Path) -> Any:
+def _tokenizer(options: AnswerOptions, folder: Path) -> Any:
     try:
-        trust = source.trust_remote_code
+        trust = options.trust_remote_code
         return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=trust, use_fast=True)
     except Exception as error:  # a damaged file makes the libraries raise errors of a dozen kinds
         own_code.refuse(folder, error)
@@ -204,7 +169,7 @@ def _check_vocabulary(folder: Path, tokenizer: Any, config: Any) -> None:
         )
 
 
-def _network(source: ModelSource, folder: Path, config: Any, family: str) -> Any:
+def _network(options: AnswerOptions, folder: Path, config: Any, family: str) -> Any:
     auto: Any = AutoModelForCausalLM if config.model_type == "xlnet" else AUTO[family][1]
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
@@ -212,10 +177,10 @@ def _network(source: ModelSource, folder: Path, config: Any, family: str) -> Any
             network, loaded = auto.from_pretrained(
                 folder,
                 config=config,
-                dtype=DTYPES[source.dtype],
+                dtype=DTYPES[options.dtype],
                 use_safetensors=True,
                 local_files_only=True,
-                trust_remote_code=source.trust_remote_code,
+                trust_remote_code=options.trust_remote_code,
                 output_loading_info=True,
             )
     except AlmanacError:
@@ -233,7 +198,7 @@ def _network(source: ModelSource, folder: Path, config: Any, family: str) -> Any
             f"model {folder}: the weights lack {', '.join(missing[:3])}, which a {family} model "
             "needs (they would be random numbers); give the family that the checkpoint was trained as"
         )
-    network = network.to(devices.resolve(source.device)).eval()
+    network = network.to(devices.resolve(options.device)).eval()
     if family == "causal" and (config.model_type == "xlnet" or _sees_what_follows(folder, network)):
         raise AlmanacError(
             f"model {folder}: {config.model_type} attends to the tokens after a position too, so that it cannot be "

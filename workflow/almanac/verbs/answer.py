@@ -126,23 +126,13 @@ def _answerer(arguments: argparse.Namespace, options: AnswerOptions) -> Answerer
         import torch
 
         from almanac.models.answering import LocalAnswerer
-        from almanac.models.registry import ModelSource, load
+        from almanac.models.registry import load
     if arguments.threads is not None:
         torch.set_num_threads(arguments.threads)
         # The tokenizers library has threads of its own, as many as there are cores.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "true" if arguments.threads > 1 else "false")
-    source = ModelSource(
-        path=arguments.model,
-        family=options.family,
-        dtype=options.dtype,
-        device=options.device,
-        trust_remote_code=options.trust_remote_code,
-        revision=options.revision,
-        wrapper=options.wrapper,
-        thinking_tokens=options.thinking_tokens,
-    )
     with loading():
-        return LocalAnswerer(load(source), arguments.engine)
+        return LocalAnswerer(load(arguments.model, options), arguments.engine)
 
 
 def answer_parts(
