@@ -1,7 +1,7 @@
 """What became of each dataset's facts: how many are asked, and which are left out and why."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from almanac.edition.layout import Layout
-from almanac.frames import frames, read_frame
+from almanac.frames import read_frame
 from almanac.report.lines import share, shortened
 from almanac.rows import Exposure, Fact, Item, Measure, Refused, Relation, RelationCount
 from almanac.suites.chapter import Table
@@ -21,6 +21,7 @@ TOLD = 3  # datasets up to which each has a sentence
 NAMED = 4  # relations up to which a sentence names them
 LISTED = 12  # and a note
 PAIR = ("relation_id", "subject_id")
+ITEM = ("fact_id", "relation_id", "template_id")
 FOLDED = 12  # rows from which the table is folded
 CAPTION = (
     "Left out and never asked: relations with too few facts or objects, and facts that could not be asked. Each reason "
@@ -73,20 +74,15 @@ class FactsAsked:
         """How many test facts have true objects that all stand in their subject's name."""
         return sum(row.guessable for row in self.counts)
 
-    @property
-    def surplus(self) -> int:
-        """How many are neither test facts nor examples, of relations that are asked."""
-        return sum(row.surplus for row in self.counts)
-
     def __str__(self) -> str:
         """Return how many are test facts, are examples, are not drawn and are left out."""
-        train = sum(row.train for row in self.counts)
+        train, surplus = sum(row.train for row in self.counts), sum(row.surplus for row in self.counts)
         # All facts of a relation that does not qualify are left out.
         left_out = sum(row.refused if row.qualifies else row.facts for row in self.counts)
         left = f", {left_out:,} are left out" if left_out else ""
         return (
             f"{self.tested:,} of {self.facts:,} facts are test facts, {train:,} serve as examples, "
-            f"{self.surplus:,} are not drawn{left}"
+            f"{surplus:,} are not drawn{left}"
         )
 
     def dropped(self) -> list[str]:
@@ -149,12 +145,16 @@ def facts_asked(layout: Layout) -> list[FactsAsked]:
     for name in layout.config.used_datasets():
         relations = layout.read(layout.dataset(name, "relations"), Relation)
         counts = layout.read(layout.dataset(name, "counts"), RelationCount)
-        by_label = _by_label(layout, name)
+        here = [(suite, askings[0]) for suite, dataset, askings in layout.askings() if dataset == name]
+        data, options = layout.data(name), {suite.name: layout.options(own) for suite, own in here}
+        by_label = {relation for suite, _ in here for relation in suite.by_label(data, options[suite.name])}
         unlabelled = [row.relation_id for row in relations if row.without_words() and row.relation_id in by_label]
         labelled = [row.label for row in relations if row.relation_id in by_label - {*unlabelled}]
         facts = read_frame(layout.dataset(name, "facts"), Fact, ["fact_id", "split", *PAIR])
         tested = facts.filter(pl.col("split") == "test")
-        asked = dict(_asked(layout, name, tested))
+        paths = {suite.name: layout.rounds(own)[0].folder / "items.parquet" for suite, own in here}
+        items = {suite: read_frame(path, Item, ITEM).unique() for suite, path in paths.items()}
+        asked = {suite: tested.join(own, on="fact_id", how="semi") for suite, own in items.items()}
         exposures = [read_frame(path, Exposure).join(tested, on="fact_id", how="semi") for path in sorted(told[name])]
         doses = [own["dose"].to_list() for own in exposures]
         highest = max(chain(*doses), default=0)
@@ -167,38 +167,14 @@ def facts_asked(layout: Layout) -> list[FactsAsked]:
         source = layout.config.datasets[name].world or layout.config.datasets[name].source or name
         # A fact that is asked stands for all of its subject in its relation.
         counted = {suite: tested.join(of, on=PAIR, how="semi").height for suite, of in asked.items()}
-        raised = dict(_raised(layout, name, asked, counts))
+        raised = {}
+        for suite, _ in here:
+            key = suite.raised(items[suite.name], asked[suite.name].height, counts, options[suite.name])
+            if key is not None:
+                of = f"datasets.{name}" if key == "test" else f"suites.{suite.name}.{name}"
+                raised[suite.name] = f"{of}.{key}"
         found.append(FactsAsked(name, counts, refused, unlabelled, labelled, doses, source, counted, often, raised))
     return found
-
-
-def _raised(
-    layout: Layout, dataset: str, asked: Mapping[str, pl.DataFrame], counts: Sequence[RelationCount]
-) -> Iterator[tuple[str, str]]:
-    """Yield of each suite the setting that has it ask more facts if it is raised, if one does."""
-    for suite, name, askings in layout.askings():
-        if name == dataset:
-            path = layout.rounds(askings[0])[0].folder / "items.parquet"
-            items = read_frame(path, Item, ["fact_id", "relation_id", "template_id"]).unique()
-            key = suite.raised(items, asked[suite.name].height, counts, layout.options(askings[0]))
-            if key is not None:
-                of = f"datasets.{dataset}" if key == "test" else f"suites.{suite.name}.{dataset}"
-                yield suite.name, f"{of}.{key}"
-
-
-def _asked(layout: Layout, dataset: str, tested: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yield of each suite which of a dataset's test facts it asks."""
-    for suite, name, askings in layout.askings():
-        if name == dataset:
-            items = frames(layout.rounds(askings[0])[0].folder / "items.parquet", Item, ["fact_id"])
-            yield suite.name, tested.join(pl.concat(one.unique() for one in items), on="fact_id", how="semi")
-
-
-def _by_label(layout: Layout, dataset: str) -> set[str]:
-    """Return the relations of a dataset that any suite asks by their label."""
-    data = layout.data(dataset)
-    asked = ((suite, layout.options(askings[0])) for suite, name, askings in layout.askings() if name == dataset)
-    return {relation for suite, options in asked for relation in suite.by_label(data, options)}
 
 
 def sentences(found: Sequence[FactsAsked], answered: Mapping[str, int] | None = None) -> list[str]:
