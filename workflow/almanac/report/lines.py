@@ -76,9 +76,9 @@ def spent(logs: Path, since: float = 0.0) -> str:
         since: a time; jobs that ended before it are not counted.
     """
     sums: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0.0, 0.0])
-    for log in sorted(one for one in logs.rglob("*.log") if one.stat().st_mtime >= since):
+    for log, said in _written_since(logs, since):
         rule = log.relative_to(logs).parts[0].removesuffix(".log")
-        found = [match for line in log.read_text("utf-8", "replace").splitlines() if (match := USED.match(line))]
+        found = [match for line in said if (match := USED.match(line))]
         if found:
             wall, cpu, memory = map(float, found[-1].groups())
             own = sums[rule]

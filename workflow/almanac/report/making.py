@@ -100,12 +100,11 @@ def write_csv(path: Path, row_type: type, rows: Sequence[Any]) -> None:
 def model_rows(layout: Layout) -> Iterator[Mapping[str, Any]]:
     """Yield who was asked: name, origin, size, and the digest and engine that their responses carry."""
     digests: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    for asking in layout.config.asked():
-        for one in layout.rounds(asking):
-            for path in one.responses:
-                for frame in frames(path, Response, ["model_digest", "engine", "status"]):
-                    made = frame.filter(pl.col("status") == "ok").unique(maintain_order=True)
-                    digests[one.answerer] |= {(digest, engine) for digest, engine, _ in made.iter_rows()}
+    for one in layout.every_round():
+        for path in one.responses:
+            for frame in frames(path, Response, ["model_digest", "engine", "status"]):
+                made = frame.filter(pl.col("status") == "ok").unique(maintain_order=True)
+                digests[one.answerer] |= {(digest, engine) for digest, engine, _ in made.iter_rows()}
     for participant in layout.config.participants().values():
         model = participant.model
         origin = f"{model.hub}@{model.revision}"

@@ -89,7 +89,10 @@ def chapter(layout: Layout) -> Chapter | None:
                 "How often must a fact be taught for a method to tell? AUC of facts taught so often against those "
                 "never taught, in the order above."
             )
-            parts.append(Table("fewer", caption, ("method", *_times(doses)), list(_fewer(first, doses, named))))
+            times = [f"taught {level} time{'s' * (level != '1')} ({own[0].facts} facts)" for level, own in doses]
+            areas = [{_key(row): _number(row, "auc") for row in own} for _, own in doses]
+            cells = [(named[_key(row)], *(found.get(_key(row)) for found in areas)) for row in first]
+            parts.append(Table("fewer", caption, ("method", *times), cells))
         every = [
             (AXES[axis][0], level, row.place, named[_key(row)], _number(row, "auc"), _number(row, "gap"))
             for (axis, level), own in others.items()
@@ -126,21 +129,6 @@ def _stability(levels: Mapping[tuple[str, str], Sequence[Standing]], named: Mapp
     for (axis, level), own in levels.items():
         models, ends = ", ".join(own[0].models), (named[_key(own[0])], named[_key(own[-1])])
         yield [AXES[axis][0], level, models, own[0].worlds, own[0].facts, len(own), own[0].tau, *ends]
-
-
-def _times(doses: Sequence[tuple[str, Sequence[Standing]]]) -> Iterator[str]:
-    """Yield the heads of the columns of doses."""
-    for level, own in doses:
-        yield f"taught {level} time{'s' * (level != '1')} ({own[0].facts} facts)"
-
-
-def _fewer(
-    first: Sequence[Standing], doses: Sequence[tuple[str, Sequence[Standing]]], named: Mapping[Key, str]
-) -> Iterator[list[Cell]]:
-    """Yield a row a method: its AUC at each dose."""
-    areas = [{_key(row): _number(row, "auc") for row in own} for _, own in doses]
-    for row in first:
-        yield [named[_key(row)], *(found.get(_key(row)) for found in areas)]
 
 
 def _figure(
