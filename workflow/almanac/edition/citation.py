@@ -12,33 +12,15 @@ import yaml
 
 from almanac.columns import schema
 from almanac.config import EditionConfig
+from almanac.project import RESOURCES
 
 CITATION, CROISSANT = "CITATION.cff", "croissant.json"
+# What is the same in every description: Croissant's names (`@context`), and the fields of its extension RAI (`rai`,
+# https://docs.mlcommons.org/croissant/docs/croissant-rai-spec.html).
+SAID = RESOURCES / "croissant.json"
 OWN_LICENCE = "MIT"  # of what Almanac itself writes: invented facts, wordings, pages
 # Of the names of licences that sources carry, those that SPDX lists.
 SPDX = ("CC0-1.0", "CC-BY-4.0", "CC-BY-SA-3.0", "CC-BY-SA-4.0", "CC-BY-NC-4.0", "ODC-BY-1.0", "MIT")
-CONTEXT = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "sc": "https://schema.org/",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "dct": "http://purl.org/dc/terms/",
-    "prov": "http://www.w3.org/ns/prov#",
-    "citeAs": "cr:citeAs",
-    "conformsTo": "dct:conformsTo",
-    "recordSet": "cr:recordSet",
-    "field": "cr:field",
-    "key": "cr:key",
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "isArray": "cr:isArray",
-    "arrayShape": "cr:arrayShape",
-    "source": "cr:source",
-    "fileObject": "cr:fileObject",
-    "extract": "cr:extract",
-    "column": "cr:column",
-    "isLiveDataset": "cr:isLiveDataset",
-}
 TYPES = {pa.string(): "sc:Text", pa.int64(): "sc:Integer", pa.float64(): "sc:Float", pa.bool_(): "sc:Boolean"}
 FORMATS = {
     ".jsonl": "application/jsonlines",
@@ -47,21 +29,6 @@ FORMATS = {
     ".csv": "text/csv",
     ".svg": "image/svg+xml",
     ".parquet": "application/vnd.apache.parquet",
-}
-# https://docs.mlcommons.org/croissant/docs/croissant-rai-spec.html
-RAI = {
-    "rai:dataLimitations": "The facts are a sample of their sources as they stood when they were frozen: some have "
-    "changed since, and an object that no source names counts as wrong. What a method calls known depends on its "
-    "wordings; each number stands with its interval and the level of chance.",
-    "rai:dataBiases": "Facts of public sources over-represent what is written about in English and in rich countries; "
-    "facts that the edition's author brought are the author's choice. "
-    "Wordings are English. Invented facts are balanced by design and resemble no language in use.",
-    "rai:personalSensitiveInformation": "Facts of public sources may name people, with dates and places of birth, "
-    "nationality, gender, works and awards, as published there. Invented people do not exist.",
-    "rai:dataUseCases": "To measure what language models know, to compare methods of measuring it, and to check "
-    "published numbers. Not to train models, nor to look people up.",
-    "rai:dataSocialImpact": "Numbers of a model's knowledge can be taken for its truthfulness, which they do not "
-    "measure. Models trained on these facts would look more knowing than they are.",
 }
 
 
@@ -128,10 +95,10 @@ def croissant(config: EditionConfig, manifest: Mapping[str, Any], rows: Mapping[
     """
     here = [entry for entry in manifest["files"] if not entry.get("withheld")]
     filled = [entry for entry in here if entry.get("columns") and entry["path"] in rows]
-    models = len(list(config.participants()))
+    models, fixed = len(config.participants()), json.loads(SAID.read_text("utf-8"))
     of_commit = f", commit {manifest['commit']}" if "commit" in manifest else ""
     said = {
-        "@context": CONTEXT,
+        "@context": fixed["@context"],
         "@type": "sc:Dataset",
         "conformsTo": ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"],
         "name": config.edition,
@@ -144,7 +111,7 @@ def croissant(config: EditionConfig, manifest: Mapping[str, Any], rows: Mapping[
         "creator": [{"@type": "sc:Organization", "name": name} for name in config.credit],
         "citeAs": f"{cited(config)}, sha256 {manifest['digest']}",
         "isLiveDataset": False,
-        **RAI,
+        **fixed["rai"],
         "rai:hasSyntheticData": True,  # wordings are made by rule, and models write answers
         "prov:wasDerivedFrom": [
             f"{source['name']} ({source['kind']}), {terms(source['licence'])}" for source in manifest["sources"]
