@@ -5,7 +5,6 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import matplotlib
 from matplotlib.backends.backend_mixed import MixedModeRenderer
 from matplotlib.backends.backend_svg import FigureCanvasSVG, RendererSVG
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
+from matplotlib.font_manager import findfont, fontManager, get_font
 from matplotlib.text import Text
 
 from almanac.progress import print_notes
@@ -86,31 +85,13 @@ class _Canvas(FigureCanvasSVG):
         figure.set_dpi(self.fixed_dpi)
         width, height = figure.get_size_inches()
         points = (width * self.fixed_dpi, height * self.fixed_dpi)
-        plain = _Renderer(*points, buffer, image_dpi=self.fixed_dpi, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
+        plain = RendererSVG(*points, buffer, image_dpi=self.fixed_dpi, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
         # It hands on what it does not do itself, so it has no type of a renderer.
         self.renderer: Any = MixedModeRenderer(figure, width, height, self.fixed_dpi, plain)  # type: ignore[no-untyped-call]
 
     def get_renderer(self) -> Any:
         """Return the one renderer, by which matplotlib finds places too."""
         return self.renderer
-
-
-class _Renderer(RendererSVG):
-    """Reads a font's heights once, which is a sixth of all time."""
-
-    def _get_font_height_metrics(self, prop: FontProperties) -> tuple[float | None, ...]:
-        """Return a font's ascent, descent and gap of lines in points; matplotlib reads the font's tables each time."""
-        return _heights(prop.copy())
-
-
-@cache
-def _heights(prop: FontProperties) -> tuple[float, float, float] | tuple[None, None, None]:
-    font = get_font(findfont(prop))
-    table, head = font.get_sfnt_table("OS/2"), font.get_sfnt_table("head")
-    if table is None or head is None:
-        return None, None, None  # matplotlib looks further
-    scale = 1 / head["unitsPerEm"] * prop.get_size_in_points()
-    return table["sTypoAscender"] * scale, -table["sTypoDescender"] * scale, table["sTypoLineGap"] * scale
 
 
 def _place_empty(figure: Figure) -> None:
