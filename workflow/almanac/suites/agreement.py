@@ -23,9 +23,7 @@ class Called(NamedTuple):
     """What one method calls the facts of a model.
 
     Attributes:
-        suite: the method's.
-        method: the method.
-        conditions: which items it counts.
+        conditions: which items the method counts.
         facts: `recovery.facts_of` these.
         followed: whether the model answered in the form that was asked for; if not, nothing is known of these facts.
     """

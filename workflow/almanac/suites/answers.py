@@ -83,9 +83,6 @@ class Answers:
     """What was asked of a model in some rounds, and what was answered.
 
     Attributes:
-        model: the model that is asked.
-        dataset: the dataset.
-        rounds: the rounds, in their order.
         setting: the class of the suite's settings.
         own_rows: the row classes of its own tables of what was asked.
         exposures: how often the model was taught each fact (`rows.Exposure`); none where it was not taught the dataset.

@@ -57,9 +57,7 @@ class Batch:
     Attributes:
         items: in the order of their numbers, which go on from batch to batch and from round to round.
         links: of these items, or of items of earlier rounds.
-        requests: a request may stand in several batches.
-        contexts: so may a context.
-        settings: so may a setting.
+        requests: a request may stand in several batches, and so may a context and a setting.
         refused: what could not be asked, and why.
         own: rows of the suite's own tables, by name.
     """

@@ -158,7 +158,6 @@ class Entrant:
     """A model as it is shown and compared.
 
     Attributes:
-        name: its name.
         series: the family it is shown with; without one it is its own.
         base: the model that it was tuned from.
         parameters: how many it has, where that is known.

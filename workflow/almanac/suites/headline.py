@@ -41,8 +41,7 @@ class Finding(NamedTuple):
     """What one method says of one model on one dataset.
 
     Attributes:
-        method: the method.
-        known: the share of the facts that it calls known, a mean over relations.
+        known: the share of the facts that the method calls known, a mean over relations.
         chance: what would be right by chance; none where that is not defined.
         above: the difference, with its interval; ``p`` is one-sided and not adjusted.
         facts: how many facts were answered.

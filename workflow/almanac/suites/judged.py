@@ -126,9 +126,6 @@ class Judged:
     """Items of one model, judged; a row an item (and reading), in the order of the items.
 
     Attributes:
-        suite: whose items they are.
-        dataset: of which facts.
-        model: whose answers.
         frame: the columns that `joining.join` lists.
         conditions: what the items were chosen by.
     """

@@ -40,7 +40,6 @@ class CalledFacts(NamedTuple):
     """What one method calls the facts of one planted model in one world.
 
     Attributes:
-        world: the world.
         model: the model's name in every world.
         axis: in what this differs from what is compared: ``all`` in nothing; ``templates`` half of the templates was
             asked, of methods that ask a relation in several; ``choices`` another number of choices; ``format`` the

@@ -91,14 +91,7 @@ def link(asked: Asked, item: int, role: str, requests: Iterable[Request]) -> Non
 
 @dataclass(frozen=True)
 class Asker:
-    """Asks facts by KaRR and its baselines.
-
-    Attributes:
-        pools: what is drawn from.
-        wrong: the wrong choices of the facts.
-        asked: what is asked.
-        sentences: the strings of the round.
-    """
+    """Asks facts, which have the choices ``wrong``, by KaRR and its baselines."""
 
     pools: Pools
     wrong: Mapping[str, Choices]

@@ -111,7 +111,6 @@ class _Part:
         numbers: what the model said of strings, as each mode reads it.
         drawn: what was drawn, by mode, object asked with and fact.
         blanks: of each item, by the position of the template.
-        options: of the suite.
     """
 
     questions: Sequence[AskedItem]
