@@ -151,11 +151,8 @@ def _ends(rows: Sequence[Measure], relations: Mapping[str, str]) -> list[str]:
     """Return the relations with most and with fewest right answers, of many."""
 
     def listed(some: Sequence[Measure]) -> str:
-        return ", ".join(
-            f"{relations.get(name, name)} {_share(row.value)}"
-            for row in some
-            for name in [str(conditions_of(row)["relation"])]
-        )
+        named = ((str(conditions_of(row)["relation"]), f"{row.value:.3f}".removeprefix("0")) for row in some)
+        return ", ".join(f"{relations.get(name, name)} {share}" for name, share in named)
 
     if len(rows) <= 2 * ENDS or not rows[0].value:
         return []
@@ -193,7 +190,3 @@ def _tuned(found: Mapping[str, Sequence[Measure]]) -> Table:
         "tuned model knows that its base knew."
     )
     return Table("tuned", caption, ("tuned", "base", "difference", "p", "η", "facts"), rows)
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}".removeprefix("0")
