@@ -225,7 +225,8 @@ def _numbers(
     shares = facts.group_by(RELATION, maintain_order=True).agg(
         pl.col("by_chance").mean().clip(0.0, 1.0), _by_name(given).mean().alias("given")
     )
-    rest = _rest(tested, given)
+    # Facts that names do not give away, with the chance that answers have to be right for such facts.
+    rest = tested.filter(~_by_name(given)).with_columns(drawn=pl.col("drawn_of_rest"))
     for metric, column, some in ((OF_RELATION, "by_chance", tested), (GIVEN_OF_RELATION, "given", rest)):
         estimates = {(relation,): Estimate(share, None, None) for relation, share in shares[RELATION, column].rows()}
         yield from own.measures_from(metric, "other", of, [RELATION], estimates, _tails(some))
@@ -242,11 +243,6 @@ def _numbers(
 def _by_name(given: Set[str]) -> pl.Expr:
     """Return whether names give a fact away."""
     return pl.col("fact").cast(pl.String).is_in(list(given))
-
-
-def _rest(tested: pl.DataFrame, given: Set[str]) -> pl.DataFrame:
-    """Return the facts that names do not give away, with the chance that answers have to be right for such facts."""
-    return tested.filter(~_by_name(given)).with_columns(pl.col("drawn_of_rest").alias("drawn"))
 
 
 def _sign_p(liked: pl.DataFrame) -> float:
