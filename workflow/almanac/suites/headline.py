@@ -173,7 +173,7 @@ def findings(
         p, beyond = (next(adjusted), next(without)) if lack is None else (None, None)
         verdict = lack or (ABOVE_CHANCE if p is not None and p <= LEVEL else NOT_ABOVE)
         beyond_names = beyond <= LEVEL if beyond is not None and verdict == ABOVE_CHANCE and GIVEN in own else None
-        numbers = own[KNOWN], own.get(CHANCE), own.get(ABOVE), _facts(own)
+        numbers = own[KNOWN], own.get(CHANCE), own.get(ABOVE), int(own[FACTS].value or 0)
         out.append(Finding(method, *numbers, p, verdict, own.get(OTHER_RELATIONS), beyond_names))
     return out
 
@@ -196,18 +196,14 @@ def method_of(row: Measure, methods: Sequence[Method]) -> Method:
     return max(fitting, key=lambda one: len(one.where))
 
 
-def _facts(own: Mapping[str, Measure]) -> int:
-    return int(own[FACTS].value or 0)
-
-
 def _lack(own: Mapping[str, Measure], method: Method, model: Entrant | None) -> str | None:
     """Return why nothing is tested, if nothing is."""
-    row = own[KNOWN]
-    if model is not None and not model.understands(method.format) and _facts(own):
+    row, facts = own[KNOWN], own[FACTS].value or 0
+    if model is not None and not model.understands(method.format) and facts:
         return NOT_TAUGHT
     if not followed(row.n, row.n_error, row.n_missing, row.n_invalid):
         return NO_FORMAT
-    if _facts(own) < FEW:
+    if facts < FEW:
         return TOO_FEW
     return None if ABOVE in own and own[ABOVE].p is not None else UNDEFINED
 
