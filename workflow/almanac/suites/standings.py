@@ -131,7 +131,8 @@ def standings(found: Sequence[CalledFacts]) -> list[Standing]:
         return []
     order = {(row.suite, row.method, row.where): row.auc for row in rows}
     rows += _level(CRITERION, BALANCED, every, order)
-    for dose in _doses(every)[1:-1]:
+    doses = {dose for one in every for dose in one.found.facts["dose"].drop_nulls().unique()}
+    for dose in sorted(doses)[1:-1]:  # but for never, and most often
         rows += _level(DOSE, str(dose), every, order, dose)
     for axis, names in ((WORLD, [one.world for one in every]), (MODEL, [one.model for one in every])):
         levels = dict.fromkeys(names)
@@ -150,11 +151,6 @@ def _compared(plain: Iterable[CalledFacts]) -> set[Key]:
     places = _places(plain)
     count = Counter(key for own in places.values() for key in {one.key for one in own})
     return {key for key, number in count.items() if number >= MOST * len(places)}
-
-
-def _doses(found: Iterable[CalledFacts]) -> list[int]:
-    """Return how often facts were taught, from never to most often."""
-    return sorted({dose for one in found for dose in one.found.facts["dose"].drop_nulls().unique()})
 
 
 def _places(found: Iterable[CalledFacts]) -> dict[tuple[str, str], list[CalledFacts]]:
