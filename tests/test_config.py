@@ -201,6 +201,18 @@ def test_a_name_that_is_not_there_is_refused_with_those_that_are(key, value, mes
     assert message in refusal(at(GOOD, key, value))
 
 
+def test_a_judge_that_writes_no_text_is_refused():
+    judged = at(GOOD, "suites.head_to_tail", {"one": {"judge": "far"}})
+    said = "suites.head_to_tail.one.judge: model 'far' writes no text; name one that generates"
+    assert said in refusal(at(judged, "models.2.family", "masked"))
+    assert check(judged, "mine.yaml", REPOSITORY).suites.head_to_tail["one"].judge == "far"
+
+
+def test_belief_that_asks_nothing_is_refused():
+    said = "nothing is asked with fill: false and prompting: []; set one of them"
+    assert said in refusal(at(GOOD, "suites.belief", {"one": {"fill": False, "prompting": []}}))
+
+
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
@@ -504,6 +516,10 @@ def test_every_file_that_ships_is_good(path):
         assert "--config facts=PATH" in refusal(values)
         values["facts"] = "my_facts"
     edition = check(values, path.name, REPOSITORY)
+    pinned = {
+        name: {**own, "snapshot": "2026-01-01"} for name, own in values.get("sources", {}).items() if "kind" in own
+    }
+    check({**values, "sources": values.get("sources", {}) | pinned, "contact": None}, path.name, REPOSITORY)
     assert not edition.models or list(edition.asked())
     again = EditionConfig.model_validate(edition.model_dump(mode="json"))
     assert again == edition, "what is recorded of an edition is the whole of it"

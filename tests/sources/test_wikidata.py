@@ -18,7 +18,8 @@ from almanac.sources.names import clean
 from almanac.sources.options import WikidataOptions
 from almanac.sources.source_tables import Omissions
 from almanac.sources.sparql import Client
-from almanac.sources.wikidata import fetch, read
+from almanac.sources.wikidata import _relation_row, fetch, read
+from almanac.sources.wikidata_claims import Property
 from almanac.sources.wikidata_queries import ALIASES, LABELS, LAUREATES, PROPERTIES, SITELINKS, statements
 
 QUICK = {"pause": 0, "wait": 0.01}
@@ -329,6 +330,27 @@ def test_a_text_that_is_the_id_of_an_item_is_left_out_and_counted(tmp_path):
     tables = of_claims(tmp_path, "P1545", "String", ("Q1", ['"Q1"', '"1st"'], {}))
     assert [row.value for row in tables.facts] == ["1st"]
     assert [row.reason for row in tables.omissions.rows()] == ["the value is a text that is the id of an item too"]
+
+
+@pytest.mark.parametrize(("kind", "kept"), [("Url", True), ("CommonsMedia", False), ("WikibaseProperty", False)])
+def test_values_that_are_no_texts_to_be_asked_for_are_left_out_and_counted(tmp_path, kind, kept):
+    tables = of_claims(tmp_path, "P18", kind, ("Q1", ["<http://example.org/a>"], {}))
+    assert [row.value for row in tables.facts] == ["http://example.org/a"] * kept
+    left = [] if kept else [f"the value is no text that can be asked for ({kind})"]
+    assert [row.reason for row in tables.omissions.rows()] == left
+
+
+@pytest.mark.parametrize(
+    ("label", "kind", "expected"),
+    [
+        ("date of birth", "Time", "year of birth"),
+        ("publication date", "Time", "publication year"),
+        ("update", "Time", "update"),
+        ("date", "String", "date"),
+    ],
+)
+def test_a_label_says_that_dates_are_years(label, kind, expected):
+    assert _relation_row("P1", {"P1": Property(label, kind)}).label == expected
 
 
 def test_the_queries_are_of_no_one_engine():

@@ -214,6 +214,15 @@ def test_what_models_share_is_the_part_of_ones_right_prompts_that_another_has_ri
     rows = {(row.model, row.other): row.value for row in across(judged) if row.metric == "shared"}
     assert rows["one", "other"] == rows["other", "one"] == 1
     assert rows["one", "third"] == 0
+    frame = judged["other"].frame
+    silent = frame.with_columns(
+        pl.when(pl.col("item") != frame.filter(pl.col("hit"))["item"][0]).then("hit").alias("hit")
+    )
+    judged["other"] = replace(judged["other"], frame=silent)
+    [row] = [row for row in across(judged) if (row.metric, row.model, row.other) == ("shared", "one", "other")]
+    assert (row.value, row.n) == (1, judged["one"].frame["hit"].sum() - 1), (
+        "what another did not answer is not compared"
+    )
 
 
 def test_what_ways_of_prompting_share_is_the_part_of_ones_right_prompts_that_the_other_has_right(tmp_path):

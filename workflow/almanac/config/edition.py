@@ -149,7 +149,7 @@ class EditionConfig(AuthorsConfig):
                 raise ValueError(f"sources.{name}: has no path; give the folder or file with --config facts=PATH")
             reachable = self.contact is not None and ("@" in self.contact or "http" in self.contact)
             own = isinstance(source, DumpOptions) and source.path is not None
-            if isinstance(source, NetworkOptions) and not own and not reachable:
+            if isinstance(source, NetworkOptions) and source.snapshot is None and not own and not reachable:
                 raise ValueError(
                     f"contact: is {self.contact!r}; sources.{name} asks public servers, which want to know whom to "
                     "write to; give an e-mail address or a page with --config contact=YOU@EXAMPLE.ORG"
@@ -198,12 +198,7 @@ class EditionConfig(AuthorsConfig):
         _known("dataset", author.dataset, self.datasets, key)
         participants = self.participants()
         _known("model", author.model, participants, key)
-        model = participants[author.model].model
-        silent = model.family in ("masked", "encoder") or (
-            model.planted is not None and model.planted.architecture == "modernbert"
-        )
-        if silent or "generate" not in (model.kinds or ("generate",)):
-            raise ValueError(f"{key}: model {author.model!r} writes no text; name one that generates")
+        _check_writes(key, participants[author.model].model)
 
     def _check_named(self, names: Collection[str], registry: Collection[str] | None) -> None:
         """Refuse what is compared, a base, or a reference of the bars, that is no model.
@@ -239,6 +234,9 @@ class EditionConfig(AuthorsConfig):
                 _known("dataset", name, self.datasets, f"suites.{suite}")
                 for key, model in options.named_models():
                     _known("model", model, entries, f"suites.{suite}.{name}.{key}")
+                for key, writer in options.writers():
+                    for own in (one for one in self.models if one.name == writer):
+                        _check_writes(f"suites.{suite}.{name}.{key}", own)
                 key, shown = options.shown
                 if shown > self.datasets[name].train:
                     raise ValueError(
@@ -427,6 +425,12 @@ def _alike(names: Collection[str]) -> list[str]:
     """Return the names that are there twice, whatever their capitals: on some disks these are one folder."""
     times = Counter(name.lower() for name in names)
     return list(dict.fromkeys(name for name in names if times[name.lower()] > 1))
+
+
+def _check_writes(key: str, model: ModelConfig) -> None:
+    """Refuse a model that writes no text."""
+    if not model.writes:
+        raise ValueError(f"{key}: model {model.name!r} writes no text; name one that generates")
 
 
 def _known(what: str, name: str | None, allowed: Collection[str], where: str) -> None:

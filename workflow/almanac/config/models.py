@@ -147,6 +147,12 @@ class ModelConfig(AnswerOptions):
             )
         return (stored_parameters(Path(self.path)) if self.path else 0) or UNKNOWN_SIZE
 
+    @property
+    def writes(self) -> bool:
+        """Whether it may be asked for texts, by what its entry says."""
+        masked = self.family in ("masked", "encoder") or getattr(self.planted, "architecture", None) == "modernbert"
+        return not masked and "generate" in (self.kinds or ("generate",))
+
     def settled(self) -> Self:
         """Return the entry with the number of parameters of the checkpoint in its directory, where it names none."""
         if self.path is None or self.parameters is not None:

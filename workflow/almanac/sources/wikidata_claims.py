@@ -17,6 +17,7 @@ from almanac.sources.wikidata_items import lowest_items
 
 ITEM = re.compile(re.escape(queries.ENTITY) + r"(Q[1-9]\d*)")
 YEAR = re.compile(r"([+-]?\d+)-\d\d-\d\d")
+TEXTS = ("String", "Monolingualtext", "ExternalId", "Url")  # types of values that are answers as they stand
 YEAR_PRECISION = 9  # Wikibase's scale: 9 is the year, 10 the month, 11 the day; below are decades and coarser
 PREFERRED, DEPRECATED = queries.RANKS + "PreferredRank", queries.RANKS + "DeprecatedRank"
 
@@ -105,6 +106,8 @@ def _value(row: Row, kind: str, omitted: Omissions) -> tuple[str | None, str | N
         if number is not None:
             return None, number, "quantity"
         omitted.add("facts", "the quantity is no number", row["statement"])
+    elif kind not in TEXTS:
+        omitted.add("facts", f"the value is no text that can be asked for ({kind})", row["statement"])
     elif text := clean(row["o"]):
         return None, text, "string"
     else:

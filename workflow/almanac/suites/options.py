@@ -8,7 +8,9 @@ from pydantic import Field, model_validator
 
 from almanac.options import NO_FLAG, OnDisk, Options, places
 
-MODEL = object()  # stands in the annotation of a setting that names a model of the edition, which answers a round
+# These stand in the annotation of a setting that names a model of the edition, which answers a round.
+MODEL = object()  # of any model
+WRITER = object()  # of one that writes texts
 WRITTEN_TOKEN = 20  # what a token that a model writes costs in tokens that it reads
 Sample = Annotated[int | None, Field(ge=1, description="test facts asked per relation (none: all)")]
 
@@ -55,6 +57,10 @@ class SuiteOptions(AskingOptions):
         yield from (("models", name) for name in self.models)
         yield from ((key, name) for key in self._of_models() if (name := getattr(self, key)) is not None)
 
+    def writers(self) -> Iterator[tuple[str, str]]:
+        """Yield those of them that are to write texts, each after its setting."""
+        yield from ((key, name) for key in self._of_models(WRITER) if (name := getattr(self, key)) is not None)
+
     def among(self, there: Collection[str]) -> Self:
         """Return the settings without models that an edition does not have."""
         update: dict[str, Any] = {"models": tuple(name for name in self.models if name in there)}
@@ -62,8 +68,9 @@ class SuiteOptions(AskingOptions):
         return self.model_copy(update=update)
 
     @classmethod
-    def _of_models(cls) -> list[str]:
-        return [name for name, field in cls.model_fields.items() if MODEL in field.metadata]
+    def _of_models(cls, *kinds: object) -> list[str]:
+        wanted = kinds or (MODEL, WRITER)
+        return [name for name, field in cls.model_fields.items() if any(kind in field.metadata for kind in wanted)]
 
     @abstractmethod
     def tokens(self, facts: int, choices: int, relations: int) -> int:

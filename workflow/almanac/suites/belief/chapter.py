@@ -21,8 +21,8 @@ ASKS = (
     "answer in one word, without examples or after four. Any name of any true object is accepted."
 )
 ACCURACY = (
-    "Accuracy: the mean over all prompt sets, each with one prompt per pair. UHN (LAMA-UHN, “unhelpful names”): "
-    "without the pairs whose object the subject's name gives away. SD and range: over drawn sets{resample}. "
+    "Accuracy: the mean over all prompt sets, each with one answered prompt per pair. UHN (LAMA-UHN, “unhelpful "
+    "names”): without the pairs whose object the subject's name gives away. SD and range: over drawn sets{resample}. "
     "Consistency: the share of pairs of prompts that are answered alike. Overconfidence: mean confidence minus "
     "accuracy, over the answers that have a confidence; their number is in the next column, and of fewer than "
     f"{LEAST} nothing is said. ECE: expected calibration "

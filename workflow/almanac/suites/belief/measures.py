@@ -6,6 +6,7 @@ number is a ratio of two sums of columns, whose items the page can show.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import get_args
 
 import polars as pl
@@ -270,7 +271,8 @@ def across(judged: Mapping[str, Judged]) -> list[Measure]:
     """Return the numbers between models.
 
     Returns:
-        ``shared`` (Figure 4): of the prompts that a model gets right, the share that another does too. And of each
+        ``shared`` (Figure 4): of the prompts that a model gets right and another answers, the share that this one gets
+        right too. And of each
         model ``accuracy_of_few`` with the fewest templates that the others choose, and ``few_against_all``, its
         distance from that with all (`few.held_out`).
     """
@@ -280,13 +282,12 @@ def across(judged: Mapping[str, Judged]) -> list[Measure]:
 def _shared(judged: Mapping[str, Judged]) -> Iterator[Measure]:
     for model, own in judged.items():
         for group in own.where(experiment=ASKED, hit=True).groups(*BY):
-            right = group.frame.select("item")
             for other, theirs in judged.items():
-                if other != model:
-                    shared = theirs.frame.filter(pl.col("hit")).join(right, on="item", how="semi").height
-                    answered = theirs.where({name: group.conditions[name] for name in BY}).frame["hit"].is_not_null()
-                    if answered.any():
-                        yield group.measure("shared", shared / right.height, of=("hit",), other=other)
+                answered = theirs.frame.drop_nulls("hit").select("item", theirs="hit")
+                both = group.frame.join(answered, on="item", maintain_order="left")
+                if other != model and both.height:
+                    part = replace(group, frame=both.drop("theirs"))
+                    yield part.measure("shared", both["theirs"].mean(), of=("hit",), other=other)  # type: ignore[arg-type]
 
 
 def _few(judged: Mapping[str, Judged]) -> Iterator[Measure]:

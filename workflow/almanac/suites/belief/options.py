@@ -1,8 +1,8 @@
 """The settings of BELIEF and BELIEF-ICL."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from almanac.options import OnDisk
 from almanac.suites.options import WRITTEN_TOKEN, SampledOptions
@@ -93,6 +93,12 @@ class BeliefOptions(SampledOptions):
         ),
     ] = False
     seed: Annotated[int, Field(ge=0, description="seed of the sample and of all draws")] = 0
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.fill and not self.prompting:
+            raise ValueError("nothing is asked with fill: false and prompting: []; set one of them")
+        return self
 
     @property
     def shown(self) -> tuple[str, int]:

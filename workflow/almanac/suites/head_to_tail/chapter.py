@@ -261,7 +261,7 @@ def _counts(shown: Shown, options: HeadToTailOptions) -> Iterator[Table]:
     if buckets is not None and buckets.height:
         head = ("popularity", "type", "bucket", "things", "total popularity", "least", "most")
         caption = (
-            "Entities of the dataset by bucket, as their source divided them (Table 1). A source may have divided more "
+            "Entities of the dataset by bucket (Table 1). Where a source has divided them, it may have divided more "
             "than the dataset holds, or a work as a whole of which each edition counts here: its table `buckets` says."
         )
         yield Table("buckets", caption, head, buckets.rows(), folded=True)

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field
 
 from almanac.options import OnDisk
-from almanac.suites.options import MODEL, WRITTEN_TOKEN, SampledOptions
+from almanac.suites.options import WRITER, WRITTEN_TOKEN, SampledOptions
 
 QUESTION_TOKENS = 60  # instruction, examples and question, about
 JUDGED_TOKENS = 450
@@ -74,7 +74,7 @@ class HeadToTailOptions(SampledOptions):
     ] = "strict"
     judge: Annotated[
         str | None,
-        MODEL,
+        WRITER,
         Field(description="model of the edition that judges whether answers are correct (none: only rules)"),
     ] = None
     judge_examples: Annotated[bool, Field(description="show the judge the eight examples")] = True
