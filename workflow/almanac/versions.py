@@ -20,7 +20,7 @@ VERSIONS = {
     "ask": 26,
     "answer": 11,
     "measure": 74,
-    "report": 97,
+    "report": 98,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page
