@@ -144,8 +144,8 @@ def test_a_stopped_run_goes_on_to_the_bytes_of_an_unbroken_one(job, checkpoint, 
 class Recording:
     """The real answerer, which counts what it is asked and what is held meanwhile."""
 
-    def __init__(self, answerer, stop_after=None):
-        self.answerer, self.stop_after = answerer, stop_after
+    def __init__(self, answerer, stop_after=None, paid=False):
+        self.answerer, self.stop_after, self.paid = answerer, stop_after, paid
         self.asked, self.alive = [], []
         self.digest, self.record = answerer.digest, answerer.record
 
@@ -405,6 +405,22 @@ def test_what_is_there_stays_when_the_file_that_it_copied_from_has_changed(job, 
     answered(tmp_path, recording := Recording(answerer), "later.parquet", tmp_path / "earlier.parquet")
     assert [one for window in recording.asked for one in window] == [whole[-1].request_id]
     assert tables.read(later, Response)[:-1] == whole[:-1]
+
+
+@pytest.mark.parametrize(("paid", "version", "again"), [(True, None, False), (True, "1", True), (False, None, True)])
+def test_answers_that_are_paid_for_stay_when_other_requests_are_asked_too(job, model, tmp_path, paid, version, again):
+    answerer = LocalAnswerer(model("llama"), "reference")
+    whole = tables.read(tmp_path / "requests-0.parquet", Request)
+    tables.write(tmp_path / "requests-0.parquet", Request, whole[:20])
+    before = answered(tmp_path, Recording(answerer, paid=paid))
+    rows, said = tables.read(before, Response), tables.read_metadata(before)
+    tables.write(before, Response, rows, said | ({} if version is None else {"almanac.version": version}))
+    tables.write(tmp_path / "requests-0.parquet", Request, whole[5:])
+    after = tables.read(answered(tmp_path, recording := Recording(answerer, paid=paid)), Response)
+    assert [row.request_id for row in after] == [row.request_id for row in whole[5:]]
+    asked = [one for window in recording.asked for one in window]
+    assert asked == [row.request_id for row in (whole[5:] if again else whole[20:])]
+    assert again or after[:15] == rows[5:]
 
 
 def test_of_a_response_file_with_failures_they_alone_are_asked_again(job, model, tmp_path):

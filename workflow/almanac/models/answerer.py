@@ -18,6 +18,14 @@ class Answerer(Protocol):
         """The digest of the model as it is run; every response carries it."""
         ...
 
+    @property
+    def paid(self) -> bool:
+        """Whether answers are paid for, so that those of other requests of the same name are taken over, too.
+
+        Of a model that runs here all are made anew: their last digits depend on what is answered together.
+        """
+        ...
+
     def answer(
         self,
         requests: Sequence[Request],

@@ -57,6 +57,11 @@ class LocalAnswerer:
         """The digest of the model as it is run."""
         return self.model.digest
 
+    @property
+    def paid(self) -> bool:
+        """Whether answers are paid for; see `Answerer`."""
+        return False
+
     def record(self) -> dict[str, str]:
         """Return what a response file says of the model and of how it was run; see `Answerer`."""
         said = {**self.model.identity, "model": self.digest, "engine": self.way(self.engine).NAME}

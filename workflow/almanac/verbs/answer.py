@@ -2,7 +2,8 @@
 
 Requests are read, answered and written a window at a time. An interrupted run resumes after its last whole window.
 Several request files are answered by a model that is loaded once. A response file that is there already, made by this
-model of these requests, stays as it is, except that what failed in it is asked again.
+model of these requests, stays as it is, except that what failed in it is asked again. Of
+other requests a served model's answers stay, too, to those that are still asked.
 """
 
 import argparse
@@ -163,7 +164,8 @@ def answer_parts(
         return stay
     parts = DoneParts(files.output, tables.identity([record["job"], windows.REQUESTS, windows.CHARACTERS]))
     # What was answered before is not asked again; what is there already stays.
-    earlier = [path for path in (files.reuse, files.output if made is not None else None) if path is not None]
+    stays = made is not None or (answerer.paid and tables.says(files.output, "almanac.version", record["version"]))
+    earlier = [path for path in (files.reuse, files.output if stays else None) if path is not None]
     reusable = [Reusable(path, answerer.digest, record["engine"]) for path in earlier]
     copied = 0
     with progress(survey.requests, "requests") as done:

@@ -137,6 +137,11 @@ class ApiAnswerer:
                 "room for that; set thinking_tokens: 4096, or switch thinking off (docs/api.md)"
             )
 
+    @property
+    def paid(self) -> bool:
+        """Whether answers are paid for; see `Answerer`."""
+        return True
+
     def record(self) -> dict[str, str]:
         """Return what response files say of the model: the server's word where nothing better is known."""
         revision = self._options.api_revision or "undeclared"
