@@ -111,7 +111,7 @@ class Grid(Suite[GridOptions]):
         """Compute accuracy by relation, template, group, popularity and dose."""
         rows = judged.measures("accuracy", "macro", "hit") + judged.measures("confidence", "mean", "confidence")
         for by in (("relation",), ("relation", "template"), ("group",), ("name",), ("bucket",), ("dose",)):
-            rows += judged.measures("accuracy", "share", "hit", by=by)
+            rows += judged.measures("accuracy", "mean", "hit", by=by)
         return rows
 
 

@@ -66,7 +66,7 @@ class Asking(Grid):
         """Compute accuracy and confidence, and accuracy by relation and popularity."""
         rows = judged.measures("accuracy", "macro", "hit") + judged.measures("confidence", "mean", "confidence")
         for by in (("relation",), ("bucket",)):
-            rows += judged.measures("accuracy", "share", "hit", by=by)
+            rows += judged.measures("accuracy", "mean", "hit", by=by)
         return rows
 
     def chapter(self, shown: Shown, options: GridOptions) -> Chapter:
@@ -196,9 +196,9 @@ addEventListener("load", () => setTimeout(async () => {
   const [own] = performance.getEntriesByType("navigation");
   const said = { seen: paint?.startTime, loaded: own.loadEventEnd };
   const timed = async (what) => { const begun = performance.now(); await what(); return performance.now() - begun; };
-  const number = (formula) => data.numbers.find((one) => one.formula === formula);
+  const number = (formula) => data.numbers.find((one) => one.metric === "accuracy" && one.formula === formula);
   await ready;
-  said.relation = await timed(() => show(number("share")));
+  said.relation = await timed(() => show(number("mean")));
   document.getElementById("items").close();
   said.number = await timed(() => show(number("macro")));
   document.getElementById("items").close();
