@@ -185,15 +185,18 @@ def test_asking_again_goes_on_with_what_was_interrupted(servers, tmp_path, capsy
     assert pull(between.url, tmp_path, "--again", "2999-01-01", output="changes.json") == 1
     between.script(lambda number: None)
     assert pull(between.url, tmp_path, "--again", "2999-01-01T0001Z", output="changes.json") == 0
-    assert "fails (HTTP 503)" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "fails (HTTP 503)" in said
     assert len(between.seen) == whole - 5, "what was answered before is not asked for again"
     assert json.loads((tmp_path / "changes.json").read_text())["to"] == "2999-01-01T0001Z"
     assert not list((tmp_path / "snapshots").glob("*/*.partial"))
-    begun = next((tmp_path / "snapshots").glob("*")) / "2999-01-01.partial"
-    begun.mkdir()
-    (begun / "left over").touch()
-    assert pull(between.url, tmp_path, "--again", "2999-01-02", output="changes.json") == 0
-    assert (begun / "left over").is_file(), "what was begun before the newest snapshot is let be"
+    assert "going on with what was begun on 2999-01-01" in said
+    home = next((tmp_path / "snapshots").glob("*"))
+    for begun, date in (("2999-01-01", "2999-01-02"), ("2999-01-03", "2999-02-01")):
+        (home / f"{begun}.partial").mkdir()
+        (home / f"{begun}.partial" / "left over").touch()
+        assert pull(between.url, tmp_path, "--again", date, output="changes.json") == 0
+        assert (home / f"{begun}.partial" / "left over").is_file(), "older than the newest snapshot, or than a week"
 
 
 def test_a_snapshot_of_another_version_can_be_replaced(servers, tmp_path, capsys, monkeypatch):

@@ -72,9 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         installed suite that cannot be loaded, or 130 where it was interrupted. A verb whose 1 means something else has
         an ``ERROR_STATUS`` for bad input.
     """
-    for stream in (sys.stdout, sys.stderr):  # a terminal whose character set has no dash gets a question mark
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal whose character set has no dash gets a question mark
+        sys.stdout.reconfigure(errors="replace")
     inherited = children()
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] not in VERBS:

@@ -135,7 +135,9 @@ def again(options: NetworkOptions, contact: str | None, root: Path, date: str, l
     home = snapshots.home(root, options)
     before = snapshots.dates(home)
     if not before:
-        raise AlmanacError(f"{home}: there is no snapshot yet to pull again; pull the source first")
+        raise AlmanacError(
+            f"{home}: there is no snapshot yet to pull again; pull the source first (snakemake … -- data)"
+        )
     if date < before[-1]:  # else it would pass for the first made
         raise AlmanacError(
             f"--again: {date} comes before {before[-1]}, the newest snapshot; give a later day or minute"

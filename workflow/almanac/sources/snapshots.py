@@ -4,8 +4,10 @@ A snapshot is a folder ``KIND-SETTINGS/DATE``: raw answers or files as they came
 Its name holds the digest of the settings that say what is asked for, so equal settings find it in any edition.
 """
 
+import datetime
 import json
 import platform
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from importlib import metadata
@@ -22,6 +24,7 @@ MANIFEST = "manifest.json"
 PARTIAL = ".partial"
 TOOLS = ("SPARQLWrapper", "requests", "stamina")
 SHOWN = 20
+RESUMED = 7  # days after which the answers of a snapshot that was asked for again are too old to be gone on with
 
 
 def settings_of(options: NetworkOptions) -> dict[str, Any]:
@@ -61,7 +64,10 @@ def chosen(folder: Path, date: str | None) -> Path | None:
 
 
 def begin(folder: Path, date: str) -> Path:
-    """Return the folder in which the snapshot of a date grows; one begun after the newest whole one goes on as it.
+    """Return the folder in which the snapshot of a date grows; one that was begun before goes on as it, and is named.
+
+    That is the newest, if it was begun after the newest whole one and `RESUMED` days ago at most; where none is whole
+    yet, whenever it was begun.
 
     Raises:
         AlmanacError: the snapshot of this date is whole already.
@@ -72,8 +78,12 @@ def begin(folder: Path, date: str) -> Path:
             f"{folder / date}: is there already, and no snapshot is changed; give another date, or wait a minute"
         )
     partial, newest = folder / f"{date}{PARTIAL}", max(whole, default="")
-    begun = [path for path in sorted(folder.glob(f"*{PARTIAL}")) if path.name.removesuffix(PARTIAL) > newest]
+    oldest = (datetime.date.fromisoformat(date[:10]) - datetime.timedelta(days=RESUMED)).isoformat() if whole else ""
+    begun = [
+        path for path in sorted(folder.glob(f"*{PARTIAL}")) if path.name.removesuffix(PARTIAL) > max(newest, oldest)
+    ]
     if begun and partial not in begun:
+        print(f"going on with what was begun on {begun[-1].name.removesuffix(PARTIAL)}", file=sys.stderr)
         begun[-1].rename(partial)
     partial.mkdir(parents=True, exist_ok=True)
     return partial

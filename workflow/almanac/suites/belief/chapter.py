@@ -73,8 +73,8 @@ FEW = (
     ".01 of that with all."
 )
 SHARED = (
-    "Of the prompts that one model gets right, the share that another gets right too, or that it gets right itself "
-    "when asked in another way."
+    "Of the prompts that one model gets right and another answers, the share that the other gets right too; or, of "
+    "those that are asked in another way too, the share that the model itself gets right then."
 )
 Untaught = dict[tuple[str | None, str | None], list[Mapping[str, Any]]]  # ways of asking by model and style
 Column = Callable[[str, Mapping[str, Any]], Cell]  # a cell by model and the way of asking
