@@ -28,7 +28,7 @@ from almanac.versions import MAKER
 
 P1, P2 = '{"relation":"P1"}', '{"relation":"P2"}'
 VALUES = [
-    Measure("s", "d", "m", None, metric, P1, "share", ("hit",), value, None, 0.5, None, 7, *[0] * 5)
+    Measure("s", "d", "m", None, metric, P1, "mean", ("hit",), value, None, 0.5, None, 7, *[0] * 5)
     for metric, value in (("one", 0.25), ("two", None), ("three", 1e-3), ("four", 7.0))
 ]
 

@@ -12,7 +12,7 @@ from almanac.errors import AlmanacError
 from almanac.rows import Measure
 from almanac.verbs.verify import _agree_rows
 
-ROW = Measure("karr", "own", "base", None, "known_at", "", "share", ("hit",), 0.5, 0.2, 0.8, None, 10, *[0] * 5)
+ROW = Measure("karr", "own", "base", None, "known_at", "", "mean", ("hit",), 0.5, 0.2, 0.8, None, 10, *[0] * 5)
 ROWS = [
     replace(ROW, where=f'{{"level":{level}}}', value=value) for level, value in ((0.25, 0.9), (100, 0.1), (22, 0.4))
 ]

@@ -327,6 +327,8 @@ def test_what_is_forbidden_once_is_no_wrong_key(target, ready, message, status, 
         ({"error": {"message": "cut"}, "choices": [{"text": "R"}]}, "failed", "the server says {'message': 'cut'}"),
         ({"choices": [{"text": "R", "finish_reason": "error"}]}, "failed", "the server ended an answer by an error"),
         ({"error": {"code": "content_filter"}}, "refused", "the server says {'code': 'content_filter'}"),
+        ({"error": {"code": 400, "message": "flagged"}}, "refused", "'message': 'flagged'}"),
+        ({"error": {"code": 503, "message": "moderation: timed out"}}, "failed", "moderation: timed out"),
         ({"error": None, "choices": [{"text": "R"}]}, "failed", "no log-probabilities"),
     ],
 )

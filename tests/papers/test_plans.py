@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
-from almanac.config import EditionConfig, check, read_yaml
+from almanac.config import EditionConfig, check, load, read_yaml
 from almanac.config.edition import RELATIONS
 from almanac.edition.costs import sizes
 from almanac.job_size import BYTES
@@ -33,6 +34,16 @@ SIZES = {"Mixtral-8x7B": 46.7e9}
 def edition(name: str) -> EditionConfig:
     values = {**read_yaml(CONFIG / f"{name}.yaml"), "contact": "somebody@example.org"}
     return check(values, f"{name}.yaml", REPOSITORY)
+
+
+def test_the_command_for_facts_that_are_here_is_of_settings_that_can_be(tmp_path):
+    document = (REPOSITORY / "docs" / "papers.md").read_text("utf-8")
+    [command] = re.findall(r"snakemake -n --configfile (config/papers/wu.yaml --config .*)", document)
+    path, _, *words = shlex.split(command.replace("FOLDER", str(tmp_path)))
+    found = load(
+        REPOSITORY / path, {key: yaml.safe_load(value) for key, _, value in (one.partition("=") for one in words)}
+    )
+    assert found.sources["trex"].path == str(tmp_path)
 
 
 def test_there_are_five_papers_each_with_a_registry():

@@ -18,7 +18,7 @@ SAID = Told(["It knows."], [])
 
 def finding(model, label, verdict, value=0.4, facts=100, dataset="world"):
     def number(metric, value):
-        of = ("karr", dataset, model, None, metric, f'{{"method":"{label}"}}', "share", ("hit",))
+        of = ("karr", dataset, model, None, metric, f'{{"method":"{label}"}}', "mean", ("hit",))
         return Measure(*of, value, None, None, None, facts, 0, 0, 0, 0, 0)
 
     method = Method(label, label, {})

@@ -10,7 +10,7 @@ from almanac.report.written import SHORT, as_frame, latex, markdown, reference, 
 from almanac.rows import Measure
 from almanac.suites.chapter import Chapter, Drawing, PageLink, Table
 
-NUMBER = Measure("s", "d", "m", None, "accuracy", "{}", "share", ("hit",), 1 / 3, 0.1, 0.6, None, 9, 3, 6, 0, 0, 0)
+NUMBER = Measure("s", "d", "m", None, "accuracy", "{}", "mean", ("hit",), 1 / 3, 0.1, 0.6, None, 9, 3, 6, 0, 0, 0)
 TABLE = Table(
     "t",
     "a caption",
@@ -47,7 +47,7 @@ def test_parquet_has_the_columns_of_csv_and_numbers_as_numbers(tmp_path):
 
 def test_the_reference_names_every_column_of_every_table_and_what_its_numbers_are_made_of():
     found = reference({"shown": TABLE}, {"measures": Measure})
-    assert "| known | number | `accuracy`: share of hit |" in found
+    assert "| known | number | `accuracy`: mean of hit |" in found
     assert "| known, low; known, high | number | its 95 % interval |" in found
     assert "| facts | whole number |  |" in found
     assert "| object_dose | how often it was taught" in found, "what numbers are made of is a column of items"

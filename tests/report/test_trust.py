@@ -13,7 +13,7 @@ from almanac.suites.suite import Method
 
 
 def found(suite, method):
-    known = Measure(suite, "facts", "mine", None, "headline", "{}", "share", ("hit",), 0.4, 0.3, 0.5, None, 9, *[0] * 5)
+    known = Measure(suite, "facts", "mine", None, "headline", "{}", "mean", ("hit",), 0.4, 0.3, 0.5, None, 9, *[0] * 5)
     return Finding(method, known, None, None, 9, None, ABOVE_CHANCE)
 
 

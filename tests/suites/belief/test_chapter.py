@@ -16,7 +16,7 @@ BINS, ERROR = ("accuracy_of_bin", "confidence_of_bin"), "calibration_error"
 
 
 def number(model, where, value=0.25, metric="accuracy", other=None, **more):
-    of = ("belief", "d", model, other, metric, as_text({**where, **more}), "share", ("hit",))
+    of = ("belief", "d", model, other, metric, as_text({**where, **more}), "mean", ("hit",))
     return Measure(*of, value, None, None, None, 10, 10, 0, 0, 0, 0)
 
 

@@ -28,6 +28,7 @@ TOO_LONG = re.compile(
     r"token count .*exceeds|tokens .*must be <=|reduce the length",
     re.I,
 )
+PASSING = re.compile(r"'(code|status)': '?(408|409|429|5\d\d)\b")  # in an error that is sent as an answer
 FILTERED = re.compile(r"content[ _](filter|policy|management|blocked)|moderation|flagged", re.I)
 
 
@@ -279,7 +280,7 @@ class Calls:
                         if body is None
                         else await self._client.post(path, cast_to=object, body=body)
                     )
-                if (said := _error_in(got)) and FILTERED.search(said):
+                if (said := _error_in(got)) and FILTERED.search(said) and not PASSING.search(said):
                     self.server.lost = 0
                     raise CallError(self.server.clean(said), "refused")
                 if said:
