@@ -20,9 +20,9 @@ class Answerer(Protocol):
 
     @property
     def paid(self) -> bool:
-        """Whether answers are paid for, so that those of other requests of the same name are taken over, too.
+        """Whether answers are paid for: those of an earlier file to what is still asked are then taken over.
 
-        Of a model that runs here all are made anew: their last digits depend on what is answered together.
+        Of a model that runs here all are made anew, since their last digits depend on what is answered together.
         """
         ...
 

@@ -2,8 +2,8 @@
 
 Requests are read, answered and written a window at a time. An interrupted run resumes after its last whole window.
 Several request files are answered by a model that is loaded once. A response file that is there already, made by this
-model of these requests, stays as it is, except that what failed in it is asked again. Of
-other requests a served model's answers stay, too, to those that are still asked.
+model of these requests, stays as it is, except that what failed in it is asked again. Where other requests are asked
+now, a served model's answers to those that are still asked stay, too.
 """
 
 import argparse
