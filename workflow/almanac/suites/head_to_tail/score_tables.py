@@ -80,8 +80,8 @@ def correlations(shown: Shown) -> Table:
             others = [shown.one(metric, None, **where) for metric in metrics]
             rows.append([said((JUDGE, where["experiment"], where["prompt"])), rate, score, row.n, *others])
     caption = (
-        "Correlation of the judge's and the rules' rates over models: the least and the mean over domains and buckets "
-        "(Table 8)."
+        "Correlation of the judge's and the rules' rates over models, both of the answers that the judge replied to: "
+        "the least and the mean over domains and buckets (Table 8)."
     )
     correlated = ("Spearman, least", "Spearman, mean", "Pearson, least", "Pearson, mean")
     head = ("asked", "rate", "score", "cells", *correlated)
