@@ -150,8 +150,10 @@ class ModelConfig(AnswerOptions):
     @property
     def writes(self) -> bool:
         """Whether it may be asked for texts, by what its entry says."""
-        masked = self.family in ("masked", "encoder") or getattr(self.planted, "architecture", None) == "modernbert"
-        return not masked and "generate" in (self.kinds or ("generate",))
+        masked = self.planted is not None and self.planted.architecture == "modernbert"
+        if masked or self.family in ("masked", "encoder"):
+            return False
+        return "generate" in (self.kinds or ("generate",))
 
     def settled(self) -> Self:
         """Return the entry with the number of parameters of the checkpoint in its directory, where it names none."""
