@@ -96,7 +96,7 @@ def numbers(kind: type, limits: list[Any]) -> st.SearchStrategy[Any]:
 
 
 def consistent(values: dict[str, Any]) -> dict[str, Any]:
-    """Mend what a model checks across its settings: shares add up to 1, heads divide the width."""
+    """Mend what a model checks across its settings: shares add up to 1, heads divide the width, something is asked."""
     if "prose" in values:
         prose = round(values["prose"], 3)
         values |= {"prose": prose, "lists": (1 - prose) / 4, "questions": (1 - prose) * 3 / 4}
@@ -115,6 +115,8 @@ def consistent(values: dict[str, Any]) -> dict[str, Any]:
     values |= {name: "2026-11-01" for name in ("release", "dtd") if name in values}
     if values.get("api") is not None and "kinds" in values:
         values["kinds"] = None
+    if values.get("prompting") == ():
+        values["fill"] = True
     if values.get("spurious"):
         values["spurious_objects"] = None
     if not values.get("relations") and (values.get("nobel") is False or values.get("by") == "sparql"):
