@@ -3,6 +3,7 @@
 import collections
 import gc
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -421,6 +422,67 @@ def test_answers_that_are_paid_for_stay_when_other_requests_are_asked_too(job, m
     asked = [one for window in recording.asked for one in window]
     assert asked == [row.request_id for row in (whole[5:] if again else whole[20:])]
     assert again or after[:15] == rows[5:]
+
+
+class Served(Recording):
+    """One whose answers are paid for and kept one by one; a run that is killed leaves half of a window in a journal."""
+
+    def __init__(self, answerer, stop_after=None):
+        super().__init__(answerer, stop_after, paid=True)
+
+    def answer(self, requests, contexts, on_progress=None, keep=None):
+        stops = self.stop_after is not None and len(self.asked) == self.stop_after
+        given = super().answer(requests, contexts) if not stops else self.answerer.answer(requests[:5], contexts)
+        for one in given:
+            keep(one)
+        if stops:
+            raise InterruptedError
+        return given
+
+
+def shard(folder, answerer, rows, number=0):
+    tables.write(folder / f"requests-{number}.parquet", Request, rows)
+    files = (folder / f"{what}-{number}.parquet" for what in ("requests", "responses"))
+    requests, output = files
+    contexts = folder / "contexts.parquet"
+    verb.answer_parts(answerer, verb.Files(requests, contexts, output), windows.survey(requests, contexts))()
+    return tables.read(output, Response)
+
+
+def asked_of(recording):
+    return [one for window in recording.asked for one in window]
+
+
+def test_nothing_that_was_paid_for_is_lost_when_shards_change_or_a_setting_is_taken_back(job, model, tmp_path):
+    answerer = LocalAnswerer(model("llama"), "reference")
+    whole = tables.read(tmp_path / "requests-0.parquet", Request)
+    first = {row.request_id: row for row in shard(tmp_path, Served(answerer), whole)}
+    recording = Served(answerer)
+    # Of two shards where there was one, the first has replaced its file when the second begins.
+    for rows, number in ((whole[::2], 0), (whole[1::2], 1), (whole, 0), (whole[:7], 0), (whole[3:], 0)):
+        found = shard(tmp_path, recording, rows, number)
+        assert found == [first[row.request_id] for row in rows]
+    assert not asked_of(recording)
+    shutil.rmtree(tmp_path / ".responses-0.parquet.paid")
+    (tmp_path / "responses-1.parquet").unlink()
+    (tmp_path / "responses-0.parquet").unlink()
+    shard(tmp_path, recording, whole[:4])
+    assert asked_of(recording) == [row.request_id for row in whole[:4]]
+
+
+def test_what_a_killed_run_was_told_is_not_asked_again_where_something_else_is_asked(job, model, tmp_path, monkeypatch):
+    monkeypatch.setattr(windows, "REQUESTS", 10)
+    answerer = LocalAnswerer(model("llama"), "reference")
+    whole = tables.read(tmp_path / "requests-0.parquet", Request)
+    killed = Served(answerer, stop_after=1)
+    with pytest.raises(InterruptedError):
+        shard(tmp_path, killed, whole[:30])
+    another, same = Served(answerer), Served(answerer)
+    shard(tmp_path, another, whole[2:5])
+    shard(tmp_path, same, whole[1:])
+    assert not asked_of(another)
+    assert asked_of(same) == [row.request_id for row in whole[15:]]
+    assert not list(tmp_path.glob(".*.parts"))
 
 
 def test_of_a_response_file_with_failures_they_alone_are_asked_again(job, model, tmp_path):

@@ -37,9 +37,22 @@ def test_parts_of_another_identity_are_ignored_and_removed(tmp_path):
     DoneParts(output, "one").add(responses(0, 3))
     beside = DoneParts(tmp_path / "responses-1.parquet", "one")
     beside.add(responses(5, 6))
-    assert DoneParts(output, "two").rows == 0
+    other = DoneParts(output, "two")
+    assert other.rows == 0
+    other.remove_others()
     assert DoneParts(output, "one").rows == 0
     assert DoneParts(tmp_path / "responses-1.parquet", "one").rows == 1
+
+
+def test_what_jobs_of_the_same_version_have_left_can_be_taken_out(tmp_path):
+    output = tmp_path / "responses-0.parquet"
+    one, older = DoneParts(output, "11-one"), DoneParts(output, "1-one")
+    for parts in (one, older):
+        parts.add(responses(0, 3))
+        parts.add(responses(3, 5))
+        parts.keep(responses(5, 6)[0])
+    one.paths[1].write_bytes(one.paths[1].read_bytes()[:-1])
+    assert list(DoneParts(output, "11-two").left()) == [responses(0, 3), responses(5, 6)]
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "gone"])

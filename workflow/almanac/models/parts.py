@@ -1,14 +1,17 @@
 """The parts of a response file that is not whole yet: one a window, kept next to it so that an interrupted run resumes.
 
 They lie in ``.NAME.parts/IDENTITY/`` next to the file NAME. The identity stands for everything that the responses
-depend on; parts of another one are of no use and are removed. The file itself appears when the last part is there.
-Responses that were paid for are kept one by one as well (`DoneParts.keep`), in a journal that lasts until their window
-is whole: a server that dies, or a run that is killed, loses none of them.
+depend on; parts of another one are removed, and only what was paid for is taken out of them first (`DoneParts.left`).
+The file itself appears when the last part is there. Responses that were paid for are kept one by one as well
+(`DoneParts.keep`), in a journal that lasts until their window is whole: a server that dies, or a run that is killed,
+loses none of them.
 """
 
 import json
+import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -27,7 +30,7 @@ class DoneParts:
 
     Args:
         output: the file that they will be.
-        identity: what they depend on, as a digest.
+        identity: what they depend on, as a digest after the version of `answer`.
     """
 
     def __init__(self, output: Path, identity: str) -> None:
@@ -39,7 +42,9 @@ class DoneParts:
         while (rows := self._rows(self._next())) is not None:
             self.paths.append(self._next())
             self.rows += rows
-        self._remove_others()
+        for path in self.own.glob("*"):  # what follows a gap
+            if path not in self.paths and path != self.own / JOURNAL:
+                path.unlink()
 
     def _next(self) -> Path:
         return self.own / f"{len(self.paths):06}.parquet"
@@ -51,37 +56,40 @@ class DoneParts:
         except AlmanacError:
             return None
 
-    def _remove_others(self) -> None:
-        """Remove what the parts that are there do not go on with: other identities, and what follows a gap."""
-        for path in self.folder.glob("*"):
-            if path != self.own:
-                shutil.rmtree(path)
-        for path in self.own.glob("*"):
-            if path not in self.paths and path != self._journal:
-                path.unlink()
+    def left(self) -> Iterator[list[Response]]:
+        """Yield what jobs of other identities have left, a part or a journal at a time, if it is of this version."""
+        version, _, _ = self.own.name.partition("-")
+        for folder in sorted(set(self.folder.glob(f"{version}-*")) - {self.own}):
+            for part in sorted(folder.glob("[0-9]*.parquet")):
+                with suppress(AlmanacError):  # it was cut off
+                    yield tables.read(part, Response)
+            yield list(_journal(folder / JOURNAL).values())
 
-    @property
-    def _journal(self) -> Path:
-        return self.own / JOURNAL
+    def remove_others(self) -> None:
+        """Remove what jobs of other identities have left."""
+        for path in set(self.folder.glob("*")) - {self.own}:
+            shutil.rmtree(path)
+
+    def hold(self, path: Path, name: str) -> Path:
+        """Return a file under another name, by which it stays as it is when another job replaces it.
+
+        Where the file system has no such names, it is the file itself.
+        """
+        self.own.mkdir(parents=True, exist_ok=True)
+        with suppress(OSError):
+            os.link(path, self.own / name)
+            return self.own / name
+        return path
 
     def keep(self, response: Response) -> None:
         """Write one response of the window that is being answered to the journal."""
         self.own.mkdir(parents=True, exist_ok=True)
-        with self._journal.open("a", encoding="ascii") as journal:
+        with (self.own / JOURNAL).open("a", encoding="ascii") as journal:
             journal.write(json.dumps(asdict(response)) + "\n")
 
     def kept(self) -> dict[str, Response]:
-        """Return what the journal of an interrupted run holds, by request; a line that was cut off is passed over."""
-        found = {}
-        for line in self._journal.read_text("ascii", "replace").splitlines() if self._journal.is_file() else ():
-            try:
-                values: dict[str, Any] = json.loads(line)
-                lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
-                response = Response(**{**values, **lists})
-            except (ValueError, TypeError, AttributeError):
-                continue
-            found[response.request_id] = response
-        return found
+        """Return what the journal of an interrupted run holds, by request."""
+        return _journal(self.own / JOURNAL)
 
     def add(self, responses: Sequence[Response]) -> None:
         """Write the next part; a response that a file cannot hold, half a character say, has failed, and no other."""
@@ -92,7 +100,7 @@ class DoneParts:
             tables.write(path, Response, list(map(_writable, responses)))
         self.paths.append(path)
         self.rows += len(responses)
-        self._journal.unlink(missing_ok=True)
+        (self.own / JOURNAL).unlink(missing_ok=True)
 
     def join(self, metadata: Mapping[str, str]) -> None:
         """Write the whole file and remove the parts."""
@@ -101,6 +109,20 @@ class DoneParts:
                 for batch in tables.stream(part, Response):
                     writer.add(batch)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _journal(path: Path) -> dict[str, Response]:
+    """Return the responses of a journal, by request; a line that was cut off is passed over."""
+    found = {}
+    for line in path.read_text("ascii", "replace").splitlines() if path.is_file() else ():
+        try:
+            values: dict[str, Any] = json.loads(line)
+            lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+            response = Response(**{**values, **lists})
+        except (ValueError, TypeError, AttributeError):
+            continue
+        found[response.request_id] = response
+    return found
 
 
 def _writable(response: Response) -> Response:

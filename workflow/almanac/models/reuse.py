@@ -1,11 +1,13 @@
-"""Responses of an earlier file that need not be asked for again.
+"""Responses of earlier files that need not be asked for again.
 
-Of the file sixteen bytes a response are held, and of a window what is copied. Where both files are in `ask`'s order, a
+Of a file sixteen bytes a response are held, and of a window what is copied. Where both files are in `ask`'s order, a
 window's responses are neighbours in the file; in another order the file is read through once a window.
 """
 
+import glob
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +57,54 @@ class Reusable:
                 yield response
             if row == last:
                 return
+
+
+class Paid:
+    """What a served model has answered, and was paid for: nothing of it is lost when something else is asked.
+
+    Responses to what is asked no longer lie in ``.NAME.paid/`` next to the response file NAME, as files of responses.
+
+    Args:
+        output: the response file.
+        record: what a response file says of itself: ``model``, ``engine``, and ``version``, that of `answer`.
+    """
+
+    def __init__(self, output: Path, record: Mapping[str, str]) -> None:
+        self.output = output
+        self.folder = output.parent / f".{output.name}.paid"
+        self._same = {f"almanac.{name}": record[name] for name in ("version", "model", "engine")}
+
+    def earlier(self) -> list[Path]:
+        """Return the files with responses of this model, this one last: those of other shards of its folder too."""
+        name = re.sub(r"[0-9]+(?=\.parquet$)", "*", glob.escape(self.output.name))
+        folder = self.output.parent
+        # First the files themselves: one that is replaced meanwhile has been put away before.
+        others = sorted(set(folder.glob(name)) - {self.output})
+        away = sorted(folder.glob(f".{name}.paid/*.parquet"))
+        return [path for path in (*away, *others, self.output) if self._is_same(path)]
+
+    def _is_same(self, path: Path) -> bool:
+        return all(tables.says(path, name, self._same[name]) for name in ("almanac.version", "almanac.model"))
+
+    def keep(self, responses: Sequence[Response]) -> None:
+        """Keep responses of one model that lie in no response file."""
+        if responses:
+            same = self._same | {"almanac.model": responses[0].model_digest, "almanac.engine": responses[0].engine}
+            name = tables.identity([responses[0].model_digest, sorted(one.request_id for one in responses)])
+            tables.write(self.folder / f"{name}.parquet", Response, responses, same)
+
+    def put_away(self, requests: Path) -> None:
+        """Keep the response file, which is about to be replaced by that of these requests, if it says anything else."""
+        if not tables.says(self.output, "almanac.version", self._same["almanac.version"]):
+            return
+        if self._is_same(self.output):
+            batches = tables.stream(requests, Request, ["request_id"])
+            asked = np.fromiter((hash(one) for batch in batches for one in batch.column(0).to_pylist()), np.int64)
+            held = (found for found, _ in _matching(self.output, self._same["almanac.model"]))
+            if np.isin(np.fromiter(held, np.int64), asked).all():
+                return
+        self.folder.mkdir(exist_ok=True)
+        self.output.replace(self.folder / f"{tables.read_metadata(self.output).get('almanac.job')}.parquet")
 
 
 def _matching(path: Path, digest: str) -> Iterator[tuple[int, int]]:

@@ -2,8 +2,8 @@
 
 Requests are read, answered and written a window at a time. An interrupted run resumes after its last whole window.
 Several request files are answered by a model that is loaded once. A response file that is there already, made by this
-model of these requests, stays as it is, except that what failed in it is asked again. Where other requests are asked
-now, a served model's answers to those that are still asked stay, too.
+model of these requests, stays as it is, except that what failed in it is asked again. What a served model has answered
+once is not asked again, whatever else is asked now.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from almanac.models import windows
 from almanac.models.answerer import Answerer
 from almanac.models.options import ENGINES, AnswerOptions
 from almanac.models.parts import DoneParts
-from almanac.models.reuse import FINAL, Reusable
+from almanac.models.reuse import FINAL, Paid, Reusable
 from almanac.options import FILE, add_flags, from_flags, positive
 from almanac.progress import progress
 from almanac.rows import KINDS, Request, Response
@@ -162,12 +162,19 @@ def answer_parts(
             return False
 
         return stay
-    parts = DoneParts(files.output, tables.identity([record["job"], windows.REQUESTS, windows.CHARACTERS]))
+    identity = tables.identity([record["job"], windows.REQUESTS, windows.CHARACTERS])
+    parts = DoneParts(files.output, f"{record['version']}-{identity}")
+    paid = Paid(files.output, record) if answerer.paid else None
+    if paid is not None:
+        for responses in parts.left():
+            paid.keep([one for one in responses if one.status in FINAL])
+    parts.remove_others()
     # What was answered before is not asked again; what is there already stays.
-    stays = made is not None or (answerer.paid and tables.says(files.output, "almanac.version", record["version"]))
-    earlier = [path for path in (files.reuse, files.output if stays else None) if path is not None]
-    reusable = [Reusable(path, answerer.digest, record["engine"]) for path in earlier]
-    copied = 0
+    there = paid.earlier() if paid is not None else [files.output] if made is not None else []
+    earlier = {path: parts.hold(path, f"earlier-{number}.parquet") for number, path in enumerate(there)}
+    earlier = ({} if files.reuse is None else {files.reuse: files.reuse}) | earlier
+    reusable = {path: Reusable(held, answerer.digest, record["engine"]) for path, held in earlier.items()}
+    copied = Counter[Path]()
     with progress(survey.requests, "requests") as done:
         if parts.rows:
             print(f"{parts.rows} of {survey.requests} requests were answered before; going on", file=sys.stderr)
@@ -176,8 +183,11 @@ def answer_parts(
         if kept:
             print(f"{len(kept)} answers of an interrupted run are not asked for again", file=sys.stderr)
         for window in windows.windows(tables.read_rows(files.requests, Request, start=parts.rows)):
-            found = {name: row for one in reusable for name, row in one.find(window).items()}
-            copied += len(found)
+            found: dict[str, Response] = {}
+            for path, one in reusable.items():
+                own = one.find(window)
+                copied[path] += len(own.keys() - found.keys())
+                found |= own
             found |= {row.request_id: kept[row.request_id] for row in window if row.request_id in kept}
             for row in window:
                 if row.kind not in kinds and row.request_id not in found:
@@ -190,9 +200,12 @@ def answer_parts(
             found |= {response.request_id: response for response in answers}
             parts.add([found[row.request_id] for row in window])
     if earlier:
-        print(f"{copied} responses were copied from {' and '.join(map(str, earlier))}", file=sys.stderr)
+        told = " and ".join(str(path) for path in earlier if copied[path] or path == files.reuse)
+        print(f"{copied.total()} responses were copied{told and f' from {told}'}", file=sys.stderr)
 
     def join() -> bool:
+        if paid is not None:
+            paid.put_away(files.requests)
         parts.join({f"almanac.{name}": value for name, value in record.items()})
         return True
 
