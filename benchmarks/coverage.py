@@ -51,7 +51,7 @@ class Design:
         facts: how many each has; the numbers repeat where there are fewer than relations.
         share: the mean share of known facts.
         alike: how alike the relations' shares are: the sum of the beta distribution's two parameters.
-        cluster: facts of a subject in one relation.
+        cluster: facts of each subject in one relation; the numbers repeat.
         together: the chance that one of these goes as the subject's first does.
         shared: the correlation (of the normal variables that decide) of a subject's facts in different relations, which
             then have the same subjects.
@@ -64,7 +64,7 @@ class Design:
     facts: tuple[int, ...]
     share: float
     alike: float = 10.0
-    cluster: int = 1
+    cluster: tuple[int, ...] = (1,)
     together: float = 0.0
     shared: float = 0.0
     asked: int = 1
@@ -81,8 +81,10 @@ DESIGNS = (
     Design("many large relations", 20, (200,), 0.3, 5.0),
     Design("few small relations", 5, (20,), 0.3),
     Design("two relations", 2, (100,), 0.5),
-    Design("five facts of a subject", 10, (50,), 0.3, 5.0, cluster=5, together=0.7),
-    Design("subjects of unequal size", 40, (5, 100), 0.3, 4.0, cluster=3, together=0.5),
+    Design("five facts of a subject", 10, (50,), 0.3, 5.0, cluster=(5,), together=0.7),
+    Design("three facts, and unequal relations", 40, (5, 100), 0.3, 4.0, cluster=(3,), together=0.5),
+    Design("subjects of unequal size", 10, (46,), 0.3, 5.0, cluster=(1, 1, 3, 1, 1, 8), together=0.9),
+    Design("few subjects of unequal size", 2, (45,), 0.2, 10.0, cluster=(1, 1, 3, 1, 1, 8), together=0.9),
     Design("relations share their subjects", 10, (100,), 0.3, 8.0, shared=0.2),
     Design("each fact asked five times", 10, (50,), 0.3, 5.0, asked=5),
     Design("the best known relation has 3 facts", 10, (*(32,) * 9, 3), 0.1, 3.0, hard=True),
@@ -107,7 +109,7 @@ def draw(design: Design, runs: int, rng: np.random.Generator, same: bool) -> tup
     parts = []
     for at, size in enumerate(sizes):
         shares = np.full(runs, fixed[at]) if same else beta.rvs(runs, random_state=rng)
-        own = np.arange(size) // design.cluster
+        own = np.repeat(np.arange(size), np.resize(design.cluster, size))[:size]
         values = _hits(design, shares[:, None], subjects[:, :size], own, rng)
         columns = {
             "run": np.repeat(np.arange(runs), size),

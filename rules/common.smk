@@ -64,6 +64,9 @@ try:
     check_inputs(EDITION, Path(RESULTS))
     check_writable(Path(RESULTS))
     LAYOUT = Layout(Path(RESULTS), EDITION)
+    JOBS = Jobs(
+        EDITION, LAYOUT, 1 if AWAY else workflow.resource_settings.cores or 1
+    )
     if workflow.is_main_process:
         RUNS = not workflow.output_settings.dryrun and begin(
             sys.argv[1:], Path(RESULTS)
@@ -73,10 +76,10 @@ try:
         for REMARK in (*REMARKS, *replacing.replaced(LAYOUT)):
             print(f"almanac: {REMARK}", file=sys.stderr)
         if RUNS and {"--touch", "-t"}.isdisjoint(sys.argv):
+            replacing.doubt_restored(LAYOUT, Path(".snakemake"), JOBS.updated())
             replacing.doubt_copied(LAYOUT, Path(".snakemake"))
 except AlmanacError as mistake:
     sys.exit(f"almanac: {mistake}")
-JOBS = Jobs(EDITION, LAYOUT, 1 if AWAY else workflow.resource_settings.cores or 1)
 # The models that any suite is asked of, in the order of the configuration.
 ASKED = list(dict.fromkeys(asking.model for asking in EDITION.asked()))
 # Every table of the edition, from the datasets to the validation: what its page shows and its archive carries.

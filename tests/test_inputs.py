@@ -11,7 +11,7 @@ from tests.models.tiny_networks import llama
 from tests.models.tiny_tokenizers import byte_level
 
 from almanac.config import check
-from almanac.config.inputs import check_inputs, check_pinned, check_writable, known
+from almanac.config.inputs import check_inputs, check_pinned, check_writable, files, known
 from almanac.errors import AlmanacError
 from almanac.models import checkpoint
 from almanac.weight_files import INDEX, stored_parameters
@@ -175,6 +175,16 @@ def test_weights_that_no_index_names_are_none(home):
     assert (stored_parameters(folder), weights_of(folder)) == (count, whole)
     whole[0].unlink()
     assert "the folder lacks model.safetensors" in refusal(home)
+
+
+def test_a_chat_template_next_to_a_servers_tokenizer_is_read_too_and_is_none_itself(home):
+    template = home / "mine" / "chat_template.jinja"
+    template.write_text("{{ messages }}")
+    [far] = [one for one in configuration(home).models if one.name == "far"]
+    assert {template, home / "mine" / "tokenizer.json"} <= {*files(far, "tokenizer")}
+    (home / "mine" / "tokenizer.json").unlink()
+    (home / "mine" / "tokenizer_config.json").unlink()
+    assert f"models.far.api_tokenizer: {home}/mine: holds no tokenizer" in refusal(home)
 
 
 def test_masks_and_frequencies_that_old_checkpoints_hold_are_no_parameters(home):

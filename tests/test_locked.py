@@ -46,6 +46,14 @@ def test_an_interrupted_snakemake_is_waited_for(tmp_path):
     assert (printed, errors, run.returncode) == ("its jobs have ended\n", "", 3)
 
 
+def test_an_interrupted_run_has_not_ended_well_whatever_snakemake_says(tmp_path):
+    with locked(tmp_path, ENDING.format("SIGINT").replace("sys.exit(3)", "sys.exit(0)")) as run:
+        assert run.stdout.readline() == "started\n"
+        os.killpg(run.pid, signal.SIGINT)
+        run.communicate(timeout=600)
+    assert run.returncode == 130
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_what_ends_the_lock_ends_snakemake_and_waits_for_it(tmp_path, number):
     """As `kill` and a closed session do, the signal goes to the one process."""

@@ -3,14 +3,17 @@
 import json
 import re
 from base64 import urlsafe_b64encode
+from pathlib import Path
 
 import pytest
+from snakemake.persistence import file
 from tests.models.servers import Reply, Wire
 
 from almanac import tables
 from almanac.config import EditionConfig
+from almanac.edition.jobs import Jobs
 from almanac.edition.layout import Layout
-from almanac.edition.replacing import LONG_AGO, check_copied, check_served, doubt_copied, replaced
+from almanac.edition.replacing import LONG_AGO, check_copied, check_served, doubt_copied, doubt_restored, replaced
 from almanac.errors import AlmanacError
 from almanac.rows import Response
 from almanac.sealed import sealed
@@ -153,6 +156,30 @@ def test_copied_results_of_a_model_or_facts_at_another_place_are_looked_at_again
     assert {name for name, path in files.items() if path.exists() and path.stat().st_mtime == LONG_AGO} == doubted
     assert not layout.record().exists(), "it is made by the run, with what is asked now"
     assert not layout.between("across").exists(), "who is compared may be others"
+
+
+@pytest.mark.parametrize("name", ["own", "a" * 180])
+@pytest.mark.parametrize("made", ["here", "elsewhere"])
+def test_what_snakemake_has_put_back_for_a_failed_job_is_made_by_the_next_run(tmp_path, monkeypatch, name, made):
+    """It remembers nothing of such files, as of those that were made elsewhere; a long path lies in its folders."""
+    monkeypatch.chdir(tmp_path)
+    values = {"sources": {"mine": {}}, "datasets": {"real": {"source": "mine"}}, "suites": {"ic_lke": {"real": {}}}}
+    models = [{"name": "mine", "path": "/a/mine"}]
+    config = EditionConfig.model_validate({"edition": "own", "facts": "/a/facts", "models": models, **values})
+    layout, memory = Layout(Path("results") / name, config), Path(".snakemake")
+    updated = Jobs(config, layout).updated()
+    keeper = file.FilePersistence(nolock=True)
+    for path in (layout.record(), *updated):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    layout.record().write_text(json.dumps(sealed(config.model_dump(mode="json"))))
+    params = [repr(config.model_dump_json())]
+    lost, *kept = updated
+    for path in [layout.record(), *kept] if made == "here" else []:
+        keeper._io_write(str(memory.resolve() / "metadata"), {"params": params}, str(path))
+    doubt_restored(layout, memory, updated)
+    dated = [path for path in updated if path.stat().st_mtime == LONG_AGO]
+    assert dated == ([lost] if made == "here" else [])
 
 
 @pytest.mark.parametrize(

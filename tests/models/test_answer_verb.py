@@ -485,6 +485,19 @@ def test_what_a_killed_run_was_told_is_not_asked_again_where_something_else_is_a
     assert not list(tmp_path.glob(".*.parts"))
 
 
+def test_what_a_server_found_too_long_is_asked_again_alone_and_a_local_models_is_not(job, model, tmp_path):
+    """A server that is started anew may read more."""
+    answerer = LocalAnswerer(model("llama"), "reference")
+    for paid in (True, False):
+        output = answered(tmp_path, Recording(answerer, paid=paid))
+        rows, said = tables.read(output, Response), tables.read_metadata(output)
+        long = Response(rows[0].request_id, "too_long", "it is", model_digest=rows[0].model_digest)
+        tables.write(output, Response, [long, *rows[1:]], said)
+        answered(tmp_path, recording := Recording(answerer, paid=paid))
+        assert asked_of(recording) == ([long.request_id] if paid else [])
+        output.unlink()
+
+
 def test_of_a_response_file_with_failures_they_alone_are_asked_again(job, model, tmp_path):
     answerer = LocalAnswerer(model("llama"), "reference")
     output = answered(tmp_path, answerer)

@@ -184,3 +184,12 @@ def test_servers_have_many_words_for_a_text_that_is_too_long(url, folder, said):
         answerer._server.url = between
         [response] = answerer.answer([asked(QUESTIONS[0])], {})
     assert response.status == "too_long"
+
+
+def test_an_answers_limit_that_a_server_refuses_is_no_text_that_is_too_long(url, folder):
+    answerer = ApiAnswerer(options(url, folder))
+    said = {"error": {"message": "max_tokens must be <= 8"}}
+    with proxy(url, [lambda forward: Reply.of(said, 400)]).running() as between:
+        answerer._server.url = between
+        [response] = answerer.answer([asked(QUESTIONS[0])], {})
+    assert response.status == "failed"

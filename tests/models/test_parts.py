@@ -1,6 +1,7 @@
 """Parts outlive the process that wrote them, and only those of the same job are gone on with."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -53,6 +54,27 @@ def test_what_jobs_of_the_same_version_have_left_can_be_taken_out(tmp_path):
         parts.keep(responses(5, 6)[0])
     one.paths[1].write_bytes(one.paths[1].read_bytes()[:-1])
     assert list(DoneParts(output, "11-two").left()) == [responses(0, 3), responses(5, 6)]
+
+
+def test_what_is_kept_after_a_line_that_was_cut_off_is_not_lost_with_it(tmp_path):
+    first, second, third = responses(0, 3)
+    output = tmp_path / "responses-0.parquet"
+    parts = DoneParts(output, "1-one")
+    for one in (first, second):
+        parts.keep(one)
+    journal = parts.own / "journal.jsonl"
+    journal.write_text(journal.read_text()[:-20])
+    DoneParts(output, "1-one").keep(third)
+    assert list(DoneParts(output, "1-one").kept().values()) == [first, third]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_disk_that_is_full_is_said_to_be_so(tmp_path):
+    parts = DoneParts(tmp_path / "responses-0.parquet", "1-one")
+    parts.own.mkdir(parents=True)
+    (parts.own / "journal.jsonl").symlink_to("/dev/full")
+    with pytest.raises(AlmanacError, match=r"the disk is full \(.*journal.jsonl\); free some space"):
+        parts.keep(responses(0, 1)[0])
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "gone"])

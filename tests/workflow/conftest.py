@@ -39,9 +39,10 @@ class Project:
     def results(self) -> Path:
         return self.root / "results" / "tiny"
 
-    def environment(self) -> dict[str, str]:
-        """The environment of `make demo`: the running Python first on the path."""
-        tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    def environment(self, first: Path | None = None) -> dict[str, str]:
+        """The environment of `make demo`: the running Python first on the path, or after a folder of programs."""
+        folders = [Path(sys.executable).parent] if first is None else [first, Path(sys.executable).parent]
+        tools = os.pathsep.join([*map(str, folders), os.environ["PATH"]])
         return os.environ | {"PATH": tools, "PYTHONPATH": str(self.root / "workflow"), "COLUMNS": "200"}
 
     def command(self, *words: str) -> list[str]:
@@ -51,15 +52,15 @@ class Project:
     def flags(*words: str, configuration: str = "tests/data/tiny.yaml") -> list[str]:
         return ["--cores", "2", "--rerun-incomplete", "--configfile", configuration, *words]
 
-    def snakemake(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return self.run(*self.command(*words))
+    def snakemake(self, *words: str, first: Path | None = None) -> subprocess.CompletedProcess[str]:
+        return self.run(*self.command(*words), first=first)
 
     def almanac(self, *words: str) -> subprocess.CompletedProcess[str]:
         return self.run(sys.executable, "-m", "almanac", *words)
 
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str, first: Path | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            words, cwd=self.root, env=self.environment(), capture_output=True, text=True, timeout=900, check=False
+            words, cwd=self.root, env=self.environment(first), capture_output=True, text=True, timeout=900, check=False
         )
 
     def hashes(self) -> dict[str, str]:

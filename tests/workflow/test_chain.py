@@ -269,6 +269,41 @@ def test_answers_of_results_that_are_not_remembered_stay_a_moved_models_and_beco
 
 
 @pytest.mark.whole
+def test_what_a_failed_job_would_have_made_is_made_by_the_next_run(done, tmp_path):
+    """Snakemake puts back what the job would have updated, and takes it for new."""
+
+    def killed(step, *words):
+        folder = tmp_path / step
+        folder.mkdir()
+        python = folder / "python"
+        python.write_text(f'#!/bin/sh\n[ "$3" = {step} ] && exit 137\nexec {sys.executable} "$@"\n')
+        python.chmod(0o755)
+        failed = done.snakemake(*words, first=folder)
+        assert failed.returncode != 0 and "Restored previous version of" in failed.stderr, failed.stderr
+
+    def made(*words):
+        built = done.snakemake(*words)
+        assert built.returncode == 0, built.stdout + built.stderr
+        results = done.root / "results" / words[-1].removeprefix("edition=")
+        files = [path for folder in ("responses", "outcomes", "measures") for path in (results / folder).rglob("*")]
+        return {path.relative_to(results): path.read_bytes() for path in files if path.is_file()}
+
+    path = checkpoint(done, tmp_path / "mine")
+    own = ["--config", f"models=[{{name: mine, path: {path}}}]"]
+    first = made(*own, "edition=failed")
+    checkpoint(done, path, seed=1)
+    killed("answer", *own, "edition=failed")
+    second = made(*own, "edition=failed")
+    assert second != first
+    assert second == made(*own, "edition=unfailed")
+    own = [*own, "validation={auc: 0.9}", "suites={ic_lke: {shipped: {seed: 1}}}"]
+    killed("measure", *own, "edition=failed")
+    third = made(*own, "edition=failed")
+    other = made(*own, "edition=another")
+    assert {name: third[name] for name in other} == other != second
+
+
+@pytest.mark.whole
 def test_texts_beyond_the_models_length_are_counted_and_not_cut(done, tmp_path):
     checkpoint(done, tmp_path / "short", length=8)
     built = done.snakemake("--config", f"models=[{{name: short, path: {tmp_path / 'short'}}}]", "edition=short")

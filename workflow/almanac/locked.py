@@ -183,8 +183,8 @@ def main(command: Sequence[str]) -> int:
     SIGTERM too: at a SIGHUP Snakemake would leave its jobs behind.
 
     Returns:
-        Snakemake's; 128 and the signal's number where a signal ended it; 1 where `mistake_in` finds a mistake, or no
-        temporary file can be written.
+        Snakemake's; 128 and the signal's number where a signal ended it, or Ctrl-C, at which it says 0; 1 where
+        `mistake_in` finds a mistake, or no temporary file can be written.
     """
     _keep_cache()
     if (mistake := mistake_in(command) or _no_room()) is not None:
@@ -194,12 +194,14 @@ def main(command: Sequence[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             signal.signal(number, lambda *_: run.terminate())
+    interrupted = 0
     while True:
         try:
             status = run.wait()
-            return 128 - status if status < 0 else status
+            return 128 - status if status < 0 else status or interrupted
         except KeyboardInterrupt:
-            pass  # Ctrl-C reaches Snakemake too, which takes seconds to end its jobs, on a cluster above all.
+            # Ctrl-C reaches Snakemake too, which takes seconds to end its jobs, on a cluster above all.
+            interrupted = 128 + signal.SIGINT
 
 
 def _keep_cache() -> None:

@@ -11,6 +11,7 @@ from almanac.errors import AlmanacError, no_such, refuse
 from almanac.models import checkpoint
 from almanac.models.digest import TOKENIZER
 from almanac.models.options import UNPINNED
+from almanac.models.wrappers import TEMPLATES
 from almanac.options import DiskKey, Options, places
 from almanac.sealed import sha256
 from almanac.sources.files import check_folder, table_files
@@ -92,7 +93,7 @@ def _check(place: DiskKey, results: Path) -> None:
         checkpoint.complete(path)
     if not path.is_dir():
         raise AlmanacError(no_such(path, "folder"))
-    if kind == "tokenizer" and not read_of(place):
+    if kind == "tokenizer" and not _like(read_of(place), *TOKENIZER):
         raise AlmanacError(f"{path}: holds no {kind}; name a checkpoint's folder")
     missing = [file.name for file in read_of(place) if not file.exists()]
     if missing:
@@ -120,10 +121,14 @@ def read_of(place: DiskKey) -> list[Path]:
         inside = [sorted(filter(Path.is_file, one.rglob("*"))) if one.is_dir() else [one] for one in wanted]
         return [file for several in inside for file in several]
     if place.named.kind == "tokenizer":
-        return [file for file in checkpoint.files(path) if any(file.match(pattern) for pattern in TOKENIZER)]
+        return _like(checkpoint.files(path), *TOKENIZER, *TEMPLATES)
     if place.named.kind == "checkpoint":
         return checkpoint.files(path, isinstance(owner, ModelConfig) and owner.trust_remote_code)
     return [path]
+
+
+def _like(paths: list[Path], *patterns: str) -> list[Path]:
+    return [path for path in paths if any(path.match(pattern) for pattern in patterns)]
 
 
 def files(settings: Options, *kinds: str) -> list[Path]:

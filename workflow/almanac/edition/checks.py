@@ -105,9 +105,8 @@ def check_datasets(layout: Layout, manifest: Mapping[str, Any], again: Path) -> 
 def check_makers(layout: Layout, manifest: Mapping[str, Any]) -> list[str]:
     """Hold the manifest's records of response files against the models that the responses name.
 
-    The digest of an edition is over its files alone, not over these records. The model's digest stands in every row
-    too, and so it is under that digest. Responses that are withheld are no part of the unpacked edition, and their
-    records are believed.
+    The model's digest stands in every row too. Responses that are withheld are no part of the unpacked edition, and
+    their records are believed.
 
     Returns:
         Lines to print: what made each model's responses, and how many files do not say so.

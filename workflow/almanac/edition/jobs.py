@@ -53,6 +53,13 @@ class Jobs:
         own = [(asking, one) for asking, one in rounds if one.folder.name == ALL and one.answerer == model]
         return list(dict.fromkeys((asking.suite, asking.dataset, one.name) for asking, one in own))
 
+    def updated(self) -> Files:
+        """Return the files that stay where their job finds them made of the same."""
+        planted = [name for name, one in self.participants.items() if one.world is not None]
+        found = [self.layout.model(name) / file for name in planted for file in PLANTED]
+        found += [path for files in self.layout.every_round() for path in files.responses]
+        return found + [path for model in self.participants for path in self.measures(model)]
+
     # Sources and planting
 
     def model(self, wildcards: Any) -> Any:

@@ -24,6 +24,7 @@ BROUGHT = ("planted", "hub", "revision")  # the keys of a model that say what is
 ANSWERING = (*BROUGHT, "path", *sorted(AnswerOptions.model_fields.keys() - BROUGHT))  # and those by which it answers
 FREE = ("path", "licence", "redistributable")  # the keys of a source that say nothing of what its facts are
 LONG_AGO = 1  # seconds since 1970; 0 is no time to Snakemake
+LONGEST = 254  # characters of a file's name in its memory
 
 
 def check_copied(layout: Layout, memory: Path) -> None:
@@ -81,13 +82,33 @@ def doubt_copied(layout: Layout, memory: Path) -> None:
     doubted = [layout.source(name) / PULLED for name, place in places[1].items() if places[0].get(name, place) != place]
     models = {name for name, (old, new) in _pairs(was, now) if _only(old, ANSWERING) != _only(new, ANSWERING)}
     doubted += [path for files in layout.every_round() if files.answerer in models for path in files.responses]
-    for path in filter(Path.is_file, doubted):
-        _remembered(path, memory).unlink(missing_ok=True)  # else equal input is no reason, however old the output is
-        os.utime(path, (LONG_AGO, LONG_AGO))
+    _doubt(doubted, memory)
     for table in BETWEEN:
         layout.between(table).unlink(missing_ok=True)
     # The last, so that a run that is stopped before does all of this again. It is made by the run.
     layout.record().unlink()
+
+
+def doubt_restored(layout: Layout, memory: Path, updated: Iterable[Path]) -> None:
+    """Let a run make anew what a job that failed would have made: Snakemake takes the earlier files for finished.
+
+    It puts them back, younger than what they are made of, and forgets by what settings they were made. So what was made
+    here, and it remembers nothing of, is of such a job. That job keeps what it finds made of the same.
+
+    Args:
+        layout: the edition that is to be made, before `doubt_copied`.
+        memory: as there.
+        updated: the files that their jobs are given as they are.
+    """
+    if _copied(layout, memory) is None:
+        _doubt((path for path in updated if not _remembered(path, memory).exists()), memory)
+
+
+def _doubt(paths: Iterable[Path], memory: Path) -> None:
+    """Date files before all that they are made of, so that their jobs are run."""
+    for path in filter(Path.is_file, paths):
+        _remembered(path, memory).unlink(missing_ok=True)  # else equal input is no reason, however old the output is
+        os.utime(path, (LONG_AGO, LONG_AGO))
 
 
 def _copied(layout: Layout, memory: Path) -> EditionConfig | None:
@@ -111,8 +132,10 @@ def _made_here(record: Path, memory: Path) -> bool:
 
 
 def _remembered(path: Path, memory: Path) -> Path:
-    """Return where Snakemake remembers what it made a file with."""
-    return memory / "metadata" / urlsafe_b64encode(str(path).encode()).decode()
+    """Return where Snakemake remembers what it made a file with: in folders, where a name would be too long."""
+    name = urlsafe_b64encode(str(path).encode()).decode()
+    parts = [name[at : at + LONGEST] for at in range(0, len(name), LONGEST)]
+    return memory.joinpath("metadata", *(f"@{part}" for part in parts[:-1]), parts[-1])
 
 
 def _pairs(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Any, Any]]]:

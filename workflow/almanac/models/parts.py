@@ -18,7 +18,7 @@ from typing import Any
 
 from almanac import tables
 from almanac.columns import check_column, schema
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, disk_full
 from almanac.rows import Response
 
 SHOWN = 300  # Characters of a reason.
@@ -45,6 +45,9 @@ class DoneParts:
         for path in self.own.glob("*"):  # what follows a gap
             if path not in self.paths and path != self.own / JOURNAL:
                 path.unlink()
+        if (text := _text(self.own / JOURNAL)) and not text.endswith("\n"):  # else the next one would be lost as well
+            with (self.own / JOURNAL).open("a", encoding="ascii") as journal:
+                journal.write("\n")
 
     def _next(self) -> Path:
         return self.own / f"{len(self.paths):06}.parquet"
@@ -83,9 +86,13 @@ class DoneParts:
 
     def keep(self, response: Response) -> None:
         """Write one response of the window that is being answered to the journal."""
-        self.own.mkdir(parents=True, exist_ok=True)
-        with (self.own / JOURNAL).open("a", encoding="ascii") as journal:
-            journal.write(json.dumps(asdict(response)) + "\n")
+        path = self.own / JOURNAL
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("a", encoding="ascii") as journal:
+                journal.write(json.dumps(asdict(response)) + "\n")
+        except OSError as error:
+            raise AlmanacError(disk_full(error, path) or f"{path}: cannot be written ({error.strerror})") from error
 
     def kept(self) -> dict[str, Response]:
         """Return what the journal of an interrupted run holds, by request."""
@@ -114,7 +121,7 @@ class DoneParts:
 def _journal(path: Path) -> dict[str, Response]:
     """Return the responses of a journal, by request; a line that was cut off is passed over."""
     found = {}
-    for line in path.read_text("ascii", "replace").splitlines() if path.is_file() else ():
+    for line in _text(path).splitlines():
         try:
             values: dict[str, Any] = json.loads(line)
             lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
@@ -123,6 +130,10 @@ def _journal(path: Path) -> dict[str, Response]:
             continue
         found[response.request_id] = response
     return found
+
+
+def _text(journal: Path) -> str:
+    return journal.read_text("ascii", "replace") if journal.is_file() else ""
 
 
 def _writable(response: Response) -> Response:

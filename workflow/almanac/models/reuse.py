@@ -15,7 +15,8 @@ import numpy as np
 from almanac import tables
 from almanac.rows import Request, Response
 
-FINAL = ("ok", "too_long", "refused")  # what failed is asked again
+FINAL = ("ok", "too_long", "refused")  # what failed is asked again,
+SERVED = ("ok", "refused")  # and of a server what was too long: started anew it may read more, and that costs nothing
 
 
 class Reusable:
@@ -25,15 +26,16 @@ class Reusable:
         path: a response file that `answer` has written.
         digest: the model's.
         engine: the engine, ``name/version``; another version of the same name will do.
+        final: the statuses of responses that are not asked again.
 
     Raises:
         AlmanacError: the file cannot be read.
     """
 
-    def __init__(self, path: Path, digest: str, engine: str) -> None:
+    def __init__(self, path: Path, digest: str, engine: str, final: Sequence[str] = FINAL) -> None:
         self.path = path
         by, wanted = (text.partition("/")[0] for text in (tables.read_metadata(path).get("almanac.engine", ""), engine))
-        same = _matching(path, digest) if by == wanted else iter(())
+        same = _matching(path, digest, final) if by == wanted else iter(())
         self.index = np.fromiter(same, dtype=[("hash", np.int64), ("row", np.int64)])
         self.index.sort(order="hash")
         if not len(self.index):
@@ -100,18 +102,18 @@ class Paid:
         if self._is_same(self.output):
             batches = tables.stream(requests, Request, ["request_id"])
             asked = np.fromiter((hash(one) for batch in batches for one in batch.column(0).to_pylist()), np.int64)
-            held = (found for found, _ in _matching(self.output, self._same["almanac.model"]))
+            held = (found for found, _ in _matching(self.output, self._same["almanac.model"], SERVED))
             if np.isin(np.fromiter(held, np.int64), asked).all():
                 return
         self.folder.mkdir(exist_ok=True)
         self.output.replace(self.folder / f"{tables.read_metadata(self.output).get('almanac.job')}.parquet")
 
 
-def _matching(path: Path, digest: str) -> Iterator[tuple[int, int]]:
+def _matching(path: Path, digest: str, final: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield the hash of the request and the row of every response that can be copied."""
     row = 0
     for batch in tables.stream(path, Response, ["request_id", "status", "model_digest"]):
         for request_id, status, model in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            if status in FINAL and model == digest:
+            if status in final and model == digest:
                 yield hash(request_id), row
             row += 1

@@ -1,9 +1,9 @@
 """Shares, means and ratios of many groups at once, with 95 % intervals: one pass over a frame, whatever its length.
 
 A frame has a row an observation. Observations without a value (null) are left out. The variance is that of a mean whose
-observations come in clusters (the facts of one subject are one draw), and the interval is Wilson's at the effective
-number of observations that this variance stands for (Kish 1965). `python -m benchmarks.coverage` shows how often the
-intervals hold the truth.
+observations come in clusters (the facts of one subject are one draw; where clusters are of unequal size they are worth
+fewer than there are), and the interval is Wilson's at the effective number of observations that this variance stands
+for (Kish 1965). `python -m benchmarks.coverage` shows how often the intervals hold the truth.
 """
 
 import math
@@ -31,14 +31,14 @@ def macro(
     """Return the unweighted mean over strata of the means within them, with a Wilson interval.
 
     The interval is of these strata: it says how far other clusters of them might lie. A cluster counts as one draw: the
-    variance of a stratum's mean is that of a share of as many draws as it has clusters. The share is first drawn
-    towards the mean of all strata by as many draws as Wilson's interval adds (the square of the normal quantile), so
-    that few that agree are not taken for certain. All is multiplied by what sums of clusters vary by what such draws
-    would: more where clusters are of unequal size or stand in several strata with like values, and less where the
-    values of a cluster differ; that less is drawn towards 1 in the same way. How alike a cluster's values are in
-    several strata is told by pairs of them that are both right, or both wrong if those are rarer. If a cluster were one
-    draw for all its strata, so many pairs would be expected: where these are few, the product is drawn towards what it
-    would be then. Where all values are alike, each cluster counts as one draw.
+    variance of a stratum's mean is that of a share of as many draws as its clusters are worth (`_weights`). The share
+    is first drawn towards the mean of all strata by as many draws as Wilson's interval adds (the square of the normal
+    quantile), so that few that agree are not taken for certain. All is multiplied by what sums of clusters vary by what
+    such draws would: more where clusters stand in several strata with like values, and less where the values of a
+    cluster differ; that less is drawn towards 1 in the same way. How alike a cluster's values are in several strata is
+    told by pairs of them that are both right, or both wrong if those are rarer. If a cluster were one draw for all its
+    strata, so many pairs would be expected: where these are few, the product is drawn towards what it would be then.
+    Where all values are alike, each cluster counts as one draw.
 
     A stratum of much fewer draws than most is what the mean varies by above all, and the others say little of its
     share. So where it has less than half of the median's, the limits reach farther by what its own interval, Wilson's,
@@ -118,24 +118,22 @@ def _reaching(these: pl.DataFrame, of_strata: pl.DataFrame, keys: Sequence[str])
 def _of_strata(kept: pl.DataFrame, keys: Sequence[str], parts: Sequence[str]) -> pl.DataFrame:
     """Return a row a stratum: its ``mean``, the mean of ``all`` strata, their ``worth`` in draws, its ``variance``.
 
-    With its ``clusters``, and by how much (``effect``) more or less than so many draws these vary.
+    With how many draws its ``clusters`` are worth, and by how much (``effect``) more or less than these they vary.
     """
     cluster = kept.group_by([*parts, "cluster"], maintain_order=True).agg(
         COUNT.alias("n"), pl.col("own").sum().alias("sum")
     )
-    n, mean, c = pl.col("n"), pl.col("mean"), pl.col("clusters")
-    cluster = cluster.with_columns(
-        (pl.col("sum").sum().over(parts) / n.sum().over(parts)).alias("mean"),
-        pl.len().over(parts).cast(pl.Float64).alias("clusters"),
-    )
+    n, mean, c, weight = (pl.col(name) for name in ("n", "mean", "clusters", "weight"))
+    mean_of = pl.col("sum").sum().over(parts) / n.sum().over(parts)
+    cluster = cluster.with_columns(mean_of.alias("mean"), *_weights(parts))
     # What a cluster adds to the sum of the strata's means; one alone in its stratum says nothing of how clusters vary.
-    part = (pl.col("sum") - n * mean) / n.sum().over(parts) * (c / (c - 1)).sqrt()
+    part = (pl.col("sum") - n * mean) / n.sum().over(parts) / pl.col("varies")
     cluster = cluster.with_columns(pl.when(c > 1).then(part).otherwise(0.0).alias("part"))
-    whole, draws = (one.sum().over([*keys, "cluster"]) for one in (pl.col("part"), 1 / c))
+    whole, draws = (one.sum().over([*keys, "cluster"]) for one in (pl.col("part"), weight))
     stratum = (
         cluster.with_columns(
             (pl.col("part") * (whole - pl.col("part"))).alias("shared"),
-            (draws / c).alias("as one draw"),
+            (draws * weight).alias("as one draw"),
             ((COUNT.over([*keys, "cluster"]) - 1) / 2).alias("pairs"),
         )
         .group_by(parts, maintain_order=True)
@@ -143,6 +141,7 @@ def _of_strata(kept: pl.DataFrame, keys: Sequence[str], parts: Sequence[str]) ->
             pl.col("clusters", "mean").first(),
             (pl.col("part") ** 2).sum().alias("squares"),
             pl.col("shared", "as one draw", "pairs").sum(),
+            (weight**4).sum().alias("fourths"),
         )
     )
     # Of a sample the product of both shares is too small by the variance of the mean.
@@ -153,11 +152,12 @@ def _of_strata(kept: pl.DataFrame, keys: Sequence[str], parts: Sequence[str]) ->
         mean.mean().over(keys).alias("all"),
         pl.when(draws.sum().over(keys) > 0).then(vary / draws.sum().over(keys)).otherwise(1.0).alias("effect"),
         (COUNT.over(keys) ** 2 / (1 / c).sum().over(keys)).alias("worth"),
+        ((1 / c).sum().over(keys) ** 2 / pl.col("fourths").sum().over(keys)).alias("told by"),
         (pl.col("as one draw").sum().over(keys) / (1 / c).sum().over(keys)).alias("most"),
         pl.col("pairs").sum().over(keys),
     )
     share = (c * mean + ADDED * pl.col("all")) / (c + ADDED)
-    effect = _cautious(pl.col("effect"), pl.col("worth"))
+    effect = _cautious(pl.col("effect"), pl.col("told by"))
     alike = pl.col("pairs") * pl.min_horizontal("all", 1 - pl.col("all"))  # if a cluster's values are one
     effect += (pl.col("most") - effect.clip(1)).clip(0) * ADDED / (alike + ADDED)
     return stratum.with_columns(
@@ -165,6 +165,21 @@ def _of_strata(kept: pl.DataFrame, keys: Sequence[str], parts: Sequence[str]) ->
         effect.alias("effect"),
         worth=pl.col("worth") / pl.col("most"),
     )
+
+
+def _weights(parts: Sequence[str]) -> list[pl.Expr]:
+    """Return what clusters of ``n`` observations weigh in a mean of all of a part.
+
+    Returns:
+        ``weight``, a cluster's share of the observations; ``clusters``, how many of equal size have a mean that varies
+        as much, where the values of each are one (Kish 1965, section 8.2): as many as there are if all are of equal
+        size; and ``varies``, the standard deviation of a cluster from the mean of all, itself among them, in units of
+        that from the true mean. It is small where a cluster makes most of that mean.
+    """
+    n = pl.col("n")
+    worth = n.sum().over(parts) ** 2 / (n**2).sum().over(parts)
+    weight = n / n.sum().over(parts)
+    return [weight.alias("weight"), worth.alias("clusters"), (1 - 2 * weight + 1 / worth).sqrt().alias("varies")]
 
 
 def _student(counts: pl.Series) -> dict[float, float | None]:
@@ -179,9 +194,9 @@ def ratio(frame: pl.DataFrame, by: Sequence[str], part: str, whole: str, cluster
     """Return ratios of sums in 0 to 1, such as precision, recall or F1, with a Wilson interval.
 
     The variance is the linearised one of a ratio (Cochran 1977, section 2.11). The clusters are worth what the wholes
-    come to in units of the largest, at the share of clusters among observations: that many draws stand for the interval
-    of a single cluster, and of a ratio of 0 or 1. Where the ratio varies less than that of so many draws, as one of a
-    cluster's many observations does, that less is drawn towards 1 as in `macro`.
+    come to in units of the largest, at what share of the observations the clusters are worth (`_weights`): that many
+    draws stand for the interval of a single cluster, and of a ratio of 0 or 1. Where the ratio varies less than that of
+    so many draws, as one of a cluster's many observations does, that less is drawn towards 1 as in `macro`.
 
     Args:
         frame: observations.
@@ -195,14 +210,21 @@ def ratio(frame: pl.DataFrame, by: Sequence[str], part: str, whole: str, cluster
         As `macro`.
     """
     keys, cluster = residuals(frame, by, part, whole, clusters)
-    found = cluster.group_by(keys, maintain_order=True).agg(
-        pl.col("value", "total").first(),
-        (pl.col("total").first() / pl.col("whole").max() * COUNT / pl.col("n").sum()).alias("worth"),
-        pl.when(COUNT > 1).then((pl.col("residual") ** 2).sum() * COUNT / (COUNT - 1)).alias("variance"),
+    found = (
+        cluster.with_columns(_weights(keys))
+        .group_by(keys, maintain_order=True)
+        .agg(
+            pl.col("value", "total").first(),
+            (pl.col("total") / pl.col("whole").max() * pl.col("clusters") / pl.col("n").sum()).first().alias("worth"),
+            pl.when(COUNT > 1).then(((pl.col("residual") / pl.col("varies")) ** 2).sum()).alias("variance"),
+            (1 / pl.col("clusters").first() ** 3 / (pl.col("weight") ** 4).sum()).alias("told by"),
+        )
     )
     spread = pl.col("value") * (1 - pl.col("value"))
     varies = pl.col("variance").is_not_null() & (spread > 0)
-    effect = _cautious(pl.col("worth") * pl.col("variance") / (spread * pl.col("total") ** 2), pl.col("worth"))
+    effect = _cautious(
+        pl.col("worth") * pl.col("variance") / (spread * pl.col("total") ** 2), pl.col("worth") * pl.col("told by")
+    )
     worth = pl.when(varies).then(pl.col("worth") / effect).otherwise(pl.col("worth"))
     return _with_wilson(found.with_columns(worth.alias("worth")), by)
 
@@ -251,9 +273,14 @@ def _observed(
     return list(groups), kept.drop_nulls(list(values))
 
 
-def _cautious(effect: pl.Expr, worth: pl.Expr) -> pl.Expr:
-    """Return how much a variance is of that of ``worth`` draws; where it is less, drawn towards 1 by `ADDED` draws."""
-    return pl.when(effect < 1).then((worth * effect + ADDED) / (worth + ADDED)).otherwise(effect)
+def _cautious(effect: pl.Expr, told_by: pl.Expr) -> pl.Expr:
+    """Return how much a variance is of that of draws; where it is less, drawn towards 1 by `ADDED` draws.
+
+    Args:
+        effect: how much it is.
+        told_by: of how many draws of equal weight it would be told as well.
+    """
+    return pl.when(effect < 1).then((told_by * effect + ADDED) / (told_by + ADDED)).otherwise(effect)
 
 
 def _with_wilson(found: pl.DataFrame, by: Sequence[str], quantile: pl.Expr | None = None) -> pl.DataFrame:

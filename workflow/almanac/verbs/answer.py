@@ -24,7 +24,7 @@ from almanac.models import windows
 from almanac.models.answerer import Answerer
 from almanac.models.options import ENGINES, AnswerOptions
 from almanac.models.parts import DoneParts
-from almanac.models.reuse import FINAL, Paid, Reusable
+from almanac.models.reuse import FINAL, SERVED, Paid, Reusable
 from almanac.options import FILE, add_flags, from_flags, positive
 from almanac.progress import progress
 from almanac.rows import KINDS, Request, Response
@@ -153,8 +153,9 @@ def answer_parts(
         "version": str(VERSIONS["answer"]),
     }
     record["job"] = _identity(record, kinds, files.reuse is not None)
+    final = SERVED if answerer.paid else FINAL
     made = _statuses(files.output) if tables.says(files.output, "almanac.job", record["job"]) else None
-    if made is not None and "failed" not in made:
+    if made is not None and made.keys() <= {*final, "unsupported"}:
         print(f"{files.output} is there already, of these requests and this model; it stays", file=sys.stderr)
 
         def stay() -> bool:
@@ -167,19 +168,19 @@ def answer_parts(
     paid = Paid(files.output, record) if answerer.paid else None
     if paid is not None:
         for responses in parts.left():
-            paid.keep([one for one in responses if one.status in FINAL])
+            paid.keep([one for one in responses if one.status in final])
     parts.remove_others()
     # What was answered before is not asked again; what is there already stays.
     there = paid.earlier() if paid is not None else [files.output] if made is not None else []
     earlier = {path: parts.hold(path, f"earlier-{number}.parquet") for number, path in enumerate(there)}
     earlier = ({} if files.reuse is None else {files.reuse: files.reuse}) | earlier
-    reusable = {path: Reusable(held, answerer.digest, record["engine"]) for path, held in earlier.items()}
+    reusable = {path: Reusable(held, answerer.digest, record["engine"], final) for path, held in earlier.items()}
     copied = Counter[Path]()
     with progress(survey.requests, "requests") as done:
         if parts.rows:
             print(f"{parts.rows} of {survey.requests} requests were answered before; going on", file=sys.stderr)
             done(parts.rows)
-        kept = {name: row for name, row in parts.kept().items() if row.status in FINAL}
+        kept = {name: row for name, row in parts.kept().items() if row.status in final}
         if kept:
             print(f"{len(kept)} answers of an interrupted run are not asked for again", file=sys.stderr)
         for window in windows.windows(tables.read_rows(files.requests, Request, start=parts.rows)):
