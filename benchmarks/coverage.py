@@ -9,7 +9,8 @@ otherwise; the relations keep their shares. *Errs*: how often the test of a diff
 know the same. The last designs are hard on purpose, and stand apart: so few relations of so skewed shares, or so few
 subjects, that no interval of these kinds can be trusted.
 
-Below: tables of methods in which any interval of "less than the first" misses the true difference; intervals of
+Below: intervals of an AUC and of a balanced accuracy, also of the mean of several models' on the same facts; tables of
+methods in which any interval of "less than the first" misses the true difference; intervals of
 overconfidence where confidence is right, and of a difference of two F1; and how much accuracy varies over templates
 that are equally good.
 """
@@ -28,6 +29,7 @@ from scipy import stats
 from almanac.statistics import grouped
 from almanac.statistics.intervals import LEVEL, normal_quantile
 from almanac.statistics.paired import macro_difference, p_of_difference, ratio_differences
+from almanac.statistics.ranks import Placements, Sides, auc, mean_of_placed, placements
 from almanac.suites.agreement import Called
 from almanac.suites.belief.calibration import overconfidence
 from almanac.suites.standings import ALL, CalledFacts, standings
@@ -83,10 +85,10 @@ DESIGNS = (
     Design("two relations", 2, (100,), 0.5),
     Design("five facts of a subject", 10, (50,), 0.3, 5.0, cluster=(5,), together=0.7),
     Design("three facts, and unequal relations", 40, (5, 100), 0.3, 4.0, cluster=(3,), together=0.5),
-    Design("subjects of unequal size", 10, (46,), 0.3, 5.0, cluster=(1, 1, 3, 1, 1, 8), together=0.9),
-    Design("few subjects of unequal size", 2, (45,), 0.2, 10.0, cluster=(1, 1, 3, 1, 1, 8), together=0.9),
     Design("relations share their subjects", 10, (100,), 0.3, 8.0, shared=0.2),
     Design("each fact asked five times", 10, (50,), 0.3, 5.0, asked=5),
+    Design("subjects of unequal size", 10, (46,), 0.3, 5.0, cluster=(1, 1, 3, 1, 1, 8), together=0.9, hard=True),
+    Design("few subjects of unequal size", 2, (45,), 0.2, 10.0, cluster=(1, 1, 3, 1, 1, 8), together=0.9, hard=True),
     Design("the best known relation has 3 facts", 10, (*(32,) * 9, 3), 0.1, 3.0, hard=True),
     Design("a fiftieth known", 10, (50,), 0.02, 20.0, hard=True),
     Design("relations share 24 subjects", 8, (24,), 0.25, 20.0, shared=0.4, hard=True),
@@ -186,6 +188,77 @@ def level_of_difference(design: Design, runs: int, seed: int = 0) -> float:
     return float(np.mean([p_of_difference(own, "hit", "other", "relation", "subject") <= 0.05 for own in both]))
 
 
+@dataclass(frozen=True)
+class Area:
+    """How scores are drawn whose AUC is told.
+
+    Attributes:
+        name: what it is an example of.
+        apart: by how many standard deviations the taught score higher.
+        learnt: the share of the taught that do; the others score as if never taught.
+        sides: how many facts of a world are taught, and how many are not.
+        worlds: how many.
+        models: how many are asked of the same facts; what each has learnt is drawn apart.
+        verdicts: whether facts are called known or not, in place of scores: those that were learnt, and of the never
+            taught the share ``guessed``.
+        guessed: of the never taught, how many score like the taught.
+    """
+
+    name: str
+    apart: float
+    learnt: float = 1.0
+    sides: tuple[int, int] = (50, 50)
+    worlds: int = 3
+    models: int = 1
+    verdicts: bool = False
+    guessed: float = 0.0
+
+
+AREAS = (
+    Area("normal scores", 1.2),
+    Area("normal scores, near 1", 3.3),
+    Area("normal scores, few taught", 2.3, sides=(7, 72)),
+    Area("normal scores of four models", 2.9, models=4),
+    Area("ten facts of each kind", 2.3, sides=(10, 10), worlds=1),
+    Area("a fifth not learnt", 6, 0.8),
+    Area("a twentieth not learnt, few taught", 6, 0.95, sides=(7, 72)),
+    Area("a hundredth not learnt", 5, 0.99),
+    Area("a hundredth not learnt by each of four models", 5, 0.99, models=4),
+    Area("some never taught score above all", 6, guessed=0.08),
+    Area("verdicts", 0, 0.7, verdicts=True, guessed=0.1),
+    Area("verdicts, nearly all known", 0, 0.98, verdicts=True, guessed=0.005),
+    Area("verdicts, nearly all known of few", 0, 0.95, sides=(7, 72), verdicts=True, guessed=0.02),
+    Area("verdicts, little known of few", 0, 0.1, sides=(7, 72), verdicts=True, guessed=0.01),
+)
+
+
+def _scores(design: Area, sizes: tuple[int, int], rng: np.random.Generator) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return scores, or verdicts, of the taught and of the never taught; the last axis has so many of each."""
+    found = []
+    for size, high in zip(sizes, (design.learnt, design.guessed), strict=True):
+        drawn = rng.random((design.worlds, design.models, size)) < high
+        above = 2 * design.apart if high == design.guessed else design.apart
+        found.append(drawn * 1.0 if design.verdicts else above * drawn + rng.standard_normal(drawn.shape))
+    return found[0], found[1]
+
+
+def area_coverage(design: Area, runs: int, seed: int = 0) -> float:
+    """Return how often the interval of an AUC, or of a balanced accuracy, holds the truth."""
+    rng, held = np.random.default_rng(seed), 0
+    many = _scores(replace(design, worlds=1, models=1), (200_000, 200_000), rng)
+    truth = auc(*(own.ravel().tolist() for own in many)).value or 0.0
+    subjects = [Sides(range(design.sides[0]), range(-design.sides[1], 0))] * design.worlds
+    for _ in range(runs):
+        taught, never = _scores(design, design.sides, rng)
+        placed = []
+        for world in range(design.worlds):
+            each = [placements(taught[world, at].tolist(), never[world, at].tolist()) for at in range(design.models)]
+            placed.append(Placements(*(np.mean(own, axis=0) for own in zip(*each, strict=True))))
+        found = mean_of_placed(placed, subjects, scores=design.models)
+        held += (found.low or 0.0) <= truth <= (found.high or 0.0)
+    return held / runs
+
+
 def less_than_the_first(
     areas: Sequence[float], tables: int, worlds: int = 3, facts: int = 100, seed: int = 0
 ) -> tuple[float, float]:
@@ -279,6 +352,8 @@ def deviation_of_equal_templates(relations: int, pairs: int, templates: int, run
 
 def print_others(runs: int) -> None:
     """Print how often other intervals hold the truth."""
+    for design in AREAS:
+        print(f"AUC, {design.name}: {area_coverage(design, runs // 2):.3f}")
     for what, areas, worlds, facts in (
         *((f"19 equal methods, AUC {area}", [area] * 19, 3, 100) for area in (0.9, 0.98, 0.995)),
         ("18 methods, AUC .925 to .999", NEAR_ONE, 3, 100),

@@ -64,9 +64,7 @@ try:
     check_inputs(EDITION, Path(RESULTS))
     check_writable(Path(RESULTS))
     LAYOUT = Layout(Path(RESULTS), EDITION)
-    JOBS = Jobs(
-        EDITION, LAYOUT, 1 if AWAY else workflow.resource_settings.cores or 1
-    )
+    JOBS = Jobs(EDITION, LAYOUT, 1 if AWAY else workflow.resource_settings.cores or 1)
     if workflow.is_main_process:
         RUNS = not workflow.output_settings.dryrun and begin(
             sys.argv[1:], Path(RESULTS)
@@ -76,7 +74,7 @@ try:
         for REMARK in (*REMARKS, *replacing.replaced(LAYOUT)):
             print(f"almanac: {REMARK}", file=sys.stderr)
         if RUNS and {"--touch", "-t"}.isdisjoint(sys.argv):
-            replacing.doubt_restored(LAYOUT, Path(".snakemake"), JOBS.updated())
+            replacing.doubt_failed(JOBS.updated(), Path(".snakemake"))
             replacing.doubt_copied(LAYOUT, Path(".snakemake"))
 except AlmanacError as mistake:
     sys.exit(f"almanac: {mistake}")

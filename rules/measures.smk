@@ -15,6 +15,7 @@ for MODEL in ASKED:
             JOBS.measured_from(MODEL),
         output:
             [update(path) for path in JOBS.measures(MODEL)],
+            touch(LAYOUT.ended(LAYOUT.numbers(MODEL))),
         log:
             LAYOUT.log(f"measure_model/{MODEL}"),
         conda:

@@ -60,6 +60,7 @@ rule plant_model:
     output:
         # What is there, made of the same, stays: a copied folder is not trained again.
         [update(LAYOUT.model("{model}") / name) for name in PLANTED],
+        touch(LAYOUT.ended(LAYOUT.model("{model}"))),
     log:
         LAYOUT.log("plant_model/{model}"),
     conda:

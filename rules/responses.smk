@@ -36,7 +36,13 @@ for NAME, LOG, MODELS, ROUNDS in (ALONE, *TOGETHER):
             first=JOBS.reusable,
             model=JOBS.model_files,
         output:
-            [update(LAYOUT.shard(folder, "responses", "{shard}")) for folder in INTO],
+            responses=[
+                update(LAYOUT.shard(folder, "responses", "{shard}")) for folder in INTO
+            ],
+            ended=[
+                touch(LAYOUT.ended(LAYOUT.shard(folder, "responses", "{shard}")))
+                for folder in INTO
+            ],
         log:
             LAYOUT.log(LOG),
         wildcard_constraints:
@@ -55,4 +61,4 @@ for NAME, LOG, MODELS, ROUNDS in (ALONE, *TOGETHER):
             reuse=lambda wildcards, input: flag("--reuse", input.first),
         shell:
             "python -m almanac answer {params.model} --engine {params.engine} --threads {threads} {params.reuse}"
-            " --requests {input.requests} --contexts {input.contexts} --output {output} 2> {log}"
+            " --requests {input.requests} --contexts {input.contexts} --output {output.responses} 2> {log}"

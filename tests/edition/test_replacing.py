@@ -6,14 +6,22 @@ from base64 import urlsafe_b64encode
 from pathlib import Path
 
 import pytest
-from snakemake.persistence import file
+from snakemake.persistence.file import FilePersistence
 from tests.models.servers import Reply, Wire
 
 from almanac import tables
 from almanac.config import EditionConfig
 from almanac.edition.jobs import Jobs
 from almanac.edition.layout import Layout
-from almanac.edition.replacing import LONG_AGO, check_copied, check_served, doubt_copied, doubt_restored, replaced
+from almanac.edition.replacing import (
+    LONG_AGO,
+    _remembered,
+    check_copied,
+    check_served,
+    doubt_copied,
+    doubt_failed,
+    replaced,
+)
 from almanac.errors import AlmanacError
 from almanac.rows import Response
 from almanac.sealed import sealed
@@ -158,28 +166,31 @@ def test_copied_results_of_a_model_or_facts_at_another_place_are_looked_at_again
     assert not layout.between("across").exists(), "who is compared may be others"
 
 
-@pytest.mark.parametrize("name", ["own", "a" * 180])
-@pytest.mark.parametrize("made", ["here", "elsewhere"])
-def test_what_snakemake_has_put_back_for_a_failed_job_is_made_by_the_next_run(tmp_path, monkeypatch, name, made):
-    """It remembers nothing of such files, as of those that were made elsewhere; a long path lies in its folders."""
-    monkeypatch.chdir(tmp_path)
+def test_what_a_failed_job_would_have_made_is_doubted(tmp_path):
+    """Each file that a job is given as it is, where the mark is missing that it has ended well."""
     values = {"sources": {"mine": {}}, "datasets": {"real": {"source": "mine"}}, "suites": {"ic_lke": {"real": {}}}}
-    models = [{"name": "mine", "path": "/a/mine"}]
+    models = [{"name": name, "path": f"/a/{name}"} for name in ("mine", "other")]
     config = EditionConfig.model_validate({"edition": "own", "facts": "/a/facts", "models": models, **values})
-    layout, memory = Layout(Path("results") / name, config), Path(".snakemake")
-    updated = Jobs(config, layout).updated()
-    keeper = file.FilePersistence(nolock=True)
-    for path in (layout.record(), *updated):
+    jobs = Jobs(config, Layout(tmp_path / "own", config))
+    updated = dict(jobs.updated())
+    for path in [*updated, *(path for own in updated.values() for path in own)]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-    layout.record().write_text(json.dumps(sealed(config.model_dump(mode="json"))))
-    params = [repr(config.model_dump_json())]
-    lost, *kept = updated
-    for path in [layout.record(), *kept] if made == "here" else []:
-        keeper._io_write(str(memory.resolve() / "metadata"), {"params": params}, str(path))
-    doubt_restored(layout, memory, updated)
-    dated = [path for path in updated if path.stat().st_mtime == LONG_AGO]
-    assert dated == ([lost] if made == "here" else [])
+    assert len(updated) == 2 * (1 + config.shards)
+    for lost in (jobs.layout.ended(jobs.layout.numbers("mine")), next(iter(reversed(updated)))):
+        lost.unlink()
+        doubt_failed(updated.items(), tmp_path / ".snakemake")
+        doubted = {path for own in updated.values() for path in own if path.stat().st_mtime == LONG_AGO}
+        assert doubted == {path for mark, own in updated.items() if not mark.exists() for path in own} != set()
+
+
+@pytest.mark.parametrize("length", [20, 180, 181, 191, 200, 600])
+def test_what_is_remembered_of_a_file_lies_where_snakemake_puts_it(tmp_path, monkeypatch, length):
+    """In folders, where the name would be too long."""
+    monkeypatch.chdir(tmp_path)
+    path = Path("results") / ("a" * (length - 8))
+    keeper = FilePersistence(nolock=True)
+    assert _remembered(path, Path(keeper.path)) == Path(keeper._record_path(keeper._metadata_path, str(path)))
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def facts_of(doses, hits, scores):
     """Return facts with their doses; each object was taught as often."""
     columns = {"dose": doses, "hit": hits, "score": scores, "object_dose": [sum(DOSES)] * len(doses)}
     types = {"dose": pl.Int32, "hit": pl.Float64, "score": pl.Float64, "object_dose": pl.Int64}
-    return pl.DataFrame(columns, types)
+    return pl.DataFrame(columns, types).with_row_index("subject")
 
 
 @settings(deadline=None)

@@ -286,7 +286,7 @@ def test_what_a_failed_job_would_have_made_is_made_by_the_next_run(done, tmp_pat
         assert built.returncode == 0, built.stdout + built.stderr
         results = done.root / "results" / words[-1].removeprefix("edition=")
         files = [path for folder in ("responses", "outcomes", "measures") for path in (results / folder).rglob("*")]
-        return {path.relative_to(results): path.read_bytes() for path in files if path.is_file()}
+        return {path.relative_to(results): path.read_bytes() for path in files if path.suffix == ".parquet"}
 
     path = checkpoint(done, tmp_path / "mine")
     own = ["--config", f"models=[{{name: mine, path: {path}}}]"]

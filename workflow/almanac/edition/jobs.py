@@ -53,12 +53,15 @@ class Jobs:
         own = [(asking, one) for asking, one in rounds if one.folder.name == ALL and one.answerer == model]
         return list(dict.fromkeys((asking.suite, asking.dataset, one.name) for asking, one in own))
 
-    def updated(self) -> Files:
-        """Return the files that stay where their job finds them made of the same."""
-        planted = [name for name, one in self.participants.items() if one.world is not None]
-        found = [self.layout.model(name) / file for name in planted for file in PLANTED]
-        found += [path for files in self.layout.every_round() for path in files.responses]
-        return found + [path for model in self.participants for path in self.measures(model)]
+    def updated(self) -> Iterator[tuple[Path, Files]]:
+        """Yield the files that a job is given as they are, with the mark that it has ended well (`Layout.ended`)."""
+        for name, one in self.participants.items():
+            if one.world is not None:
+                folder = self.layout.model(name)
+                yield self.layout.ended(folder), [folder / file for file in PLANTED]
+            yield self.layout.ended(self.layout.numbers(name)), self.measures(name)
+        for path in dict.fromkeys(path for one in self.layout.every_round() for path in one.responses):
+            yield self.layout.ended(path), [path]
 
     # Sources and planting
 

@@ -281,9 +281,21 @@ class Layout:
         found += [] if exposures is None else [exposures]
         return [*found, *map(Path, self.options(asking).files("measure"))]
 
+    def numbers(self, model: str) -> Path:
+        """Return the folder of a model's numbers."""
+        return self.root / "measures" / model
+
     def measures(self, asking: Asking) -> Path:
-        """Return the numbers of a model."""
-        return self.root / "measures" / asking.model / asking.suite / f"{asking.dataset}.parquet"
+        """Return the numbers of a model by one suite."""
+        return self.numbers(asking.model) / asking.suite / f"{asking.dataset}.parquet"
+
+    def ended(self, made: Path) -> Path:
+        """Return the mark that the job that makes a file or a folder has ended well.
+
+        Of files that a job is given as they are (`update`) Snakemake puts back what was there if the job fails, and
+        remembers it as what the job has made. The mark it removes before the job, and sets when that has ended well.
+        """
+        return made.parent / f".{made.name}.ended"
 
     def between(self, table: str) -> Path:
         """Return a table of what is between models and between methods: one of `BETWEEN`."""

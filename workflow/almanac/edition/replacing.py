@@ -89,19 +89,18 @@ def doubt_copied(layout: Layout, memory: Path) -> None:
     layout.record().unlink()
 
 
-def doubt_restored(layout: Layout, memory: Path, updated: Iterable[Path]) -> None:
-    """Let a run make anew what a job that failed would have made: Snakemake takes the earlier files for finished.
+def doubt_failed(updated: Iterable[tuple[Path, Iterable[Path]]], memory: Path) -> None:
+    """Let a run make what a job that failed would have made: in its place Snakemake takes what was there for made.
 
-    It puts them back, younger than what they are made of, and forgets by what settings they were made. So what was made
-    here, and it remembers nothing of, is of such a job. That job keeps what it finds made of the same.
+    The job keeps what it finds made of the same.
 
     Args:
-        layout: the edition that is to be made, before `doubt_copied`.
-        memory: as there.
-        updated: the files that their jobs are given as they are.
+        updated: the mark of each job that it has ended well, and its files (`Jobs.updated`).
+        memory: as of `check_copied`.
     """
-    if _copied(layout, memory) is None:
-        _doubt((path for path in updated if not _remembered(path, memory).exists()), memory)
+    for mark, files in updated:
+        if not mark.exists():
+            _doubt(files, memory)
 
 
 def _doubt(paths: Iterable[Path], memory: Path) -> None:

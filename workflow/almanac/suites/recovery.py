@@ -4,7 +4,7 @@ import polars as pl
 
 from almanac.rows import Measure
 from almanac.statistics.intervals import LEVEL, Estimate, wilson
-from almanac.statistics.ranks import mean_auc, spearman
+from almanac.statistics.ranks import Sides, mean_auc, spearman
 from almanac.suites.judged import OUTCOMES, Condition, Formula, Judged, Not
 
 BY_DOSE = "accuracy_by_exposure"
@@ -50,8 +50,9 @@ def estimates(*worlds: pl.DataFrame, never_level: float = LEVEL) -> dict[str, Es
       ``never_level``.
 
     Args:
-        worlds: of each world's facts ``dose``, ``object_dose``, ``score`` and ``hit`` (1 for correct, 0 for not, or a
-            share of both), a row a fact; worlds of one design, so that what is right or wrong is taken together.
+        worlds: of each world's facts ``subject``, ``dose``, ``object_dose``, ``score`` and ``hit`` (1 for correct, 0
+            for not, or a share of both), a row a fact; worlds of one design, so that what is right or wrong is taken
+            together.
         never_level: the coverage of the interval at dose 0.
     """
     if any(facts.is_empty() or facts["dose"].max() == 0 for facts in worlds):
@@ -63,7 +64,10 @@ def estimates(*worlds: pl.DataFrame, never_level: float = LEVEL) -> dict[str, Es
     hits = [hit for _, never in ends for hit in never["hit"]]
 
     def area(name: str) -> Estimate:
-        return mean_auc([(top[name].to_list(), never[name].to_list()) for top, never in ends])
+        scores, subjects = (
+            [Sides(*(end[column].to_list() for end in both)) for both in ends] for column in (name, "subject")
+        )
+        return mean_auc(scores, subjects=subjects)
 
     return {
         "recovery_auc": area("score"),

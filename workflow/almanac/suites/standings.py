@@ -21,7 +21,17 @@ from numpy.typing import NDArray
 from almanac.rows import Standing
 from almanac.statistics.intervals import LEVEL, Estimate, normal_quantile
 from almanac.statistics.paired import correlated_difference
-from almanac.statistics.ranks import Placements, auc, average_precision, kendall, placements, spearman, variance
+from almanac.statistics.ranks import (
+    DIGITS,
+    Placements,
+    Sides,
+    average_precision,
+    kendall,
+    mean_of_placed,
+    placements,
+    spearman,
+    variance,
+)
 from almanac.suites.agreement import Called, called
 from almanac.suites.headline import FEW
 from almanac.suites.judged import Judged
@@ -29,7 +39,6 @@ from almanac.suites.judged import Judged
 ALL, WORLD, MODEL, TEMPLATES, CHOICES, FORMAT = "all", "world", "model", "templates", "choices", "format"
 DOSE, CRITERION, BALANCED = "dose", "criterion", "balanced accuracy"
 HALVES = ("first half", "second half")
-DIGITS = 12  # of an AUC: what differs only by rounding shares its place
 SINGLE = 0.01  # of wrong answers may score above the others, as a text that has a part of a true name
 MOST = 0.5  # a method is compared that was asked of at least this share of worlds and models
 
@@ -212,13 +221,12 @@ def _level(
     by_verdict = {key: [_placed_by_verdicts(one, one.hits[key]) for one in facts] for key in keys}
     by_score = {key: [_placed(one, one.scores[key]) for one in facts] for key in keys}
     placed = by_verdict if axis == CRITERION else by_score
-    areas = {key: round(float(np.mean([one.positive.mean() for one in own])), DIGITS) for key, own in placed.items()}
+    areas = {key: round(fmean(float(one.positive.mean()) for one in own), DIGITS) for key, own in placed.items()}
     best = sorted(keys, key=lambda key: (-areas[key], key))
     known = [key for key in best if key in order]
     again = kendall([areas[key] for key in known], [order[key] for key in known]) if len(known) > 1 else None
     rows = []
     for key in best:
-        balanced = round(float(np.mean([one.positive.mean() for one in by_verdict[key]])), DIGITS)
         rows.append(
             Standing(
                 axis=axis,
@@ -230,10 +238,10 @@ def _level(
                 worlds=len(facts),
                 models=tuple(sorted({model for _, model in places})),
                 facts=sum(one.at_ends for one in facts),
-                **_within(areas[key], _spread(placed[key], facts), facts).named("auc"),
+                **_within(placed[key], facts).named("auc"),
                 **_gap(placed[best[0]], placed[key], facts, len(keys)).named("gap"),
                 graded=any(_graded(one, key) for one in facts),
-                **_within(balanced, _spread(by_verdict[key], facts), facts).named("balanced"),
+                **_within(by_verdict[key], facts).named("balanced"),
                 average_precision=_mean(facts, key, lambda one, scores, _: average_precision(*one.parted(scores))),
                 spearman=_rho(facts, key),
                 known_most=_mean(facts, key, lambda one, _, hits: float(np.mean(one.parted(hits)[0]))),
@@ -295,16 +303,11 @@ def _spread(placed: Sequence[Placements], facts: Sequence[_Facts]) -> float | No
     return sum(known) / len(known) ** 2 if len(known) == len(each) else None
 
 
-def _within(area: float, spread: float | None, facts: Sequence[_Facts], level: float = LEVEL) -> Estimate:
-    """Return an AUC with an interval that stays within 0 and 1: by its logit, at 0 and 1 `ranks.auc`'s."""
-    if area in (0.0, 1.0):
-        most, never = (sum(int(np.sum(own.ends[side])) for own in facts) for side in (0, 1))
-        return auc([area] * most, [1 - area] * never, level)
-    if not spread:
-        return Estimate(area, None, None)
-    middle, half = math.log(area / (1 - area)), normal_quantile(level) * math.sqrt(spread) / (area * (1 - area))
-    low, high = (1 / (1 + math.exp(-(middle + sign * half))) for sign in (-1, 1))
-    return Estimate(area, low, high)
+def _within(placed: Sequence[Placements], facts: Sequence[_Facts], level: float = LEVEL) -> Estimate:
+    """Return an AUC, or a balanced accuracy, with its interval."""
+    subjects = [Sides(*own.parted(own.subjects)) for own in facts]
+    models = len(next(iter(facts[0].scores.values())))
+    return mean_of_placed(placed, subjects, level, models)
 
 
 def _gap(first: Sequence[Placements], own: Sequence[Placements], facts: Sequence[_Facts], methods: int) -> Estimate:
@@ -323,13 +326,26 @@ def _gap(first: Sequence[Placements], own: Sequence[Placements], facts: Sequence
         return Estimate(value, None, None)
     limits, spreads = [], []
     for placed in (first, own):
-        area, each = round(float(np.mean([one.positive.mean() for one in placed])), DIGITS), _spread(placed, facts)
-        _, low, high = _within(area, each, facts, _level_of_each(methods))
-        limits.append((area, area if low is None else low, area if high is None else high))
-        spreads.append(each or 0.0)
+        spreads.append(_spread(placed, facts) or 0.0)
+        limits.append(_limits(placed, spreads[-1], facts, _level_of_each(methods)))
     length = 2 * math.sqrt(spreads[0] * spreads[1])
     correlation = (sum(spreads) - spread) / length if length else 0.0
     return correlated_difference(limits[0], limits[1], correlation)._replace(value=value)
+
+
+def _limits(
+    placed: Sequence[Placements], spread: float, facts: Sequence[_Facts], level: float
+) -> tuple[float, float, float]:
+    """Return an AUC and its limits by its logit; at 0 and 1, where it has none, those of `_within`.
+
+    What both AUCs of a difference may hide near 1 they mostly hide alike, so that these limits need not reach as far as
+    those of one alone.
+    """
+    area, low, high = (value or 0.0 for value in _within(placed, facts, level))
+    if 0 < area < 1:
+        middle, half = math.log(area / (1 - area)), normal_quantile(level) * math.sqrt(spread) / (area * (1 - area))
+        low, high = (1 / (1 + math.exp(-(middle + sign * half))) for sign in (-1, 1))
+    return area, low, high
 
 
 @cache
