@@ -644,6 +644,8 @@ def test_several_models_can_be_named_in_short(tmp_path):
     assert [one.name for one in several] == ["a-step-1000", "b-step-1000", "b-step-2000", "localhost-8000"]
     *_, alone = check(GOOD | {"model": str(spaced)}, "mine.yaml", REPOSITORY).models
     assert (alone.name, alone.path) == ("last-step", str(spaced))
+    *_, last, other = check(GOOD | {"model": f"{spaced} {folders[2]}"}, "mine.yaml", REPOSITORY).models
+    assert [last.path, other.path] == [str(spaced), str(folders[2])]
 
 
 def test_checkpoints_listed_stand_in_the_order_of_their_steps_too_each_run_in_its_places():

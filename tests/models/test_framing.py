@@ -90,6 +90,11 @@ def test_a_chat_is_what_the_template_gives_and_special_tokens_stand_once(templat
 
 def test_a_template_that_writes_the_date_writes_the_same_one_every_day():
     assert "Today: 26 Jul 2024\n" in whole(framing_of(None, templated(DATED), "x"), instructed(1))
+    format = "'%-d. %B %Y, %a %y-%m-%dT%H:%M'"
+    named = DATED.replace("strftime_now('%d %b %Y')", "strftime_now(format)").replace(
+        "Today", f"{{% set format = {format} %}}Today"
+    )
+    assert "Today: 26. July 2024, Fri 24-07-26T00:00\n" in whole(framing_of(None, templated(named), "x"), instructed(1))
 
 
 @pytest.mark.parametrize(

@@ -237,6 +237,42 @@ def test_missing_weights_are_refused(checkpoint, tmp_path):
         load(str(folder), AnswerOptions())
 
 
+def test_weights_of_more_layers_than_the_network_has_are_refused(checkpoint, tmp_path):
+    folder = copy_of(checkpoint("llama"), tmp_path)
+    config = json.loads((folder / "config.json").read_text())
+    fewer = config | {"num_hidden_layers": config["num_hidden_layers"] - 1}
+    (folder / "config.json").write_text(json.dumps(fewer))
+    named = (
+        rf"the weights have model\.layers\.{fewer['num_hidden_layers']}\..*, which the network of config\.json does not"
+    )
+    with pytest.raises(AlmanacError, match=named):
+        load(str(folder), AnswerOptions())
+
+
+def test_a_token_that_the_chat_template_writes_needs_an_embedding(checkpoint, tmp_path):
+    folder = copy_of(checkpoint("llama"), tmp_path)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    rows = len(tokenizer)
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<|turn|>"]})
+    tokenizer.chat_template = "{% for m in messages %}<|turn|>{{ m.content }}{% endfor %}"
+    tokenizer.save_pretrained(folder)
+    tiny_networks.llama(rows).save_pretrained(folder)
+    with pytest.raises(AlmanacError, match=rf"its chat template writes '<\|turn\|>', token {rows} .* embeds {rows};"):
+        load(str(folder), AnswerOptions())
+    load(str(folder), AnswerOptions(wrapper="plain"))
+
+
+def test_a_tokenizer_that_leaves_merges_out_by_chance_does_so_no_longer(checkpoint, tmp_path):
+    folder = copy_of(checkpoint("llama"), tmp_path)
+    saved = json.loads((folder / "tokenizer.json").read_text())
+    saved["model"]["dropout"] = 0.5
+    (folder / "tokenizer.json").write_text(json.dumps(saved))
+    text = "The capital of Peru is Lima, and that of Chile is Santiago."
+    plain = load(str(checkpoint("llama")), AnswerOptions()).tokens.encode([text])[0].ids
+    tokens = load(str(folder), AnswerOptions()).tokens
+    assert all(tokens.encode([text])[0].ids == plain for _ in range(5))
+
+
 def test_the_dtype_is_the_weights(checkpoint):
     assert load(str(checkpoint("llama")), AnswerOptions(dtype="bfloat16")).network.dtype == torch.bfloat16
 

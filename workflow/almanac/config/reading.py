@@ -212,17 +212,26 @@ def _named_in_short(
     """Return the entries of models named in short, with spaces between; of folders named alike, with what holds them.
 
     Where two runs have a step alike, all their checkpoints are named so. A folder's name may have spaces itself: a text
-    is several models only where one of its words is a model.
+    is several models only where one of its words is a model, and words that are a folder's name together are one.
     """
 
+    def is_there(word: str) -> bool:
+        return os.path.exists(found(word, folders))  # noqa: PTH110 (a text that is too long is no error to it)
+
     def is_model(word: str) -> bool:
-        there = os.path.exists(found(word, folders))  # noqa: PTH110 (a text that is too long is no error to it)
-        return there or word in registry or IN_SHORT.match(word) is not None
+        return is_there(word) or word in registry or IN_SHORT.match(word) is not None
 
     def run(entry: Mapping[str, Any]) -> str:
         return (checkpoint(entry["name"]) or (entry["name"],))[0]
 
-    words = [text] if is_model(text) or not any(map(is_model, text.split())) else text.split()
+    words = [text]
+    if not is_model(text) and any(map(is_model, text.split())):
+        words, left = [], text.split()
+        while left:  # as many of them as are a folder's name together
+            several = range(len(left), 1, -1)
+            size = next((size for size in several if is_there(" ".join(left[:size]))), 1)
+            words.append(" ".join(left[:size]))
+            left = left[size:]
     entries = [_one_more(word, registry, where, folders) for word in words]
     times = Counter(entry["name"] for entry in entries)
     alike = {run(entry) for entry in entries if times[entry["name"]] > 1}

@@ -11,6 +11,7 @@ UNSEEN = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]
 NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?")
 ARTICLES = ("the", "a", "an")
 ACCENTS = re.compile("[\u0300-\u036f]")  # of Latin, Greek and Cyrillic letters
+BARRED = str.maketrans("łŁøØđĐħĦı", "lLoOdDhHi")  # Latin letters whose stroke, or missing dot, is no accent to Unicode
 # What is printed for the marks of a keyboard: apostrophes, quotation marks, hyphens, a minus; a dash that joins names.
 _TYPED = {**dict.fromkeys("‘’‚‛ʼ", "'"), **dict.fromkeys("“”„‟«»", '"'), **dict.fromkeys("‐‑−", "-"), "…": "..."}
 TYPED = str.maketrans(_TYPED)
@@ -36,8 +37,8 @@ def normalise(name: str) -> str:
 
 
 def unaccented(text: str) -> str:
-    """Return a text without the accents of its letters (`São` is `Sao`); the signs of other scripts stay."""
-    return unicodedata.normalize("NFC", ACCENTS.sub("", unicodedata.normalize("NFD", text)))
+    """Return a text without the accents of its letters (`Łódź` is `Lodz`); the signs of other scripts stay."""
+    return unicodedata.normalize("NFC", ACCENTS.sub("", unicodedata.normalize("NFD", text))).translate(BARRED)
 
 
 def marked(text: str, point: str, minus: str) -> str:

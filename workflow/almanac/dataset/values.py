@@ -13,6 +13,8 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from almanac.punctuation import UNSPACED
+
 MONTHS = {name.lower(): at for at, name in enumerate(calendar.month_name) if name}
 MONTHS |= {name.lower(): at for at, name in enumerate(calendar.month_abbr) if name} | {"sept": 9}
 _MONTH = "(?P<month>" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\.?"
@@ -67,9 +69,11 @@ _UNIT = rf"(?:{_NAMED})(?![\w/^]|(?<!%)(?<!cent)(?<!pct)[ -]per\b)"  # 5 % per y
 UNIT = re.compile(f"[ -]?(?P<unit>{_UNIT})")
 # Thousands are divided by commas, apostrophes or narrow and no-break spaces (folding makes those plain spaces: not
 # read), decimals by a point; two points or more divide thousands.
+_LETTER = rf"[^\W{UNSPACED}]"  # in scripts without spaces letters stand next to a number: `1990年`
 NUMBER = re.compile(
-    r"(?<![\w.^])(?:[+-]|minus )?(?P<digits>\d{1,3}(?:[,']\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}|\d+(?:\.\d+)?)"
-    rf"(?:(?={_UNIT})|(?!\w|\.\d|,\d{{3}}(?!\d)))"
+    rf"(?<!{_LETTER})(?<![.^])(?:[+-]|minus )?"
+    r"(?P<digits>\d{1,3}(?:[,']\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}|\d+(?:\.\d+)?)"
+    rf"(?:(?={_UNIT})|(?!{_LETTER}|\.\d|,\d{{3}}(?!\d)))"
 )
 UNITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
          "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")  # fmt: skip

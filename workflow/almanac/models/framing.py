@@ -23,6 +23,10 @@ BLANK = "[MASK]"
 # Templates that write the date get this one, so that a request is the same text on every day.
 TODAY = datetime.date(2024, 7, 26)
 DATED = re.compile(r"""strftime_now\(\s*(["'])(.*?)\1\s*\)""")
+# In the place of the function, where its format is no text of the template's own.
+_CODES = [f"%{code}" for code in ("-d", "-m", *"aAbBdmyYHIMSpj")]
+_DATES = "".join(f" | replace({code!r}, {TODAY.strftime(code)!r})" for code in _CODES)
+STILL = f"{{% macro strftime_now(format) %}}{{{{ format{_DATES} }}}}{{% endmacro %}}"
 HARMONY = "<|start|>assistant"  # What gpt-oss is given before it chooses a channel.
 PROBES = ("Say what the system says.", "What does the user ask?")
 Turns = list[dict[str, str]]
@@ -71,6 +75,8 @@ class ChatTemplate:
             )
         # Of several templates this is the one for chats without tools.
         self.source = DATED.sub(lambda call: repr(TODAY.strftime(call[2])), tokenizer.get_chat_template())
+        if "strftime_now" in self.source:
+            self.source = STILL + self.source
         self.merges = self._problem(merged=False) is not None
         if self.merges and (problem := self._problem(merged=True)) is not None:
             raise AlmanacError(

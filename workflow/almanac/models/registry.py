@@ -1,5 +1,6 @@
 """Loading a checkpoint from a folder, as a model that answers requests; nothing here touches the network."""
 
+import re
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,7 @@ def load(path: str, options: AnswerOptions) -> Model:
             f"{folder}: a masked model needs a mask token and its tokenizer has none; "
             "set mask_token in tokenizer_config.json"
         )
-    _check_vocabulary(folder, tokens.tokenizer, config)
+    _check_vocabulary(folder, tokens.tokenizer, config, "" if framing.template is None else framing.template.source)
     network = _network(options, folder, config, family)
     own_code.check_ran(network, folder)
     found = digests(folder, options.dtype, wrapper.WRAPPER, options.trust_remote_code, framing.digest)
@@ -155,14 +156,25 @@ def _tokenizer(options: AnswerOptions, folder: Path) -> Any:
         ) from error
 
 
-def _check_vocabulary(folder: Path, tokenizer: Any, config: Any) -> None:
-    """Refuse a tokenizer of which ordinary tokens have no embedding; tokens added to it, such as padding, may lack one.
+def _check_vocabulary(folder: Path, tokenizer: Any, config: Any, template: str) -> None:
+    """Refuse a tokenizer of which ordinary tokens have no embedding, or those that its chat template writes.
+
+    Other tokens added to it, such as padding, may lack one.
 
     Raises:
-        AlmanacError: naming both counts.
+        AlmanacError: naming both counts, or the first such token.
     """
     rows = getattr(config.get_text_config(), "vocab_size", None)
-    if rows is not None and tokenizer.vocab_size > rows:
+    if rows is None:
+        return
+    written = [(at, token) for token, at in tokenizer.get_added_vocab().items() if at >= rows and token in template]
+    if written:
+        at, token = min(written)
+        raise AlmanacError(
+            f"model {folder}: its chat template writes {token!r}, token {at} of the tokenizer, and the network embeds "
+            f"{rows}; resize the embeddings and train it with them, or name another wrapper, as plain"
+        )
+    if tokenizer.vocab_size > rows:
         raise AlmanacError(
             f"model {folder}: its tokenizer has {tokenizer.vocab_size} tokens, and the network embeds {rows}; save the "
             "tokenizer with which it was trained, or resize the embeddings and train it again"
@@ -187,11 +199,20 @@ def _network(options: AnswerOptions, folder: Path, config: Any, family: str) -> 
         raise
     except Exception as error:  # as above, and packages that a quantised checkpoint asks for
         own_code.refuse(folder, error)
+        remedy = "give the family that its weights have, or another checkpoint"
+        if isinstance(error, ImportError):
+            remedy = "install what is missing, or give a checkpoint that needs none of it"
         raise AlmanacError(
-            f"model {folder}: {config.model_type} cannot be loaded as a {family} model ({_first_line(error)}); "
-            "give the family that its weights have, or another checkpoint"
+            f"model {folder}: {config.model_type} cannot be loaded as a {family} model ({_first_line(error)}); {remedy}"
         ) from error
     # An encoder's pooling layer is not used: only hidden states are.
+    held = {re.sub(r"\.\d+\.", ".", name) for name in network.state_dict()}
+    further = sorted(name for name in loaded["unexpected_keys"] if re.sub(r"\.\d+\.", ".", name) in held)
+    if further:
+        raise AlmanacError(
+            f"model {folder}: the weights have {', '.join(further[:3])}, which the network of config.json does not (it "
+            "would be a part of what was trained); save config.json with the number of layers of the weights"
+        )
     missing = sorted(name for name in loaded["missing_keys"] if family != "encoder" or not name.startswith("pooler."))
     if missing:
         raise AlmanacError(

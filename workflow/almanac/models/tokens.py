@@ -40,6 +40,8 @@ class Tokens:
         self.plain.post_processor = None
         self.plain.no_truncation()
         self.plain.no_padding()
+        if getattr(self.plain.model, "dropout", None):  # of training: a text would have other tokens each time
+            self.plain.model.dropout = None
         self.prefix, self.suffix = self._special()
         self.mask_id: int | None = tokenizer.mask_token_id
         self.pad_id: int = tokenizer.pad_token_id or 0

@@ -22,7 +22,7 @@ import polars as pl
 from almanac import tables
 from almanac.dataset.templates import DROP, KEEP, VERDICTS, cleaned, folded
 from almanac.errors import AlmanacError
-from almanac.punctuation import MARKS, is_question
+from almanac.punctuation import MARKS, UNSPACED, is_question
 from almanac.rows import Fact, NotAsked, Request
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Asked, Batch, greedy
@@ -38,7 +38,7 @@ LABEL = re.compile(r"^(?:Sentence|Question):\s*")  # which a model may write bef
 STYLES = (STATEMENT, FIB, WH)
 ORDER = 3  # longest n-gram, as the paper counts
 EPSILON = 0.1  # the numerator of a precision of 0 (Chen and Cherry 2014, method 1)
-TOKEN = re.compile(rf"\w[\w{MARKS}]*|[^\w\s]")
+TOKEN = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}](?:[^\W{UNSPACED}]|[{MARKS}])*|[^\w\s]")
 ALIKE = "alike"  # the role of a request that compares two wordings
 VALUES = ("bertscore_precision", "bertscore_recall", "bertscore_f1", "distance")
 Group = tuple[str, str, str | None]  # experiment, origin, where wrong objects are from

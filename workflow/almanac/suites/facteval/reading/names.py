@@ -33,7 +33,7 @@ CODE = 3  # letters of a code such as ISL; one of fewer may stand in any answer,
 CODE_WORD = re.compile(rf"\b\w{{1,{CODE}}}\b")
 LONG_WORD = re.compile(rf"[^\W\d_]{{{CODE + 1}}}")
 MOST = 12  # words of a longer name; no answer states one that is longer still in full
-LISTED = re.compile(r"[,;/|•]")  # what divides the items of a list
+LISTED = re.compile(r"[,;/|•、،؛]")  # what divides the items of a list
 SUFFIXES = ("jr", "sr", "inc", "ltd", "llc")  # with a comma before them or without: `Apple, Inc.`
 # A full stop after one or two letters ends no sentence: `St. Louis`, `J. R. Ewing`.
 DIVIDER = re.compile(rf"{LISTED.pattern}|(?:[!?]|(?<=\w{{3}})[.])[\"')\]]*\s")

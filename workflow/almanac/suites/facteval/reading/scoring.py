@@ -20,7 +20,7 @@ from almanac.dataset.values import Stretches
 from almanac.errors import AlmanacError
 from almanac.project import RESOURCES
 from almanac.rows import OutcomeKind
-from almanac.suites.facteval.reading.names import NO_LONGER, TOLD_OF, LongerNames, Reading, mentions, read
+from almanac.suites.facteval.reading.names import LISTED, NO_LONGER, TOLD_OF, LongerNames, Reading, mentions, read
 from almanac.yaml_file import load
 
 OWN_PHRASES = RESOURCES / "prompts" / "abstentions.yaml"
@@ -60,7 +60,7 @@ PREDICATE = re.compile(r"(?:\b(?:is|not)|'s|n't)(?: \w+)? an? \W*$")  # "this is
 SIGN = re.compile(rf"\s*(?:[.;!?]|{CLAUSE.pattern})")  # ends a sentence or a clause
 ONESELF = frozenset({"i", "we"})
 LINES = re.compile(r"[\r\n]+")  # reading squeezes white space; a line break divides a list
-SEPARATOR = re.compile(r"[,;/|•]|(?:^|(?<=\s))(?:and|or|&|[-*]|\(?\d{1,2}[.)])(?=\s)")
+SEPARATOR = re.compile(rf"{LISTED.pattern}|(?:^|(?<=\s))(?:and|or|&|[-*]|\(?\d{1, 2}[.)])(?=\s)")
 
 
 @dataclass(frozen=True)
