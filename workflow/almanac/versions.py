@@ -19,7 +19,7 @@ VERSIONS = {
     "plant": 9,
     "ask": 26,
     "answer": 11,
-    "measure": 74,
+    "measure": 75,
     "report": 98,
     "freeze": 9,
 }

@@ -240,6 +240,19 @@ def test_a_choice_that_is_a_date_or_number_is_known_by_its_value():
     assert outcome("mcq", "1,500", "1500", choices=("1500", "500", "5")) == "correct"
 
 
+@pytest.mark.parametrize("answer", ["1949年", "是1949。", "在1949年成立", "１９４９年"])
+def test_in_a_script_without_spaces_a_number_stands_next_to_letters(answer):
+    assert outcome("mcq", answer, "1949", choices=("1949", "1950")) == "correct"
+    assert outcome("saq", answer, "1949") == "correct"
+    assert outcome("saq", answer, "194") == outcome("saq", answer, "949") == "incorrect"
+    assert outcome("saq", "x1949", "1949") == outcome("saq", "1949x", "1949") == "incorrect"
+
+
+def test_a_stroke_of_a_latin_letter_is_an_accent():
+    assert outcome("saq", "It is Lodz.", "Łódź") == outcome("saq", "Orsted", "Ørsted") == "correct"
+    assert outcome("saq", "Đà Nẵng", "Da Nang") == "correct"
+
+
 @pytest.mark.parametrize("kind", ["mcq", "saq"])
 def test_a_bare_number_is_a_quantity_and_no_film(kind):
     def found(answer, **named):
@@ -275,6 +288,8 @@ def test_choices_that_are_the_same_words_cannot_be_told_apart():
         ("1. French\n2. English\n3. Dutch\n4. Spanish", 1 / 2, 2 / 3),
         ("(1) French (2) English (3) Dutch (4) Spanish", 1 / 2, 2 / 3),
         ("The languages are: German; Walloon", 1 / 2, 1 / 3),
+        ("French、Spanish", 1 / 2, 1 / 3),
+        ("French، Spanish؛ German", 2 / 3, 2 / 3),
         ("They speak French there", 1, 1 / 3),
     ],
 )

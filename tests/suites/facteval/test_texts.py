@@ -13,7 +13,7 @@ from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.chapter import Drawing, Entrant, Shown
 from almanac.suites.facteval.chapter import chapter
 from almanac.suites.facteval.rows import QuestionTexts, WrittenQuestion
-from almanac.suites.facteval.texts import Repetition, self_bleu
+from almanac.suites.facteval.texts import TOKEN, Repetition, self_bleu
 from almanac.suites.judged import conditions_of
 
 from .running import SUITE, asked, measured, respond, write
@@ -60,6 +60,11 @@ def test_self_bleu_is_nltks(sentences):
         for at, one in enumerate(sentences)
     ]
     assert self_bleu(sentences) == pytest.approx(sum(values) / len(values), abs=1e-12)
+
+
+def test_in_a_script_without_spaces_each_character_is_a_word():
+    assert TOKEN.findall("秘鲁的首都是哪里？") == list("秘鲁的首都是哪里？")
+    assert TOKEN.findall("it's São-1990年") == ["it", "'", "s", "São", "-", "1990", "年"]
 
 
 def test_sentences_that_are_the_same_have_a_self_bleu_of_1():

@@ -9,7 +9,8 @@ class QuestionTraits:
     """What numbers are counted by, of one question.
 
     ``type`` is ``tfq``, ``mcq`` or ``saq``; ``style`` is ``statement``, ``fib`` (one ``[MASK]`` for the object) or
-    ``wh``. ``question`` is the number of the first item that asks the same, whatever is read before it. ``truth`` says
+    ``wh``. ``question`` is the number of the first item that asks the same of the same fact, whatever is read before
+    it; of two facts of a subject a false statement may be the same. ``truth`` says
     whether a statement is true, ``answers`` whether a short answer has one true object or several (``single``,
     ``multiple``). Of a passage ``changed`` says whether an antifactual replacement did anything.
     """

@@ -60,7 +60,7 @@ PREDICATE = re.compile(r"(?:\b(?:is|not)|'s|n't)(?: \w+)? an? \W*$")  # "this is
 SIGN = re.compile(rf"\s*(?:[.;!?]|{CLAUSE.pattern})")  # ends a sentence or a clause
 ONESELF = frozenset({"i", "we"})
 LINES = re.compile(r"[\r\n]+")  # reading squeezes white space; a line break divides a list
-SEPARATOR = re.compile(rf"{LISTED.pattern}|(?:^|(?<=\s))(?:and|or|&|[-*]|\(?\d{1, 2}[.)])(?=\s)")
+SEPARATOR = re.compile(rf"{LISTED.pattern}|(?:^|(?<=\s))(?:and|or|&|[-*]|\(?\d{{1,2}}[.)])(?=\s)")
 
 
 @dataclass(frozen=True)
