@@ -485,6 +485,18 @@ def test_what_a_killed_run_was_told_is_not_asked_again_where_something_else_is_a
     assert not list(tmp_path.glob(".*.parts"))
 
 
+def test_what_killed_jobs_of_several_shards_were_told_is_not_asked_again_by_one(job, model, tmp_path, monkeypatch):
+    monkeypatch.setattr(windows, "REQUESTS", 5)
+    answerer = LocalAnswerer(model("llama"), "reference")
+    whole = tables.read(tmp_path / "requests-0.parquet", Request)
+    for number, rows in enumerate((whole[::2], whole[1::2])):
+        with pytest.raises(InterruptedError):
+            shard(tmp_path, Served(answerer, stop_after=1), rows, number)
+    shard(tmp_path, one := Served(answerer), whole)
+    told = {row.request_id for rows in (whole[::2], whole[1::2]) for row in rows[:10]}
+    assert asked_of(one) == [row.request_id for row in whole if row.request_id not in told]
+
+
 def test_what_a_server_found_too_long_is_asked_again_alone_and_a_local_models_is_not(job, model, tmp_path):
     """A server that is started anew may read more."""
     answerer = LocalAnswerer(model("llama"), "reference")

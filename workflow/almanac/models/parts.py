@@ -10,7 +10,7 @@ loses none of them.
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -61,12 +61,15 @@ class DoneParts:
 
     def left(self) -> Iterator[list[Response]]:
         """Yield what jobs of other identities have left, a part or a journal at a time, if it is of this version."""
-        version, _, _ = self.own.name.partition("-")
-        for folder in sorted(set(self.folder.glob(f"{version}-*")) - {self.own}):
-            for part in sorted(folder.glob("[0-9]*.parquet")):
-                with suppress(AlmanacError):  # it was cut off
-                    yield tables.read(part, Response)
-            yield list(_journal(folder / JOURNAL).values())
+        return left(self.folder, self.own)
+
+    def left_by(self, folders: Iterable[Path], metadata: Mapping[str, str]) -> Iterator[Path]:
+        """Yield files of what jobs of other output files have left in their folders, which are these parts' own."""
+        rows = (one for folder in folders for one in left(folder, self.own) if one)
+        for number, responses in enumerate(rows):
+            path = self.own / f"left-{number}.parquet"
+            tables.write(path, Response, responses, metadata)
+            yield path
 
     def remove_others(self) -> None:
         """Remove what jobs of other identities have left."""
@@ -116,6 +119,17 @@ class DoneParts:
                 for batch in tables.stream(part, Response):
                     writer.add(batch)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def left(folder: Path, own: Path) -> Iterator[list[Response]]:
+    """Yield what a folder of parts holds of other identities than ``own`` of the same version."""
+    version, _, _ = own.name.partition("-")
+    for other in sorted(set(folder.glob(f"{version}-*")) - {own}):
+        for part in sorted(other.glob("[0-9]*.parquet")):
+            with suppress(AlmanacError):  # it was cut off, or its job has just ended
+                yield tables.read(part, Response)
+        with suppress(FileNotFoundError):
+            yield list(_journal(other / JOURNAL).values())
 
 
 def _journal(path: Path) -> dict[str, Response]:

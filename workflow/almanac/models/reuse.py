@@ -69,40 +69,49 @@ class Paid:
     Args:
         output: the response file.
         record: what a response file says of itself: ``model``, ``engine``, and ``version``, that of `answer`.
+
+    Attributes:
+        metadata: this, as a file says it whose responses can be taken over.
     """
 
     def __init__(self, output: Path, record: Mapping[str, str]) -> None:
         self.output = output
         self.folder = output.parent / f".{output.name}.paid"
-        self._same = {f"almanac.{name}": record[name] for name in ("version", "model", "engine")}
+        self.metadata = {f"almanac.{name}": record[name] for name in ("version", "model", "engine")}
 
     def earlier(self) -> list[Path]:
         """Return the files with responses of this model, this one last: those of other shards of its folder too."""
-        name = re.sub(r"[0-9]+(?=\.parquet$)", "*", glob.escape(self.output.name))
-        folder = self.output.parent
         # First the files themselves: one that is replaced meanwhile has been put away before.
-        others = sorted(set(folder.glob(name)) - {self.output})
-        away = sorted(folder.glob(f".{name}.paid/*.parquet"))
-        return [path for path in (*away, *others, self.output) if self._is_same(path)]
+        others = self._shards("{}") - {self.output}
+        away = self._shards(".{}.paid/*.parquet")
+        return [path for path in (*sorted(away), *sorted(others), self.output) if self._is_same(path)]
+
+    def unfinished(self) -> list[Path]:
+        """Return the folders of parts of the other shards: where there are fewer now, nobody goes on with them."""
+        return sorted(self._shards(".{}.parts") - {self.output.parent / f".{self.output.name}.parts"})
+
+    def _shards(self, form: str) -> set[Path]:
+        name = re.sub(r"[0-9]+(?=\.parquet$)", "*", glob.escape(self.output.name))
+        return set(self.output.parent.glob(form.format(name)))
 
     def _is_same(self, path: Path) -> bool:
-        return all(tables.says(path, name, self._same[name]) for name in ("almanac.version", "almanac.model"))
+        return all(tables.says(path, name, self.metadata[name]) for name in ("almanac.version", "almanac.model"))
 
     def keep(self, responses: Sequence[Response]) -> None:
         """Keep responses of one model that lie in no response file."""
         if responses:
-            same = self._same | {"almanac.model": responses[0].model_digest, "almanac.engine": responses[0].engine}
+            same = self.metadata | {"almanac.model": responses[0].model_digest, "almanac.engine": responses[0].engine}
             name = tables.identity([responses[0].model_digest, sorted(one.request_id for one in responses)])
             tables.write(self.folder / f"{name}.parquet", Response, responses, same)
 
     def put_away(self, requests: Path) -> None:
         """Keep the response file, which is about to be replaced by that of these requests, if it says anything else."""
-        if not tables.says(self.output, "almanac.version", self._same["almanac.version"]):
+        if not tables.says(self.output, "almanac.version", self.metadata["almanac.version"]):
             return
         if self._is_same(self.output):
             batches = tables.stream(requests, Request, ["request_id"])
             asked = np.fromiter((hash(one) for batch in batches for one in batch.column(0).to_pylist()), np.int64)
-            held = (found for found, _ in _matching(self.output, self._same["almanac.model"], SERVED))
+            held = (found for found, _ in _matching(self.output, self.metadata["almanac.model"], SERVED))
             if np.isin(np.fromiter(held, np.int64), asked).all():
                 return
         self.folder.mkdir(exist_ok=True)

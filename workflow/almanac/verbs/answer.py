@@ -172,8 +172,10 @@ def answer_parts(
     parts.remove_others()
     # What was answered before is not asked again; what is there already stays.
     there = paid.earlier() if paid is not None else [files.output] if made is not None else []
-    earlier = {path: parts.hold(path, f"earlier-{number}.parquet") for number, path in enumerate(there)}
-    earlier = ({} if files.reuse is None else {files.reuse: files.reuse}) | earlier
+    earlier = {} if files.reuse is None else {files.reuse: files.reuse}
+    earlier |= {path: parts.hold(path, f"earlier-{number}.parquet") for number, path in enumerate(there)}
+    if paid is not None:
+        earlier |= {path: path for path in parts.left_by(paid.unfinished(), paid.metadata)}
     reusable = {path: Reusable(held, answerer.digest, record["engine"], final) for path, held in earlier.items()}
     copied = Counter[Path]()
     with progress(survey.requests, "requests") as done:

@@ -249,7 +249,10 @@ class _Asker:
         for prompt, (named, wording) in enumerate(product(pair.names, wordings)):
             context = self.prompter.context(fact, wording, prompting, style)
             if context is None:
-                self.asked.refuse(f"relation {fact.relation_id}: {prompting}", "it has too few facts to show four")
+                self.asked.refuse(
+                    f"relation {fact.relation_id}: {prompting}",
+                    "its facts that are shown have fewer than five subjects",
+                )
                 return
             sampled = prompt == drawn and fact.fact_id in self.sampled
             item = self._item(ICL, setting, pair, wording, named, prompt, sampled=sampled)
