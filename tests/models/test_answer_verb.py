@@ -416,6 +416,7 @@ def test_answers_that_are_paid_for_stay_when_other_requests_are_asked_too(job, m
     before = answered(tmp_path, Recording(answerer, paid=paid))
     rows, said = tables.read(before, Response), tables.read_metadata(before)
     tables.write(before, Response, rows, said | ({} if version is None else {"almanac.version": version}))
+    shutil.rmtree(tmp_path / ".out.parquet.paid", ignore_errors=True)
     tables.write(tmp_path / "requests-0.parquet", Request, whole[5:])
     after = tables.read(answered(tmp_path, recording := Recording(answerer, paid=paid)), Response)
     assert [row.request_id for row in after] == [row.request_id for row in whole[5:]]
@@ -453,7 +454,17 @@ def asked_of(recording):
     return [one for window in recording.asked for one in window]
 
 
-def test_nothing_that_was_paid_for_is_lost_when_shards_change_or_a_setting_is_taken_back(job, model, tmp_path):
+@pytest.mark.parametrize("linked", [True, False])
+def test_nothing_that_was_paid_for_is_lost_when_shards_change_or_a_setting_is_taken_back(
+    job, model, tmp_path, monkeypatch, linked
+):
+    """On a file system that knows no second names, too."""
+
+    def link(*_):
+        raise PermissionError
+
+    if not linked:
+        monkeypatch.setattr("os.link", link)
     answerer = LocalAnswerer(model("llama"), "reference")
     whole = tables.read(tmp_path / "requests-0.parquet", Request)
     first = {row.request_id: row for row in shard(tmp_path, Served(answerer), whole)}
@@ -463,9 +474,12 @@ def test_nothing_that_was_paid_for_is_lost_when_shards_change_or_a_setting_is_ta
         found = shard(tmp_path, recording, rows, number)
         assert found == [first[row.request_id] for row in rows]
     assert not asked_of(recording)
-    shutil.rmtree(tmp_path / ".responses-0.parquet.paid")
-    (tmp_path / "responses-1.parquet").unlink()
-    (tmp_path / "responses-0.parquet").unlink()
+    (tmp_path / "responses-0.parquet").unlink()  # as Snakemake does where the job fails after all
+    shard(tmp_path, recording, whole)
+    assert not asked_of(recording)
+    for number in (0, 1):
+        shutil.rmtree(tmp_path / f".responses-{number}.parquet.paid")
+        (tmp_path / f"responses-{number}.parquet").unlink()
     shard(tmp_path, recording, whole[:4])
     assert asked_of(recording) == [row.request_id for row in whole[:4]]
 
@@ -505,6 +519,7 @@ def test_what_a_server_found_too_long_is_asked_again_alone_and_a_local_models_is
         rows, said = tables.read(output, Response), tables.read_metadata(output)
         long = Response(rows[0].request_id, "too_long", "it is", model_digest=rows[0].model_digest)
         tables.write(output, Response, [long, *rows[1:]], said)
+        shutil.rmtree(tmp_path / ".out.parquet.paid", ignore_errors=True)
         answered(tmp_path, recording := Recording(answerer, paid=paid))
         assert asked_of(recording) == ([long.request_id] if paid else [])
         output.unlink()

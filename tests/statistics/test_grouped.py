@@ -150,7 +150,8 @@ def plain_ratio(rows):
     variance = sum((one / varies(own, cluster)) ** 2 for cluster, one in residuals.items()) / total**2
     effect, added = worth * variance / (value * (1 - value)), stats.norm.ppf(0.975) ** 2
     told_by = worth / kish(own) ** 3 / sum(weight**4 for weight in weights(own).values())
-    return wilson(value, worth / (effect if effect >= 1 else (told_by * effect + added) / (told_by + added)))
+    draws = worth / (effect if effect >= 1 else (told_by * effect + added) / (told_by + added))
+    return wilson(value, max(draws, min(1, worth)))
 
 
 ROW = st.fixed_dictionaries(
@@ -421,6 +422,12 @@ def test_the_interval_of_f1_is_the_bootstraps_where_there_are_many():
     ).confidence_interval
     found = ratio(parts.tolist(), wholes.tolist())
     assert (found.low, found.high) == pytest.approx((drawn.low, drawn.high), abs=0.004)
+
+
+def test_a_ratio_of_one_large_cluster_says_what_one_draw_says_and_no_less():
+    names = ["large"] * 100 + ["small"]
+    found, alone = ratio([1.0] * 95 + [0.0] * 6, [1.0] * 101, names), wilson(95 / 101, 1)
+    assert (found.low, found.high) == pytest.approx((alone.low, alone.high), abs=0.05)
 
 
 def test_a_ratio_over_copies_is_no_surer():

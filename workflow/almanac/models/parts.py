@@ -8,9 +8,8 @@ loses none of them.
 """
 
 import json
-import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -76,17 +75,6 @@ class DoneParts:
         for path in set(self.folder.glob("*")) - {self.own}:
             shutil.rmtree(path)
 
-    def hold(self, path: Path, name: str) -> Path:
-        """Return a file under another name, by which it stays as it is when another job replaces it.
-
-        Where the file system has no such names, it is the file itself.
-        """
-        self.own.mkdir(parents=True, exist_ok=True)
-        with suppress(OSError):
-            os.link(path, self.own / name)
-            return self.own / name
-        return path
-
     def keep(self, response: Response) -> None:
         """Write one response of the window that is being answered to the journal."""
         path = self.own / JOURNAL
@@ -112,12 +100,14 @@ class DoneParts:
         self.rows += len(responses)
         (self.own / JOURNAL).unlink(missing_ok=True)
 
-    def join(self, metadata: Mapping[str, str]) -> None:
-        """Write the whole file and remove the parts."""
+    def join(self, metadata: Mapping[str, str], secure: Callable[[], None] | None = None) -> None:
+        """Write the whole file, have it kept elsewhere too, and remove the parts."""
         with tables.writing(self.output, Response, metadata) as writer:
             for part in self.paths:
                 for batch in tables.stream(part, Response):
                     writer.add(batch)
+        if secure is not None:
+            secure()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -5,7 +5,9 @@ window's responses are neighbours in the file; in another order the file is read
 """
 
 import glob
+import os
 import re
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -62,9 +64,10 @@ class Reusable:
 
 
 class Paid:
-    """What a served model has answered, and was paid for: nothing of it is lost when something else is asked.
+    """What a served model has answered, and was paid for: nothing of it is asked again, whatever else is asked.
 
-    Responses to what is asked no longer lie in ``.NAME.paid/`` next to the response file NAME, as files of responses.
+    It lies in ``.NAME.paid/`` next to the response file NAME, as response files: each that was ever there (by a second
+    name, so that it takes no room until it is replaced), and what killed jobs were told.
 
     Args:
         output: the response file.
@@ -80,11 +83,10 @@ class Paid:
         self.metadata = {f"almanac.{name}": record[name] for name in ("version", "model", "engine")}
 
     def earlier(self) -> list[Path]:
-        """Return the files with responses of this model, this one last: those of other shards of its folder too."""
-        # First the files themselves: one that is replaced meanwhile has been put away before.
-        others = self._shards("{}") - {self.output}
-        away = self._shards(".{}.paid/*.parquet")
-        return [path for path in (*sorted(away), *sorted(others), self.output) if self._is_same(path)]
+        """Return the files with responses of this model, the output last: those of other shards of its folder too."""
+        there = sorted(self._shards(".{}.paid/*.parquet")) + sorted(self._shards("{}") - {self.output})
+        same = [(name, self.metadata[name]) for name in ("almanac.version", "almanac.model")]
+        return [path for path in (*there, self.output) if all(tables.says(path, *one) for one in same)]
 
     def unfinished(self) -> list[Path]:
         """Return the folders of parts of the other shards: where there are fewer now, nobody goes on with them."""
@@ -94,9 +96,6 @@ class Paid:
         name = re.sub(r"[0-9]+(?=\.parquet$)", "*", glob.escape(self.output.name))
         return set(self.output.parent.glob(form.format(name)))
 
-    def _is_same(self, path: Path) -> bool:
-        return all(tables.says(path, name, self.metadata[name]) for name in ("almanac.version", "almanac.model"))
-
     def keep(self, responses: Sequence[Response]) -> None:
         """Keep responses of one model that lie in no response file."""
         if responses:
@@ -104,18 +103,15 @@ class Paid:
             name = tables.identity([responses[0].model_digest, sorted(one.request_id for one in responses)])
             tables.write(self.folder / f"{name}.parquet", Response, responses, same)
 
-    def put_away(self, requests: Path) -> None:
-        """Keep the response file, which is about to be replaced by that of these requests, if it says anything else."""
-        if not tables.says(self.output, "almanac.version", self.metadata["almanac.version"]):
-            return
-        if self._is_same(self.output):
-            batches = tables.stream(requests, Request, ["request_id"])
-            asked = np.fromiter((hash(one) for batch in batches for one in batch.column(0).to_pylist()), np.int64)
-            held = (found for found, _ in _matching(self.output, self.metadata["almanac.model"], SERVED))
-            if np.isin(np.fromiter(held, np.int64), asked).all():
-                return
+    def secure(self) -> None:
+        """Keep the response file too: where its job fails after all, Snakemake removes it, as it may be damaged."""
         self.folder.mkdir(exist_ok=True)
-        self.output.replace(self.folder / f"{tables.read_metadata(self.output).get('almanac.job')}.parquet")
+        kept = self.folder / f"{tables.read_metadata(self.output)['almanac.job']}.parquet"
+        kept.unlink(missing_ok=True)
+        try:
+            os.link(self.output, kept)
+        except OSError:  # a file system without second names
+            shutil.copyfile(self.output, kept)
 
 
 def _matching(path: Path, digest: str, final: Sequence[str]) -> Iterator[tuple[int, int]]:

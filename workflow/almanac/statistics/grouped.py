@@ -226,7 +226,8 @@ def ratio(frame: pl.DataFrame, by: Sequence[str], part: str, whole: str, cluster
         pl.col("worth") * pl.col("variance") / (spread * pl.col("total") ** 2), pl.col("worth") * pl.col("told by")
     )
     worth = pl.when(varies).then(pl.col("worth") / effect).otherwise(pl.col("worth"))
-    return _with_wilson(found.with_columns(worth.alias("worth")), by)
+    least = pl.min_horizontal(pl.lit(1.0), pl.col("worth"))  # what one draw tells, at least
+    return _with_wilson(found.with_columns(pl.max_horizontal(worth, least).alias("worth")), by)
 
 
 def residuals(

@@ -166,17 +166,13 @@ def answer_parts(
     identity = tables.identity([record["job"], windows.REQUESTS, windows.CHARACTERS])
     parts = DoneParts(files.output, f"{record['version']}-{identity}")
     paid = Paid(files.output, record) if answerer.paid else None
+    earlier = [files.reuse] if files.reuse is not None else []
     if paid is not None:
-        for responses in parts.left():
-            paid.keep([one for one in responses if one.status in final])
+        earlier += _told_before(parts, paid, final)
+    elif made is not None:
+        earlier.append(files.output)
     parts.remove_others()
-    # What was answered before is not asked again; what is there already stays.
-    there = paid.earlier() if paid is not None else [files.output] if made is not None else []
-    earlier = {} if files.reuse is None else {files.reuse: files.reuse}
-    earlier |= {path: parts.hold(path, f"earlier-{number}.parquet") for number, path in enumerate(there)}
-    if paid is not None:
-        earlier |= {path: path for path in parts.left_by(paid.unfinished(), paid.metadata)}
-    reusable = {path: Reusable(held, answerer.digest, record["engine"], final) for path, held in earlier.items()}
+    reusable = {path: Reusable(path, answerer.digest, record["engine"], final) for path in earlier}
     copied = Counter[Path]()
     with progress(survey.requests, "requests") as done:
         if parts.rows:
@@ -207,12 +203,18 @@ def answer_parts(
         print(f"{copied.total()} responses were copied{told and f' from {told}'}", file=sys.stderr)
 
     def join() -> bool:
-        if paid is not None:
-            paid.put_away(files.requests)
-        parts.join({f"almanac.{name}": value for name, value in record.items()})
+        metadata = {f"almanac.{name}": value for name, value in record.items()}
+        parts.join(metadata, None if paid is None else paid.secure)
         return True
 
     return join
+
+
+def _told_before(parts: DoneParts, paid: Paid, final: Sequence[str]) -> list[Path]:
+    """Return files of responses with what a served model was asked before."""
+    for responses in parts.left():
+        paid.keep([one for one in responses if one.status in final])
+    return [*paid.earlier(), *parts.left_by(paid.unfinished(), paid.metadata)]
 
 
 def _identity(record: dict[str, str], kinds: Sequence[str], reuses: bool) -> str:
