@@ -176,6 +176,7 @@ def test_further_keys_reach_the_server(url, folder):
         "The input token count (40000) exceeds the maximum number of tokens allowed (32768).",
         "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 2048. Given: 2000 `inputs` tokens",
         "Please reduce the length of the messages or completion.",
+        "The prompt tokens must be <= 2048.",
     ],
 )
 def test_servers_have_many_words_for_a_text_that_is_too_long(url, folder, said):

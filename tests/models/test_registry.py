@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from tests.models import tiny_networks, tiny_tokenizers
 from transformers import (
     AutoConfig,
@@ -227,8 +228,6 @@ def test_a_head_that_was_never_trained_is_refused(checkpoint):
 
 
 def test_missing_weights_are_refused(checkpoint, tmp_path):
-    from safetensors.torch import load_file, save_file
-
     folder = copy_of(checkpoint("llama"), tmp_path)
     weights = load_file(folder / "model.safetensors")
     del weights["lm_head.weight"]
@@ -247,6 +246,26 @@ def test_weights_of_more_layers_than_the_network_has_are_refused(checkpoint, tmp
     )
     with pytest.raises(AlmanacError, match=named):
         load(str(folder), AnswerOptions())
+
+
+def test_a_layer_of_another_kind_is_none_too_many(checkpoint, tmp_path):
+    """As the one that predicts several tokens at once."""
+    folder = copy_of(checkpoint("llama"), tmp_path)
+    weights = load_file(folder / "model.safetensors")
+    last = max(int(name.split(".")[2]) for name in weights if ".layers." in name)
+    own = {
+        name.replace(f".{last}.", f".{last + 1}."): one for name, one in weights.items() if f".layers.{last}." in name
+    }
+    own[f"model.layers.{last + 1}.eh_proj.weight"] = torch.ones(2, 2)
+    save_file(
+        weights | {name: one.clone() for name, one in own.items()}, folder / "model.safetensors", {"format": "pt"}
+    )
+    load(str(folder), AnswerOptions())
+
+
+def test_thinking_needs_room_in_what_the_model_reads(checkpoint):
+    with pytest.raises(AlmanacError, match=r"thinking_tokens: 100000 leaves nothing of the \d+ tokens that it reads"):
+        load(str(checkpoint("llama")), AnswerOptions(thinking_tokens=100_000, wrapper="plain"))
 
 
 def test_a_token_that_the_chat_template_writes_needs_an_embedding(checkpoint, tmp_path):

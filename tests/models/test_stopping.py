@@ -10,7 +10,7 @@ from almanac.models.registry import load
 from almanac.models.scoring import generation
 from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.samples import Prompt
-from almanac.models.stopping import said
+from almanac.models.stopping import after_thinking, said
 from almanac.rows import Request
 
 LINE = ("\n",)
@@ -80,3 +80,9 @@ def test_a_server_is_not_told_to_end_at_a_line_break_before_the_first_word():
         answerer = ApiAnswerer(AnswerOptions(api=url, api_model="some", kinds=["generate"]))
         found = [response.texts for response in answerer.answer(requests, {})]
     assert found == [("Paris",), ("Paris",), ("\n\nParis\nRome. ",)]
+
+
+def test_a_model_that_thinks_on_after_a_block_has_answered_after_the_last():
+    assert after_thinking("a</think> b</think>\n c", "</think>") == "c"
+    assert after_thinking("<think>a</think><think>b</think>c") == "c"
+    assert after_thinking("no block, and no end of one") == "no block, and no end of one"

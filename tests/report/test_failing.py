@@ -70,7 +70,7 @@ def test_texts_that_are_too_long_are_told_as_that_and_not_as_what_a_model_cannot
     long = Unanswered({}, {Asking("short", "eic_lke", "world"): Failures({LONG: 2183}, 2184)})
     assert list(long.notes()) == [
         "Too long for short (at most 256 tokens are read): 2,183 of 2,184 texts of EIC-LKE (world). "
-        "Fewer examples in a text make it shorter."
+        "Fewer examples, a shorter wrapper or less thinking make a text shorter."
     ]
     [found] = long.too_long.values()
     more = {

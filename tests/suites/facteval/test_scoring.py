@@ -245,6 +245,7 @@ def test_in_a_script_without_spaces_a_number_stands_next_to_letters(answer):
     assert outcome("mcq", answer, "1949", choices=("1949", "1950")) == "correct"
     assert outcome("saq", answer, "1949") == "correct"
     assert outcome("saq", answer, "194") == outcome("saq", answer, "949") == "incorrect"
+    assert outcome("saq", "3万人", "3") == outcome("saq", "1949年代", "1949") == "incorrect"
     assert outcome("saq", "x1949", "1949") == outcome("saq", "1949x", "1949") == "incorrect"
 
 

@@ -70,10 +70,11 @@ UNIT = re.compile(f"[ -]?(?P<unit>{_UNIT})")
 # Thousands are divided by commas, apostrophes or narrow and no-break spaces (folding makes those plain spaces: not
 # read), decimals by a point; two points or more divide thousands.
 _LETTER = rf"[^\W{UNSPACED}]"  # in scripts without spaces letters stand next to a number: `1990年`
+_MULTIPLE = "[千万萬億亿兆百十]|年代"  # `3万` is no 3, and `1990年代` are years
 NUMBER = re.compile(
     rf"(?<!{_LETTER})(?<![.^])(?:[+-]|minus )?"
     r"(?P<digits>\d{1,3}(?:[,']\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}|\d+(?:\.\d+)?)"
-    rf"(?:(?={_UNIT})|(?!{_LETTER}|\.\d|,\d{{3}}(?!\d)))"
+    rf"(?:(?={_UNIT})|(?!{_LETTER}|{_MULTIPLE}|\.\d|,\d{{3}}(?!\d)))"
 )
 UNITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
          "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")  # fmt: skip

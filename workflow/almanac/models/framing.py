@@ -22,9 +22,9 @@ from almanac.rows import Request
 BLANK = "[MASK]"
 # Templates that write the date get this one, so that a request is the same text on every day.
 TODAY = datetime.date(2024, 7, 26)
-DATED = re.compile(r"""strftime_now\(\s*(["'])(.*?)\1\s*\)""")
+DATED = re.compile(r"""strftime_now\(\s*(["'])([^"']*)\1\s*\)""")
 # In the place of the function, where its format is no text of the template's own.
-_CODES = [f"%{code}" for code in ("-d", "-m", *"aAbBdmyYHIMSpj")]
+_CODES = [f"%{code}" for code in ("-d", "-m", *"aAbBdemyYDFHIMRSTpjZ")]
 _DATES = "".join(f" | replace({code!r}, {TODAY.strftime(code)!r})" for code in _CODES)
 STILL = f"{{% macro strftime_now(format) %}}{{{{ format{_DATES} }}}}{{% endmacro %}}"
 HARMONY = "<|start|>assistant"  # What gpt-oss is given before it chooses a channel.
@@ -94,6 +94,10 @@ class ChatTemplate:
         lost = next((probe for probe in PROBES if probe not in text), None)
         return None if lost is None else f"{lost!r} is lost in {text[:200]!r}"
 
+    def probes(self) -> list[str]:
+        """Return a chat as the template writes it, with thinking and without."""
+        return [self._rendered(turns(*PROBES, self.merges), thinks) for thinks in (False, True)]
+
     def text(self, system: str, user: str, thinks: bool = False) -> str:
         """Return the text of both turns, up to where the answer or, with ``thinks``, the thinking begins."""
         rendered = self._rendered(turns(system, user, self.merges), thinks)
@@ -107,7 +111,7 @@ class ChatTemplate:
 
     def without_thinking(self) -> str | None:
         """Return how thinking is switched off; none where the chat template has neither a switch nor opens a block."""
-        off, on = (self._rendered(turns(*PROBES, self.merges), thinks) for thinks in (False, True))
+        off, on = self.probes()
         if self._closed(off) != off:
             return "off: what the chat template opens for it is closed"
         return None if off == on else "off: the chat template has a switch for it"

@@ -1,6 +1,8 @@
 """Loading a checkpoint from a folder, as a model that answers requests; nothing here touches the network."""
 
 import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -82,7 +84,7 @@ def load(path: str, options: AnswerOptions) -> Model:
             f"{folder}: a masked model needs a mask token and its tokenizer has none; "
             "set mask_token in tokenizer_config.json"
         )
-    _check_vocabulary(folder, tokens.tokenizer, config, "" if framing.template is None else framing.template.source)
+    _check_vocabulary(folder, tokens, config, [] if framing.template is None else framing.template.probes())
     network = _network(options, folder, config, family)
     own_code.check_ran(network, folder)
     found = digests(folder, options.dtype, wrapper.WRAPPER, options.trust_remote_code, framing.digest)
@@ -97,6 +99,11 @@ def load(path: str, options: AnswerOptions) -> Model:
         **{package: version(package) for package in ("torch", "transformers")},
     }
     limit = max_length(config, tokens.tokenizer)
+    if limit is not None and framing.thinking >= limit and family != "seq2seq":
+        raise AlmanacError(
+            f"model {folder}: thinking_tokens: {framing.thinking} leaves nothing of the {limit} tokens that it reads; "
+            "set fewer"
+        )
     return wrapper(
         network=network, tokens=tokens, digest=found.model, max_length=limit, identity=identity, framing=framing
     )
@@ -156,7 +163,7 @@ def _tokenizer(options: AnswerOptions, folder: Path) -> Any:
         ) from error
 
 
-def _check_vocabulary(folder: Path, tokenizer: Any, config: Any, template: str) -> None:
+def _check_vocabulary(folder: Path, tokens: Tokens, config: Any, chats: Sequence[str]) -> None:
     """Refuse a tokenizer of which ordinary tokens have no embedding, or those that its chat template writes.
 
     Other tokens added to it, such as padding, may lack one.
@@ -167,12 +174,12 @@ def _check_vocabulary(folder: Path, tokenizer: Any, config: Any, template: str) 
     rows = getattr(config.get_text_config(), "vocab_size", None)
     if rows is None:
         return
-    written = [(at, token) for token, at in tokenizer.get_added_vocab().items() if at >= rows and token in template]
-    if written:
-        at, token = min(written)
+    tokenizer = tokens.tokenizer
+    if written := [at for chat in chats for at in tokens.ids(chat) if at >= rows > tokenizer.vocab_size - 1]:
+        token = tokenizer.convert_ids_to_tokens(written[0])
         raise AlmanacError(
-            f"model {folder}: its chat template writes {token!r}, token {at} of the tokenizer, and the network embeds "
-            f"{rows}; resize the embeddings and train it with them, or name another wrapper, as plain"
+            f"model {folder}: its chat template writes {token!r}, token {written[0]} of the tokenizer, and the network "
+            f"embeds {rows}; resize the embeddings and train it with them, or name another wrapper, as plain"
         )
     if tokenizer.vocab_size > rows:
         raise AlmanacError(
@@ -206,9 +213,7 @@ def _network(options: AnswerOptions, folder: Path, config: Any, family: str) -> 
             f"model {folder}: {config.model_type} cannot be loaded as a {family} model ({_first_line(error)}); {remedy}"
         ) from error
     # An encoder's pooling layer is not used: only hidden states are.
-    held = {re.sub(r"\.\d+\.", ".", name) for name in network.state_dict()}
-    further = sorted(name for name in loaded["unexpected_keys"] if re.sub(r"\.\d+\.", ".", name) in held)
-    if further:
+    if further := _layers_too_many(network, loaded["unexpected_keys"]):
         raise AlmanacError(
             f"model {folder}: the weights have {', '.join(further[:3])}, which the network of config.json does not (it "
             "would be a part of what was trained); save config.json with the number of layers of the weights"
@@ -226,6 +231,20 @@ def _network(options: AnswerOptions, folder: Path, config: Any, family: str) -> 
             "scored as a causal model; use the family masked"
         )
     return network
+
+
+def _layers_too_many(network: Any, unexpected: Iterable[str]) -> list[str]:
+    """Return the names of weights, of those that a network lacks, that are whole layers as it has fewer of.
+
+    A layer with weights of its own kind, as one that predicts several tokens, is none.
+    """
+    held = {re.sub(r"\.\d+\.", ".", name) for name in network.state_dict()}
+    layers: dict[str, list[str]] = defaultdict(list)
+    for name in sorted(unexpected):
+        if numbered := re.match(r".*?\.\d+\.", name):
+            layers[numbered[0]].append(name)
+    alike = (own for own in layers.values() if all(re.sub(r"\.\d+\.", ".", name) in held for name in own))
+    return [name for own in alike for name in own]
 
 
 @torch.inference_mode()

@@ -42,8 +42,9 @@ def after_thinking(text: str, ends: str | None = None) -> str | None:
     ends = next((end for mark, end in THINKING.items() if begun.startswith(mark)), ends)
     if ends is None:
         return text
-    _, found, answer = text.partition(ends)
-    return after_thinking(answer.lstrip()) if found else None
+    _, found, rest = text.partition(ends)
+    answer = rest.lstrip()
+    return after_thinking(answer, closed(answer)) if found else None
 
 
 def thinks(text: str) -> bool:

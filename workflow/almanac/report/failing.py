@@ -83,7 +83,9 @@ class Unanswered(NamedTuple):
                 f"{found.count:,} of {found.of:,} texts of {SUITES[asking.suite].label} ({asking.dataset})"
                 for asking, found in own
             )
-            models[f"{read}: {counts}. Fewer examples in a text make it shorter."].append(model)
+            models[f"{read}: {counts}. Fewer examples, a shorter wrapper or less thinking make a text shorter."].append(
+                model
+            )
         for told, names in models.items():
             yield f"Too long for {', '.join(names)}{told}"
 

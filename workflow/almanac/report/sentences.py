@@ -88,7 +88,7 @@ def _by_chat(layout: Layout, found: Sequence[Finding]) -> Iterator[str]:
     served = {name: one.model for name, one in layout.config.participants().items() if name in models}
     if chats := [name for name, one in served.items() if one.api is not None and one.api_generate_with == "chat"]:
         yield (
-            f"What {' and '.join(chats)} wrote was asked for as chat messages. A server may let a base model chat, "
+            f"What {', '.join(chats)} wrote was asked for as chat messages. A server may let a base model chat, "
             "which then answers few questions: ask such a model with `api_generate_with: completions` (docs/api.md)."
         )
 

@@ -25,7 +25,7 @@ SHOWN = 300  # Characters of a server's message that are passed on.
 FIRST_WAIT, LONGEST_WAIT = 0.5, 8.0  # Seconds, as in the openai package.
 TOO_LONG = re.compile(
     r"context[ _](length|size|window)|maximum (input|sequence|model) length|max_model_len|prompt is too long|"
-    r"token count .*exceeds|tokens \+ .*must be <=|reduce the length",
+    r"token count .*exceeds|(?<!_)tokens\b.*must be <=|reduce the length",
     re.I,
 )
 PASSING = re.compile(r"'(code|status)': '?(408|409|429|5\d\d)\b")  # in an error that is sent as an answer

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from almanac import tables
 from almanac.models.local import LocalModel
-from almanac.models.stopping import after_thinking, may_end, said
+from almanac.models.stopping import after_thinking, closed, may_end, said
 
 TAIL = 8  # Tokens in which thinking ends: those of the mark and a few more.
 
@@ -116,7 +116,8 @@ def _add(model: LocalModel, sample: GrowingText, token: int) -> None:
     whole = full or count - sample.thought >= least
     if not (whole or sample.thinks or sample.thought or prompt.stop or count <= TAIL):
         return
-    answer = after_thinking(decode(sample.ids), prompt.opened)
+    written = decode(sample.ids)
+    answer = after_thinking(written, prompt.opened or closed(written))  # it may think on after a block that was closed
     if sample.thinks or answer is None or (sample.thought and not answer):
         sample.thinks, sample.thought, whole = answer is None, count, full
     if answer is None:
