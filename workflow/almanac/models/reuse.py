@@ -5,7 +5,6 @@ window's responses are neighbours in the file; in another order the file is read
 """
 
 import glob
-import os
 import re
 import shutil
 import sys
@@ -66,8 +65,8 @@ class Reusable:
 class Paid:
     """What a served model has answered, and was paid for: nothing of it is asked again, whatever else is asked.
 
-    It lies in ``.NAME.paid/`` next to the response file NAME, as response files: each that was ever there (by a second
-    name, so that it takes no room until it is replaced), and what killed jobs were told.
+    It lies in ``.NAME.paid/`` next to the response file NAME, as response files: a copy of each that was ever there (no
+    second name of it, since Snakemake restores a file by writing over its bytes), and what killed jobs were told.
 
     Args:
         output: the response file.
@@ -105,13 +104,9 @@ class Paid:
 
     def secure(self) -> None:
         """Keep the response file too: where its job fails after all, Snakemake removes it, as it may be damaged."""
-        self.folder.mkdir(exist_ok=True)
-        kept = self.folder / f"{tables.read_metadata(self.output)['almanac.job']}.parquet"
-        kept.unlink(missing_ok=True)
-        try:
-            os.link(self.output, kept)
-        except OSError:  # a file system without second names
-            shutil.copyfile(self.output, kept)
+        job = tables.read_metadata(self.output)["almanac.job"]
+        with tables.atomic(self.folder / f"{job}.parquet") as path:
+            shutil.copyfile(self.output, path)
 
 
 def _matching(path: Path, digest: str, final: Sequence[str]) -> Iterator[tuple[int, int]]:
