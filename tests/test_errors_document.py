@@ -16,6 +16,7 @@ MESSAGES = [
 ]
 OF_SNAKEMAKE = {
     "Error: Directory cannot be locked",
+    "Restored previous version of results/… (updating job failed).",
     "Output … has older modification time (…) than input … This could indicate a clock skew problem",
 }
 ALIKE = 3  # words in a row that must be the program's own; what differs from case to case is none of them

@@ -209,7 +209,7 @@ def test_a_key_that_is_repeated_everywhere_stands_in_no_file_and_no_stream(targe
     found = {row.request_id: row for row in tables.read(output, Response)}
     told = "".join(f"{name} {text} " for name, text in tables.read_metadata(output).items())
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(files) == 3
+    assert len(files) == 4, "requests, contexts, responses, and a copy of these"
     raw = "".join(path.read_bytes().decode("latin1") for path in files)
     for text in (streams, told, raw, *map(str, found.values())):
         assert not shows(text), text
