@@ -54,7 +54,7 @@ class Jobs:
         return list(dict.fromkeys((asking.suite, asking.dataset, one.name) for asking, one in own))
 
     def updated(self) -> Iterator[tuple[Path, Files]]:
-        """Yield the files that a job is given as they are, with the mark that it has ended well (`Layout.ended`)."""
+        """Yield the files that a job updates, after the marker file of its success (`Layout.ended`)."""
         for name, one in self.participants.items():
             if one.world is not None:
                 folder = self.layout.model(name)

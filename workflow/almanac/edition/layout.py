@@ -290,10 +290,10 @@ class Layout:
         return self.numbers(asking.model) / asking.suite / f"{asking.dataset}.parquet"
 
     def ended(self, made: Path) -> Path:
-        """Return the mark that the job that makes a file or a folder has ended well.
+        """Return the marker file which says that the job that makes a file or a folder has succeeded.
 
-        Of files that a job is given as they are (`update`) Snakemake puts back what was there if the job fails, and
-        remembers it as what the job has made. The mark it removes before the job, and sets when that has ended well.
+        If a job fails that updates its output files (`update`), Snakemake restores the earlier ones and records them
+        as results of that job. It removes this marker before the job and creates it only after success.
         """
         return made.parent / f".{made.name}.ended"
 

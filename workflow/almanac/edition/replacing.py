@@ -90,16 +90,16 @@ def doubt_copied(layout: Layout, memory: Path) -> None:
 
 
 def doubt_failed(updated: Iterable[tuple[Path, Iterable[Path]]], memory: Path) -> None:
-    """Let a run make what a job that failed would have made: in its place Snakemake takes what was there for made.
+    """Let a run repeat jobs that failed: Snakemake has restored their earlier files, and takes these for their results.
 
-    The job keeps what it finds made of the same.
+    A job that finds its files made of the same as now keeps them.
 
     Args:
-        updated: the mark of each job that it has ended well, and its files (`Jobs.updated`).
+        updated: of each job the marker file of its success, and its files (`Jobs.updated`).
         memory: as of `check_copied`.
     """
-    for mark, files in updated:
-        if not mark.exists():
+    for marker, files in updated:
+        if not marker.exists():
             _doubt(files, memory)
 
 

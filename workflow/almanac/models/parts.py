@@ -9,7 +9,7 @@ loses none of them.
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -58,17 +58,15 @@ class DoneParts:
         except AlmanacError:
             return None
 
-    def left(self) -> Iterator[list[Response]]:
-        """Yield what jobs of other identities have left, a part or a journal at a time, if it is of this version."""
-        return left(self.folder, self.own)
-
-    def left_by(self, folders: Iterable[Path], metadata: Mapping[str, str]) -> Iterator[Path]:
-        """Yield files of what jobs of other output files have left in their folders, which are these parts' own."""
-        rows = (one for folder in folders for one in left(folder, self.own) if one)
-        for number, responses in enumerate(rows):
-            path = self.own / f"left-{number}.parquet"
-            tables.write(path, Response, responses, metadata)
-            yield path
+    def left(self, folders: Iterable[Path]) -> Iterator[list[Response]]:
+        """Yield what other jobs of this version have left in folders of parts, a part or a journal at a time."""
+        version, _, _ = self.own.name.partition("-")
+        for other in sorted({one for folder in folders for one in folder.glob(f"{version}-*")} - {self.own}):
+            for part in sorted(other.glob("[0-9]*.parquet")):
+                with suppress(AlmanacError):  # it was cut off, or its job has just ended
+                    yield tables.read(part, Response)
+            with suppress(FileNotFoundError):
+                yield list(_journal(other / JOURNAL).values())
 
     def remove_others(self) -> None:
         """Remove what jobs of other identities have left."""
@@ -100,26 +98,16 @@ class DoneParts:
         self.rows += len(responses)
         (self.own / JOURNAL).unlink(missing_ok=True)
 
-    def join(self, metadata: Mapping[str, str], secure: Callable[[], None] | None = None) -> None:
-        """Write the whole file, have it kept elsewhere too, and remove the parts."""
+    def join(self, metadata: Mapping[str, str]) -> None:
+        """Write the whole file."""
         with tables.writing(self.output, Response, metadata) as writer:
             for part in self.paths:
                 for batch in tables.stream(part, Response):
                     writer.add(batch)
-        if secure is not None:
-            secure()
+
+    def remove(self) -> None:
+        """Remove the parts, once the whole file is safe."""
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def left(folder: Path, own: Path) -> Iterator[list[Response]]:
-    """Yield what a folder of parts holds of other identities than ``own`` of the same version."""
-    version, _, _ = own.name.partition("-")
-    for other in sorted(set(folder.glob(f"{version}-*")) - {own}):
-        for part in sorted(other.glob("[0-9]*.parquet")):
-            with suppress(AlmanacError):  # it was cut off, or its job has just ended
-                yield tables.read(part, Response)
-        with suppress(FileNotFoundError):
-            yield list(_journal(other / JOURNAL).values())
 
 
 def _journal(path: Path) -> dict[str, Response]:

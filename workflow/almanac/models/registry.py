@@ -171,20 +171,19 @@ def _check_vocabulary(folder: Path, tokens: Tokens, config: Any, chats: Sequence
     Raises:
         AlmanacError: naming both counts, or the first such token.
     """
-    rows = getattr(config.get_text_config(), "vocab_size", None)
+    rows, tokenizer = getattr(config.get_text_config(), "vocab_size", None), tokens.tokenizer
     if rows is None:
         return
-    tokenizer = tokens.tokenizer
-    if written := [at for chat in chats for at in tokens.ids(chat) if at >= rows > tokenizer.vocab_size - 1]:
-        token = tokenizer.convert_ids_to_tokens(written[0])
-        raise AlmanacError(
-            f"model {folder}: its chat template writes {token!r}, token {written[0]} of the tokenizer, and the network "
-            f"embeds {rows}; resize the embeddings and train it with them, or name another wrapper, as plain"
-        )
     if tokenizer.vocab_size > rows:
         raise AlmanacError(
             f"model {folder}: its tokenizer has {tokenizer.vocab_size} tokens, and the network embeds {rows}; save the "
             "tokenizer with which it was trained, or resize the embeddings and train it again"
+        )
+    if written := [at for chat in chats for at in tokens.ids(chat) if at >= rows]:
+        token = tokenizer.convert_ids_to_tokens(written[0])
+        raise AlmanacError(
+            f"model {folder}: its chat template writes {token!r}, token {written[0]} of the tokenizer, and the network "
+            f"embeds {rows}; resize the embeddings and train it with them, or name another wrapper, as plain"
         )
 
 
@@ -234,9 +233,9 @@ def _network(options: AnswerOptions, folder: Path, config: Any, family: str) -> 
 
 
 def _layers_too_many(network: Any, unexpected: Iterable[str]) -> list[str]:
-    """Return the names of weights, of those that a network lacks, that are whole layers as it has fewer of.
+    """Return the weights of whole layers that a network lacks, of those that it does not use.
 
-    A layer with weights of its own kind, as one that predicts several tokens, is none.
+    A layer that has weights of another kind too, as for the prediction of several tokens, is not one of them.
     """
     held = {re.sub(r"\.\d+\.", ".", name) for name in network.state_dict()}
     layers: dict[str, list[str]] = defaultdict(list)

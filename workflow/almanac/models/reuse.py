@@ -17,7 +17,7 @@ from almanac import tables
 from almanac.rows import Request, Response
 
 FINAL = ("ok", "too_long", "refused")  # what failed is asked again,
-SERVED = ("ok", "refused")  # and of a server what was too long: started anew it may read more, and that costs nothing
+SERVED = ("ok", "refused")  # and of a server what was too long: it may read longer texts after a restart
 
 
 class Reusable:
@@ -63,47 +63,44 @@ class Reusable:
 
 
 class Paid:
-    """What a served model has answered, and was paid for: nothing of it is asked again, whatever else is asked.
+    """Keeps every answer of a served model: each was paid for, so none is requested a second time.
 
-    It lies in ``.NAME.paid/`` next to the response file NAME, as response files: a copy of each that was ever there (no
-    second name of it, since Snakemake restores a file by writing over its bytes), and what killed jobs were told.
+    The folder ``.NAME.paid/`` next to the response file NAME holds a copy of each version of that file, and what
+    interrupted jobs had received. (A hard link would not do: Snakemake restores a file by writing over its bytes.)
 
     Args:
         output: the response file.
         record: what a response file says of itself: ``model``, ``engine``, and ``version``, that of `answer`.
-
-    Attributes:
-        metadata: this, as a file says it whose responses can be taken over.
     """
 
     def __init__(self, output: Path, record: Mapping[str, str]) -> None:
         self.output = output
         self.folder = output.parent / f".{output.name}.paid"
-        self.metadata = {f"almanac.{name}": record[name] for name in ("version", "model", "engine")}
+        self._metadata = {f"almanac.{name}": record[name] for name in ("version", "model", "engine")}
 
     def earlier(self) -> list[Path]:
         """Return the files with responses of this model, the output last: those of other shards of its folder too."""
         there = sorted(self._shards(".{}.paid/*.parquet")) + sorted(self._shards("{}") - {self.output})
-        same = [(name, self.metadata[name]) for name in ("almanac.version", "almanac.model")]
+        same = [(name, self._metadata[name]) for name in ("almanac.version", "almanac.model")]
         return [path for path in (*there, self.output) if all(tables.says(path, *one) for one in same)]
 
-    def unfinished(self) -> list[Path]:
-        """Return the folders of parts of the other shards: where there are fewer now, nobody goes on with them."""
-        return sorted(self._shards(".{}.parts") - {self.output.parent / f".{self.output.name}.parts"})
+    def parts(self) -> list[Path]:
+        """Return the folders of parts of all shards; after a change of their number nobody resumes some of them."""
+        return sorted(self._shards(".{}.parts"))
 
     def _shards(self, form: str) -> set[Path]:
         name = re.sub(r"[0-9]+(?=\.parquet$)", "*", glob.escape(self.output.name))
         return set(self.output.parent.glob(form.format(name)))
 
     def keep(self, responses: Sequence[Response]) -> None:
-        """Keep responses of one model that lie in no response file."""
+        """Keep what an interrupted job had received: responses of one model."""
         if responses:
-            same = self.metadata | {"almanac.model": responses[0].model_digest, "almanac.engine": responses[0].engine}
+            same = self._metadata | {"almanac.model": responses[0].model_digest, "almanac.engine": responses[0].engine}
             name = tables.identity([responses[0].model_digest, sorted(one.request_id for one in responses)])
             tables.write(self.folder / f"{name}.parquet", Response, responses, same)
 
-    def secure(self) -> None:
-        """Keep the response file too: where its job fails after all, Snakemake removes it, as it may be damaged."""
+    def keep_output(self) -> None:
+        """Keep a copy of the response file: if its job still fails, Snakemake removes or replaces the file."""
         job = tables.read_metadata(self.output)["almanac.job"]
         with tables.atomic(self.folder / f"{job}.parquet") as path:
             shutil.copyfile(self.output, path)

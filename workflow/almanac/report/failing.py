@@ -83,9 +83,8 @@ class Unanswered(NamedTuple):
                 f"{found.count:,} of {found.of:,} texts of {SUITES[asking.suite].label} ({asking.dataset})"
                 for asking, found in own
             )
-            models[f"{read}: {counts}. Fewer examples, a shorter wrapper or less thinking make a text shorter."].append(
-                model
-            )
+            remedy = "Fewer examples, a shorter wrapper or less thinking make a text shorter."
+            models[f"{read}: {counts}. {remedy}"].append(model)
         for told, names in models.items():
             yield f"Too long for {', '.join(names)}{told}"
 

@@ -1,5 +1,7 @@
 """What a method recovers of what a model was taught: accuracy by dose, AUC, rank correlation, the rate at dose 0."""
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from almanac.rows import Measure
@@ -63,18 +65,20 @@ def estimates(*worlds: pl.DataFrame, never_level: float = LEVEL) -> dict[str, Es
     ends = [[facts.filter(pl.col("dose") == facts["dose"].max()), facts.filter(dose=0)] for facts in worlds]
     hits = [hit for _, never in ends for hit in never["hit"]]
 
-    def area(name: str) -> Estimate:
-        scores, subjects = (
-            [Sides(*(end[column].to_list() for end in both)) for both in ends] for column in (name, "subject")
-        )
-        return mean_auc(scores, subjects=subjects)
-
     return {
-        "recovery_auc": area("score"),
-        "prior_auc": area("object_dose"),
+        "recovery_auc": area(ends, "score"),
+        "prior_auc": area(ends, "object_dose"),
         "recovery_spearman": spearman(doses, found),
         "never_accuracy": wilson(sum(hits) / len(hits), len(hits), never_level),
     }
+
+
+def area(worlds: Sequence[Sequence[pl.DataFrame]], column: str) -> Estimate:
+    """Return the AUC by a column, a mean over worlds: of each the facts taught most and those never taught."""
+    scores, subjects = (
+        [Sides(*(facts[name].to_list() for facts in ends)) for ends in worlds] for name in (column, "subject")
+    )
+    return mean_auc(scores, subjects=subjects)
 
 
 def recovery(judged: Judged, *by: str) -> list[Measure]:

@@ -168,7 +168,9 @@ def answer_parts(
     paid = Paid(files.output, record) if answerer.paid else None
     earlier = [files.reuse] if files.reuse is not None else []
     if paid is not None:
-        earlier += _told_before(parts, paid, final)
+        for responses in parts.left(paid.parts()):
+            paid.keep([one for one in responses if one.status in final])
+        earlier += paid.earlier()
     elif made is not None:
         earlier.append(files.output)
     parts.remove_others()
@@ -203,18 +205,13 @@ def answer_parts(
         print(f"{copied.total()} responses were copied{told and f' from {told}'}", file=sys.stderr)
 
     def join() -> bool:
-        metadata = {f"almanac.{name}": value for name, value in record.items()}
-        parts.join(metadata, None if paid is None else paid.secure)
+        parts.join({f"almanac.{name}": value for name, value in record.items()})
+        if paid is not None:
+            paid.keep_output()
+        parts.remove()
         return True
 
     return join
-
-
-def _told_before(parts: DoneParts, paid: Paid, final: Sequence[str]) -> list[Path]:
-    """Return files of responses with what a served model was asked before."""
-    for responses in parts.left():
-        paid.keep([one for one in responses if one.status in final])
-    return [*paid.earlier(), *parts.left_by(paid.unfinished(), paid.metadata)]
 
 
 def _identity(record: dict[str, str], kinds: Sequence[str], reuses: bool) -> str:

@@ -15,7 +15,7 @@ from almanac.rows import Measure
 from almanac.statistics import grouped
 from almanac.statistics.intervals import Estimate
 from almanac.statistics.paired import macro_difference
-from almanac.statistics.ranks import auc, kendall
+from almanac.statistics.ranks import kendall
 from almanac.suites.chapter import Shown
 from almanac.suites.headline import NULL_KNOWN, NULL_NEVER
 from almanac.suites.judged import FACT, SUBJECT, Judged, Not, Range
@@ -24,7 +24,7 @@ from almanac.suites.karr.baselines import PARAREL
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.judging import calibrates
 from almanac.suites.karr.options import KarrOptions
-from almanac.suites.recovery import recovery
+from almanac.suites.recovery import area, recovery
 from almanac.suites.suite import Method
 
 CURVE = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 22.0, 50.0, 100.0, 1000.0)
@@ -126,8 +126,8 @@ def _taught(group: Judged) -> list[Measure]:
     if group.conditions["experiment"] in VARIANTS:
         for name in ("karr_s", "karr_r", "numerator"):
             ends = group.where({name: Not(None), "dose": (0, top)})  # type: ignore[dict-item]
-            taught, never = (ends.frame.filter(pl.col("dose") == dose)[name].to_list() for dose in (top, 0))
-            rows.append(ends.measure(f"recovery_auc_{name}", auc(taught, never), "auc", (name, "dose")))
+            found = area([[ends.frame.filter(dose=top), ends.frame.filter(dose=0)]], name)
+            rows.append(ends.measure(f"recovery_auc_{name}", found, "auc", (name, "dose")))
     return rows
 
 
