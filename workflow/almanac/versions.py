@@ -17,7 +17,7 @@ VERSIONS = {
     "pull": 14,
     "build": 14,
     "plant": 9,
-    "ask": 26,
+    "ask": 27,
     "answer": 11,
     "measure": 75,
     "report": 98,

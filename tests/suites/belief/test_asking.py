@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from pydantic import ValidationError
-from tests.suites.belief.small import FACTS, data, fact, tables
+from tests.suites.belief.small import CITIES, FACTS, data, fact, tables
 from tests.suites.support import Trial, ok
 
 from almanac import tables as files
@@ -125,12 +125,13 @@ def test_of_a_huge_dataset_only_what_is_asked_becomes_rows_and_facts_beyond_are_
     }
 
 
-def test_where_too_few_facts_are_for_showing_any_other_is_shown(tmp_path):
-    facts = [one for one in FACTS if one.relation_id == "born" and one.split == "test"]
+@pytest.mark.parametrize("shown", [[], [fact("born", "p:4", city, "train") for city in CITIES] + [FACTS[4]]])
+def test_where_the_facts_for_showing_have_too_few_subjects_any_other_is_shown(tmp_path, shown):
+    facts = [one for one in FACTS if one.relation_id == "born" and one.split == "test"] + shown
     beyond = [replace(fact("born", f"t:{at}", "c:o", "test"), split=None) for at in range(4)]
     own = tables() | {"facts": facts + beyond}
-    shown = asked(tmp_path, Data.of(**own), prompting=("4_template",), fill=False, groups=1, per_group=1, names=1)
-    greedy = {one.item.fact_id: one.before for one in shown.questions() if one.item.experiment == "icl"}
+    trial = asked(tmp_path, Data.of(**own), prompting=("4_template",), fill=False, groups=1, per_group=1, names=1)
+    greedy = {one.item.fact_id: one.before for one in trial.questions() if one.item.experiment == "icl"}
     assert all(before.count("was born in [MASK].") == 4 for before in greedy.values())
     assert any("Tom" in before for before in greedy.values())
 

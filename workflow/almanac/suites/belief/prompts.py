@@ -59,11 +59,14 @@ class Prompter:
     def of(
         cls, data: Data, names: EntityNames, templates: Mapping[str, RelationTemplates], options: BeliefOptions
     ) -> "Prompter":
-        """Return what makes the prompts of a dataset: its train facts are shown, or any where these are too few."""
+        """Return what makes the prompts: train facts are shown, or any of a relation whose have too few subjects."""
         drawn = {relation: own for relation, own in data.drawn.items() if relation in templates}
         shown = {relation: [fact for fact in own if fact.split == "train"] for relation, own in drawn.items()}
         if any(one != ZERO for one in options.prompting):
-            shown |= data.whole(relation for relation, own in shown.items() if len(own) <= SHOTS)
+            subjects = {
+                relation: {names.names.reading(fact.subject_id) for fact in own} for relation, own in shown.items()
+            }
+            shown |= data.whole(relation for relation, own in subjects.items() if len(own) <= SHOTS)
         return cls(names, shown, templates, options)
 
     def context(self, fact: Fact, wording: AskedTemplate, prompting: str, style: str) -> str | None:
