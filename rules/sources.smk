@@ -23,7 +23,7 @@ rule pull_files:
         files=known_by(JOBS.source_files),
         out=subpath(output[0], parent=True),
     shell:
-        "python -m almanac pull files {params.source} --output {params.out} 2> {log}"
+        "python -m almanac pull files {params.source} --output {params.out} --replace 2> {log}"
 
 
 rule pull_source:
@@ -47,7 +47,7 @@ rule pull_source:
         files=known_by(JOBS.source_files),
         out=subpath(output[0], parent=True),
     shell:
-        "python -m almanac pull {params.source} --output {params.out} 2> {log}"
+        "python -m almanac pull {params.source} --output {params.out} --replace 2> {log}"
 
 
 rule repull_source:

@@ -289,6 +289,19 @@ def test_a_pull_replaces_no_table_that_a_person_went_on_with(tmp_path, capsys, n
     written(out, name, "mine")
     assert main(words) == 1 and says in capsys.readouterr().err
     assert (out / name).read_text() == "mine"
+    assert main([*words, "--replace"]) == 0
+    assert "mine" not in "".join(one.read_text() for one in out.glob("*.csv"))
+
+
+def test_a_pull_replaces_no_file_and_no_tables_of_a_persons_own(tmp_path, capsys):
+    path, own = written(tmp_path, "a.csv", "subject,relation,object\nPeru,capital,Lima\n"), tmp_path / "own"
+    own.mkdir()
+    table = written(own, "facts.csv", "by hand")
+    words = ["pull", "files", "--from", str(path), "--output"]
+    assert main([*words, str(own)]) == 1 and "holds facts.csv, which no pull has" in capsys.readouterr().err
+    for replace in ([], ["--replace"]):
+        assert main([*words, str(table), *replace]) == 1 and "is a file, and tables go" in capsys.readouterr().err
+    assert table.read_text() == "by hand"
 
 
 NAMES = st.text(st.characters(exclude_characters="|", exclude_categories=["Cs"]), min_size=1)

@@ -36,6 +36,7 @@ def test_plurals_and_possessives_are_one_word_with_their_singular():
     assert by_rule("London's boxes") == ("london", "box")
     assert by_rule("Paris-based. Rome.The 1,500.5") == ("paris", "based", "rome", "the", "1500.5")
     assert by_rule("1,500 1500.0 1,50 007") == ("1500", "1500", "1,50", "7")
+    assert by_rule("the 1990s, 1500s") == ("the", "1990s", "1500s"), "a decade is not its first year"
     assert by_rule("Oslo ❤️") == ("oslo",), "an emoji's variation selector is a mark of no letter"
     assert by_rule("_Paris_, __New York__") == ("paris", "new", "york"), "emphasis"
     assert by_rule("glass, basis, virus") == ("glass", "basis", "virus")

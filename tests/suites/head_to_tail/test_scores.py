@@ -94,6 +94,23 @@ def test_printed_punctuation_is_punctuation_too(answer, gold):
     assert scores(f"It is {answer}", [gold]).named
 
 
+@pytest.mark.parametrize(
+    ("answer", "gold"),
+    [
+        ("\u200fالقاهرة", "القاهرة"),
+        ("\u2066\u200ePa\u00adris\u2069.", "Paris"),
+        ("\ufeffＰａｒｉｓ", "Paris"),
+        ("１９９０", "1990"),
+        ("ﬁnland", "Finland"),
+        ("STRASSE", "Straße"),
+        ("\u200funsure", "unsure"),
+    ],
+)
+def test_what_is_written_by_other_characters_and_reads_the_same_is_an_exact_match(answer, gold):
+    assert scores(said(answer), [gold]) == (True, True, 1.0, 1.0)
+    assert scores(said(f"It is {answer}"), [gold]).named
+
+
 @pytest.mark.parametrize("gold", ["A", "a+", "%", "€", "The The"])
 def test_a_true_answer_itself_has_all_of_each_score_though_nothing_of_it_may_be_compared(gold):
     assert scores(gold.upper(), ["Oslo", gold]) == scores(f"{gold}.", [gold]) == (True, True, 1.0, 1.0)

@@ -47,12 +47,15 @@ def marked(text: str, point: str, minus: str) -> str:
 
 
 def singular(word: str) -> str:
-    """Return a word without the ending of regular English plurals; it may be another word (*Paris*)."""
+    """Return a word without the ending of regular English plurals; it may be another word (*Paris*).
+
+    A decade stays one: *1990s* is not the year.
+    """
     if len(word) > 4 and word.endswith("ies"):
         return f"{word[:-3]}y"
     if len(word) > 4 and word.endswith(("ches", "shes", "sses", "xes")):
         return word[:-2]
-    if len(word) > 3 and word.endswith("s") and not word.endswith(NO_PLURALS):
+    if len(word) > 3 and word.endswith("s") and not word.endswith(NO_PLURALS) and not word[-2].isdigit():
         return word[:-1]
     return word
 

@@ -62,7 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--trust-remote-code", action="store_true", help="bring its Python code too, for `answer` to run"
     )
     for part in (files, model):
-        part.add_argument("--output", **FOLDER, required=True, help="where the copies go")
+        part.add_argument("--output", **FOLDER, required=True, help="the folder where the copies go")
+    parts = [files]
     for kind, options in KINDS.items():
         part = sources.add_parser(kind, help=str(options.model_fields["kind"].description).removeprefix(f"{kind}: "))
         part.add_argument("--contact", default=None, help="your e-mail address or page: whom the servers may write to")
@@ -70,14 +71,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         part.add_argument("--snapshots", **FOLDER, default=SNAPSHOTS, help=where)
         again = "make another snapshot, called DATE (YYYY-MM-DD), and write what changed to --output, as JSON"
         part.add_argument("--again", default=None, metavar="DATE", help=again)
-        part.add_argument("--output", **FOLDER, required=True, help="where the tables go")
+        part.add_argument("--output", **FOLDER, required=True, help="the folder where the tables go")
         add_flags(part, options, "the source")
+        parts.append(part)
+    for part in parts:
+        part.add_argument(
+            "--replace", action="store_true", help="replace tables of --output that no pull has brought, or were changed"
+        )
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Bring the files, then write the manifest that says what was brought."""
     if arguments.source == "files":
-        copies = copy_tables(arguments.origin, arguments.output, arguments.merge)
+        copies = copy_tables(arguments.origin, arguments.output, arguments.merge, arguments.replace)
         what = {"licence": arguments.licence, "redistributable": arguments.redistributable}
         record(arguments.output, "files", str(arguments.origin), copies, what)
     elif arguments.source == "model":
@@ -89,15 +95,16 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         options = from_flags(arguments, KINDS[arguments.source])
         if arguments.again is None:
-            pull_source(options, arguments.contact, arguments.snapshots, arguments.output)
+            pull_source(options, arguments.contact, arguments.snapshots, arguments.output, arguments.replace)
         else:
             pull_again(options, arguments.contact, arguments.snapshots, arguments.again, arguments.output)
 
 
-def copy_tables(origin: Path, folder: Path, merge: bool = False) -> list[Path]:
+def copy_tables(origin: Path, folder: Path, merge: bool = False, replace: bool = False) -> list[Path]:
     """Copy the tables of a facts folder, or of an archive of one, into a new folder; each row is checked.
 
-    Of one file of facts the tables that it states are written, and what is not read of it is said.
+    Of one file of facts the tables that it states are written, and what is not read of it is said. ``replace`` as for
+    `replace_tables`.
 
     Raises:
         AlmanacError: a table is missing, or has rows that no dataset can be built of; the new folder overlaps the old,
@@ -121,20 +128,30 @@ def copy_tables(origin: Path, folder: Path, merge: bool = False) -> list[Path]:
                 shutil.copyfile(path, beside / path.name)
             print_notes(note.replace(str(inside), str(origin)) for note in passed_over(inside))
 
-        replace_tables(folder, fill)
+        replace_tables(folder, fill, replace)
     return table_files(folder)
 
 
-def replace_tables(folder: Path, fill: Callable[[Path], object]) -> None:
+def replace_tables(folder: Path, fill: Callable[[Path], object], replace: bool) -> None:
     """Put a new folder of tables in the place of an old one, whole or not at all.
 
+    Args:
+        folder: where the tables go.
+        fill: writes them into a folder.
+        replace: whether tables are replaced that no record names, as of a run that was stopped, or that were changed.
+
     Raises:
-        AlmanacError: the old one holds what no pull has brought, or was changed; the new one cannot be written.
+        AlmanacError: the old one is a file, holds what no pull has brought, or was changed; the new one cannot be
+            written.
     """
-    brought = {f"{table}{ending}" for table in {*TABLES, *ROWS} for ending in ENDINGS}
-    if (folder / PULLED).is_file():  # a person may have gone on with what was brought
-        brought = {str(entry["path"]) for entry in checked_record(folder / PULLED)["files"]}
-    brought |= {PULLED, "changes"}
+    if folder.exists() and not folder.is_dir():
+        raise AlmanacError(f"{folder}: is a file, and tables go into a folder; name a new folder")
+    brought = {PULLED, "changes"}
+    if replace:
+        brought |= {f"{table}{ending}" for table in {*TABLES, *ROWS} for ending in ENDINGS}
+    elif (folder / PULLED).is_file():  # a person may have gone on with what was brought
+        kept = "name a new folder, or add --replace to lose what was changed"
+        brought |= {str(entry["path"]) for entry in checked_record(folder / PULLED, kept)["files"]}
     strangers = sorted(path.name for path in folder.iterdir() if path.name not in brought) if folder.is_dir() else []
     if strangers:
         raise AlmanacError(f"{folder}: holds {strangers[0]}, which no pull has brought; name a new folder")
@@ -154,8 +171,10 @@ def replace_tables(folder: Path, fill: Callable[[Path], object]) -> None:
         raise AlmanacError(disk_full(error, folder) or message) from error
 
 
-def pull_source(options: NetworkOptions, contact: str | None, snapshots: Path, output: Path) -> None:
+def pull_source(options: NetworkOptions, contact: str | None, snapshots: Path, output: Path, replace: bool) -> None:
     """Write a source's tables: from the user's copies of its files, from a frozen snapshot, or from a first one.
+
+    ``replace`` as for `replace_tables`.
 
     Raises:
         AlmanacError: whatever is wrong with the settings, the server, the files or the snapshot.
@@ -181,7 +200,7 @@ def pull_source(options: NetworkOptions, contact: str | None, snapshots: Path, o
         counts["popularity"] = count_mentions(beside, options.kind)
         counts["buckets"] = bucket_tables(beside)
 
-    replace_tables(output, fill)
+    replace_tables(output, fill, replace)
     for table, count in counts.items():
         print(f"{table}: {count} rows", file=sys.stderr)
     files = sorted(output.glob("*.parquet"))

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from almanac import punctuation
 from almanac.dataset.templates import first_line
-from almanac.dataset.text import marked, runs, unaccented
+from almanac.dataset import text as names
+from almanac.dataset.text import UNSEEN, marked, runs, unaccented
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 # ASCII's and, as MLQA extends SQuAD for all languages (Lewis et al. 2020), what Unicode calls punctuation.
@@ -40,17 +41,22 @@ class Scores(NamedTuple):
 
 
 def said(text: str) -> str:
-    """Return what an answer says: its first line (see `first_line`), composed, without tags and emphasis characters."""
-    composed = unicodedata.normalize("NFC", html.unescape(TAG.sub("", text)))
+    """Return what an answer says: its first line (see `first_line`), without tags, emphasis and unseen characters.
+
+    What is left is composed (NFC).
+    """
+    composed = unicodedata.normalize("NFC", UNSEEN.sub("", html.unescape(TAG.sub("", text))))
     return first_line(line.strip().strip("*`") for line in composed.splitlines())
 
 
 def normalise(text: str) -> str:
     """Return a text as SQuAD compares it: lower case, no punctuation, no English articles, spaces squeezed.
 
-    Other than there a number keeps its minus and the point of its fraction, as in DROP: 3.5 is not 35.
+    Other than there a number keeps its minus and the point of its fraction, as in DROP: 3.5 is not 35; and what is not
+    ASCII is folded as names are (`dataset.text`), so that full width and ligatures make no other word.
     """
-    return " ".join(ARTICLES.sub(" ", marked(text, *MARKS.values()).lower().translate(PUNCTUATION)).split())
+    plain = marked(names.normalise(text), *MARKS.values()).translate(PUNCTUATION)
+    return " ".join(ARTICLES.sub(" ", plain).split())
 
 
 def is_true(answer: str, golds: Sequence[str]) -> bool:
@@ -58,8 +64,8 @@ def is_true(answer: str, golds: Sequence[str]) -> bool:
 
     This tells apart what SQuAD compares as nothing: the answers `A`, `A+` and `%`.
     """
-    told = answer.strip().lower()
-    return not {told, told.removesuffix(".")}.isdisjoint({gold.strip().lower() for gold in golds} - {""})
+    told = names.normalise(answer)
+    return not {told, told.removesuffix(".")}.isdisjoint({*map(names.normalise, golds)} - {""})
 
 
 def f1(answer: str, gold: str) -> float:
@@ -75,8 +81,8 @@ class _Words:
     """Words of any script. `rouge-score` by itself knows ASCII's alone; of ASCII texts both find the same words."""
 
     def tokenize(self, text: str) -> list[str]:
-        """Return the words in lower case."""
-        return WORD.findall(text.lower())
+        """Return the words, folded as names are."""
+        return WORD.findall(names.normalise(text))
 
 
 @functools.cache
@@ -98,7 +104,7 @@ def _readings(text: str) -> tuple[str, ...]:
     As it is compared; with words that a sign parts (*Paris—the capital*); and, where it has several words then, with
     those that a hyphen parts too: Coca Cola is Coca-Cola, and Guinea not in Guinea-Bissau.
     """
-    text = unaccented(text)
+    text = unaccented(names.normalise(text))
     parted = PARTING.sub(" ", marked(text, *MARKS.values()))
     return normalise(text), normalise(parted), normalise(HYPHEN.sub(" ", parted))
 
