@@ -29,7 +29,7 @@ if not CHECKOUT and workflow.deployment_settings.deployment_method:
 if CHECKOUT:
     sys.path.insert(0, str(ROOT / "workflow"))
 
-from almanac import sealed
+from almanac import locked, sealed
 from almanac.clusters import check_cluster
 from almanac.config import check, handed
 from almanac.config.inputs import check_inputs, check_pinned, check_writable
@@ -74,8 +74,9 @@ try:
         for REMARK in (*REMARKS, *replacing.replaced(LAYOUT)):
             print(f"almanac: {REMARK}", file=sys.stderr)
         if RUNS and {"--touch", "-t"}.isdisjoint(sys.argv):
-            replacing.doubt_failed(JOBS.updated(), Path(".snakemake"))
-            replacing.doubt_copied(LAYOUT, Path(".snakemake"))
+            replacing.doubt(LAYOUT, JOBS, Path(".snakemake"))
+    elif AWAY:
+        locked.check_run(Path(RESULTS))
 except AlmanacError as mistake:
     sys.exit(f"almanac: {mistake}")
 # The models that any suite is asked of, in the order of the configuration.

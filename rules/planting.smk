@@ -35,7 +35,7 @@ rule plant_corpus:
     log:
         LAYOUT.log("plant_corpus/{world}-{corpus}"),
     wildcard_constraints:
-        corpus="corpus|null",
+        corpus="|".join(JOBS.corpora),
     conda:
         "../envs/models.yaml"
     resources:

@@ -18,8 +18,7 @@ from almanac.edition.replacing import (
     _remembered,
     check_copied,
     check_served,
-    doubt_copied,
-    doubt_failed,
+    doubt,
     replaced,
 )
 from almanac.errors import AlmanacError
@@ -111,7 +110,7 @@ def test_copied_results_of_other_settings_are_not_taken_for_finished(tmp_path):
     for other in others:  # in whose place a run elsewhere has since put what it was asked
         remembered(other)
         check_copied(Layout(root, other), memory)
-        doubt_copied(Layout(root, other), memory)
+        doubt(Layout(root, other), Jobs(other, Layout(root, other)), memory)
         assert not (root / "edition.json").exists(), "it is made anew, and what is shown with it"
         (root / "edition.json").write_text(json.dumps(sealed(made.model_dump(mode="json"))))
     (memory / "incomplete" / name).touch()  # a run was killed when it had written the record, and makes it again
@@ -148,7 +147,7 @@ def test_copied_results_of_a_model_or_facts_at_another_place_are_looked_at_again
         "record": layout.record(),
         "pairs": layout.between("across"),
     }
-    for path in files.values():
+    for path in [*files.values(), *dict(Jobs(layout.config, layout).updated())]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     layout.record().write_text(json.dumps(sealed(layout.config.model_dump(mode="json"))))
@@ -158,30 +157,62 @@ def test_copied_results_of_a_model_or_facts_at_another_place_are_looked_at_again
             check_copied(asked, memory)
         return
     check_copied(asked, memory)
-    doubt_copied(layout, memory)  # as they were made
+    doubt(layout, Jobs(layout.config, layout), memory)  # as they were made
     assert all(path.stat().st_mtime > LONG_AGO for path in files.values())
-    doubt_copied(asked, memory)
+    doubt(asked, Jobs(asked.config, asked), memory)
     assert {name for name, path in files.items() if path.exists() and path.stat().st_mtime == LONG_AGO} == doubted
     assert not layout.record().exists(), "it is made by the run, with what is asked now"
     assert not layout.between("across").exists(), "who is compared may be others"
 
 
-def test_what_a_failed_job_would_have_made_is_doubted(tmp_path):
-    """Each file that a job is given as it is, where the mark is missing that it has ended well."""
+@pytest.fixture
+def finished(tmp_path, monkeypatch):
+    """The jobs of an edition whose files are all there, as Snakemake remembers; they are named as by its rules."""
+    monkeypatch.chdir(tmp_path)
     values = {"sources": {"mine": {}}, "datasets": {"real": {"source": "mine"}}, "suites": {"ic_lke": {"real": {}}}}
     models = [{"name": name, "path": f"/a/{name}"} for name in ("mine", "other")]
     config = EditionConfig.model_validate({"edition": "own", "facts": "/a/facts", "models": models, **values})
-    jobs = Jobs(config, Layout(tmp_path / "own", config))
+    jobs = Jobs(config, Layout(Path("results/own"), config))
     updated = dict(jobs.updated())
-    for path in [*updated, *(path for own in updated.values() for path in own)]:
+    made = [path for path in jobs.made() if path.suffix]
+    assert {path for own in updated.values() for path in own} <= {*made}
+    for path in [*updated, *made, *(_remembered(path, MEMORY) for path in made)]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-    assert len(updated) == 2 * (1 + config.shards)
+    jobs.layout.record().unlink()  # it would be one of another place
+    return jobs
+
+
+MEMORY = Path(".snakemake")
+
+
+def test_what_a_failed_job_would_have_made_is_doubted(finished):
+    """Each file that a job is given as it is, where the marker is missing that it has ended well."""
+    jobs, updated = finished, dict(finished.updated())
+    assert len(updated) == 2 * (1 + jobs.config.shards)
     for lost in (jobs.layout.ended(jobs.layout.numbers("mine")), next(iter(reversed(updated)))):
         lost.unlink()
-        doubt_failed(updated.items(), tmp_path / ".snakemake")
+        doubt(jobs.layout, jobs, MEMORY)
+        for path in filter(Path.exists, jobs.made()):
+            _remembered(path, MEMORY).touch()  # else the next turn would doubt it for that
         doubted = {path for own in updated.values() for path in own if path.stat().st_mtime == LONG_AGO}
         assert doubted == {path for mark, own in updated.items() if not mark.exists() for path in own} != set()
+
+
+def test_what_has_ended_after_its_run_is_made_again(finished):
+    """As a job of a cluster does, when Snakemake is killed on the login node: it remembers nothing of its files."""
+    layout = finished.layout
+    [asking, _] = finished.config.asked()
+    [answers, *_] = layout.responses(asking)
+    requests = layout.rounds(asking)[0].requests[0]
+    before = {path for path in finished.made() if path.exists()}
+    doubt(layout, finished, MEMORY)
+    assert before == {path for path in finished.made() if path.exists() and path.stat().st_mtime > LONG_AGO}
+    for path in (answers, requests):
+        _remembered(path, MEMORY).unlink()
+    doubt(layout, finished, MEMORY)
+    assert {path for path in before if not path.exists()} == {requests}
+    assert {path for path in before - {requests} if path.stat().st_mtime == LONG_AGO} == {answers}
 
 
 @pytest.mark.parametrize("length", [20, 180, 181, 191, 200, 600])

@@ -34,6 +34,7 @@ KEY = re.compile(r"[a-zA-Z_][\w-]*\w")  # as Snakemake has it
 CONFIG = ("--config", "-C")
 QUOTES = "'\""
 TEXTS = ("model", "facts")  # keys whose values are taken as they are given, where Snakemake reads YAML
+RUN = "ALMANAC_RUN"  # in the environment of a run's jobs: how it has signed its locks
 MADE = "ALMANAC_EDITION"  # in the environment of a run: the flags by which `report` says what it has made
 # Flags of Snakemake with which it only shows something, or takes its own lock away.
 SHOWS = (
@@ -63,8 +64,24 @@ def begin(command: Sequence[str], edition: Path) -> bool:
     if _held or any(word.partition("=")[0] in SHOWS for word in command):
         return bool(_held)
     _held.extend([_lock(LOCK, "this folder"), _lock(edition / unfinished.LOCK, str(edition))])
+    os.environ[RUN] = unfinished.signature()
     unfinished.remove_abandoned(edition.parent)
     return True
+
+
+def check_run(edition: Path) -> None:
+    """Look at whether a job that starts now, as one of a cluster may late, is of the run that was the last to begin.
+
+    Raises:
+        AlmanacError: another run has begun since the job's own was killed, and may ask something else.
+    """
+    own, path = os.environ.get(RUN), edition / unfinished.LOCK
+    last = path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else own
+    if own and last and own != last:
+        raise AlmanacError(
+            f"this job is of a run that was killed (process {own}), after which another has begun in {edition} "
+            f"(process {last}); nothing was done: the new run does what is needed"
+        )
 
 
 def _lock(path: Path, what: str) -> TextIO:

@@ -48,7 +48,12 @@ def sign(handle: TextIO) -> None:
     """Write into a file that is locked whose it is: the process and its machine."""
     with suppress(OSError):  # a full disk; the lock holds without it
         os.ftruncate(handle.fileno(), 0)
-        os.write(handle.fileno(), f"{os.getpid()} on {socket.gethostname()}\n".encode())
+        os.write(handle.fileno(), f"{signature()}\n".encode())
+
+
+def signature() -> str:
+    """Return what this process is called: its number, and its machine."""
+    return f"{os.getpid()} on {socket.gethostname()}"
 
 
 def signed(handle: TextIO) -> str:

@@ -18,8 +18,8 @@ VERSIONS = {
     "build": 14,
     "plant": 9,
     "ask": 27,
-    "answer": 11,
-    "measure": 75,
+    "answer": 12,
+    "measure": 76,
     "report": 98,
     "freeze": 9,
 }

@@ -40,7 +40,10 @@ class Jobs:
         cores: of this machine that the jobs share; 1 where they go to a cluster.
         participants: its models, by name.
         together: of each small model what it answers in one job: what is asked alike of every model.
+        corpora: the texts of a world, and those in which its objects are permuted.
     """
+
+    corpora = ("corpus", "null")
 
     def __init__(self, config: EditionConfig, layout: Layout, cores: int = 1) -> None:
         self.config, self.layout, self.cores = config, layout, cores
@@ -52,6 +55,13 @@ class Jobs:
         # Rounds that are not made of one model's answers, which all models share.
         own = [(asking, one) for asking, one in rounds if one.folder.name == ALL and one.answerer == model]
         return list(dict.fromkeys((asking.suite, asking.dataset, one.name) for asking, one in own))
+
+    def made(self) -> Iterator[Path]:
+        """Yield the files that jobs make, models aside: worlds, their texts, and all that a finished edition is."""
+        for world in self.config.planting.worlds:
+            yield from self.layout.world(world)
+            yield from (self.layout.planting(world) / corpus / name for corpus in self.corpora for name in CORPUS)
+        yield from self.layout.products()
 
     def updated(self) -> Iterator[tuple[Path, Files]]:
         """Yield the files that a job updates, after the marker file of its success (`Layout.ended`)."""

@@ -5,12 +5,14 @@ import json
 import os
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from almanac import tables
 from almanac.config import EditionConfig
+from almanac.edition.jobs import Jobs
 from almanac.edition.layout import BETWEEN, Layout
 from almanac.errors import AlmanacError
 from almanac.models.options import AnswerOptions, is_here
@@ -60,17 +62,45 @@ def check_copied(layout: Layout, memory: Path) -> None:
             )
 
 
-def doubt_copied(layout: Layout, memory: Path) -> None:
+def doubt(layout: Layout, jobs: Jobs, memory: Path) -> None:
+    """Let a run look again at what Snakemake takes for results of whatever is asked now, and which may be none.
+
+    Args:
+        layout: the edition that is to be made, after `check_copied`.
+        jobs: its jobs.
+        memory: as there.
+    """
+    updated = dict(jobs.updated())
+    _doubt_failed(updated, memory)
+    if _copied(layout, memory) is None:
+        _doubt_unwatched(jobs.made(), updated, memory)
+    else:
+        _doubt_copied(layout, memory)
+
+
+def remember(workflow: Any, memory: Path) -> None:
+    """Let Snakemake remember what a run takes for finished as made with the settings of now.
+
+    Of results that were made elsewhere it remembers nothing, and would not see either when their settings change.
+
+    Args:
+        workflow: Snakemake's, which knows by now what is to be made.
+        memory: as for `check_copied`.
+    """
+    anew = {*workflow.dag.needrun_jobs()}
+    for job in workflow.dag.jobs:
+        made = [Path(path) for path in job.output]
+        if job not in anew and any(path.exists() and not _remembered(path, memory).exists() for path in made):
+            workflow.async_run(workflow.persistence.finished(job))
+
+
+def _doubt_copied(layout: Layout, memory: Path) -> None:
     """Let a run look again at what was made elsewhere of facts or a model that are given in another way now.
 
     Whether a checkpoint at another path is the same, only the job that reads it can say. So its answers are dated
     before their requests: the job compares the model's digest with theirs, and keeps them or makes them anew. What was
     made of facts is, where the facts are the same, the same again. What lies between models, who may be others now, is
     made anew.
-
-    Args:
-        layout: the edition that is to be made, after `check_copied`.
-        memory: as there.
     """
     made = _copied(layout, memory)
     if made is None:
@@ -89,18 +119,26 @@ def doubt_copied(layout: Layout, memory: Path) -> None:
     layout.record().unlink()
 
 
-def doubt_failed(updated: Iterable[tuple[Path, Iterable[Path]]], memory: Path) -> None:
+def _doubt_failed(updated: Mapping[Path, Iterable[Path]], memory: Path) -> None:
     """Let a run repeat jobs that failed: Snakemake has restored their earlier files, and takes these for their results.
 
     A job that finds its files made of the same as now keeps them.
-
-    Args:
-        updated: of each job the marker file of its success, and its files (`Jobs.updated`).
-        memory: as of `check_copied`.
     """
-    for marker, files in updated:
+    for marker, files in updated.items():
         if not marker.exists():
             _doubt(files, memory)
+
+
+def _doubt_unwatched(made: Iterable[Path], updated: Mapping[Path, Iterable[Path]], memory: Path) -> None:
+    """Let a run repeat jobs that have ended after their run had, as those of a cluster do when Snakemake is killed.
+
+    Snakemake remembers nothing of them. What a job updates is dated, so that it can be kept; the rest is removed.
+    """
+    kept = set(chain.from_iterable(updated.values()))
+    unknown = [path for path in (*made, *kept) if path.is_file() and not _remembered(path, memory).exists()]
+    _doubt(kept.intersection(unknown), memory)
+    for path in {*unknown} - kept:
+        path.unlink()
 
 
 def _doubt(paths: Iterable[Path], memory: Path) -> None:

@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parts.append(part)
     for part in parts:
         part.add_argument(
-            "--replace", action="store_true", help="replace tables of --output that no pull has brought, or were changed"
+            "--replace", action="store_true", help="replace what a pull has not brought, or you have changed, too"
         )
 
 

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from almanac import punctuation
-from almanac.dataset.templates import first_line
 from almanac.dataset import text as names
+from almanac.dataset.templates import first_line
 from almanac.dataset.text import UNSEEN, marked, runs, unaccented
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
