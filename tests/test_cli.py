@@ -123,6 +123,12 @@ def test_a_pull_never_removes_what_it_did_not_bring(tmp_path, facts, capsys):
     assert main(["pull", "files", "--from", str(facts), "--output", str(out)]) == 0, "a pull replaces a pull"
 
 
+@pytest.mark.parametrize("what", ["page", "spent", "failed", "found", "after"])
+def test_nothing_is_reported_of_an_edition_that_is_not_there(tmp_path, capsys, what):
+    assert main(["report", what, "--edition", str(tmp_path / "none")]) == 1
+    assert f"there is no edition {tmp_path}/none" in capsys.readouterr().err
+
+
 def test_a_verb_that_runs_no_model_loads_none(tmp_path, facts):
     script = (
         "import sys; from almanac.cli import main; "

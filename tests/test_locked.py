@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from almanac.locked import LOCK
+from almanac.errors import AlmanacError
+from almanac.locked import LOCK, RUN, check_run
 from almanac.report.lines import run_began
 
 ENDING = """
@@ -150,6 +151,19 @@ def test_the_process_that_holds_the_lock_is_named(tmp_path):
     (tmp_path / LOCK).write_text("123456 is the process of a run that has ended")
     assert begun(tmp_path).communicate(timeout=600)[1] == "", "what is written locks nothing"
     assert (tmp_path / LOCK).read_text().endswith(f" on {socket.gethostname()}\n")
+
+
+def test_a_job_that_starts_after_another_run_has_begun_does_nothing(tmp_path, monkeypatch):
+    """One of a cluster may wait there for hours, and its run has been killed."""
+    edition = tmp_path / "results" / "own"
+    monkeypatch.delenv(RUN, raising=False)
+    check_run(edition)
+    own = begun(tmp_path, f"; import os; print(os.environ['{RUN}'])").communicate(timeout=600)[0].strip()
+    monkeypatch.setenv(RUN, own)
+    check_run(edition)
+    begun(tmp_path).communicate(timeout=600)
+    with pytest.raises(AlmanacError, match=f"of a run that was killed .process {own}., after which another has begun"):
+        check_run(edition)
 
 
 def test_one_run_makes_an_edition_whose_folder_is_in_several_working_folders(tmp_path):

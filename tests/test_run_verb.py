@@ -68,6 +68,14 @@ def test_facts_without_a_model_are_asked_of_nobody(started, capsys):
     assert started == []
 
 
+@pytest.mark.parametrize("flag", ["--model", "--facts", "--suites"])
+def test_a_flag_that_is_empty_is_refused(started, capsys, flag):
+    """As of a variable of the shell that is not set: without it another edition is meant."""
+    assert main(["run", "--model", "/models/mine", flag, " "]) == 1
+    assert f"{flag} is empty; is a variable of the shell not set?" in capsys.readouterr().err
+    assert not started
+
+
 def test_a_target_may_stand_before_or_after_the_flags_and_snakemakes_own_stand_after_two_hyphens(started, capsys):
     for words in (["edition", "--model", "/m", "--", "-n"], ["--model", "/m", "--", "edition", "-n"]):
         assert main(["run", *words]) == 7

@@ -52,6 +52,22 @@ def test_popularity_gets_its_buckets_and_evidence_is_that_of_the_datasets_facts(
     assert sorted(row.text for row in evidence) == [f"Text {at}." for at in range(10)]
 
 
+def test_a_file_of_texts_must_be_of_these_facts(tmp_path, capsys):
+    mine, path = written(tmp_path / "mine"), tmp_path / "texts.parquet"
+    [known, *_] = tables.read(build(mine, tmp_path / "all") / "evidence.parquet", Evidence)
+    words = [*SMALL, "--evidence", str(path)]
+    tables.write(path, Evidence, [Evidence("r|S|o", "A"), known])
+    made = build(mine, tmp_path / "some", *words)
+    assert tables.read(made / "evidence.parquet", Evidence) == [known]
+    assert "1 texts are of no fact here, as 'r|S|o'; they are left out" in capsys.readouterr().err
+    tables.write(path, Evidence, [Evidence("r|S|o", "A")])
+    build_of = ["build", "dataset", "--facts", str(mine), "--output", str(tmp_path / "none")]
+    assert main([*build_of, *words]) == 1
+    assert "no text is of a fact here" in capsys.readouterr().err
+    assert main([*build_of, *SMALL, "--evidence", str(mine / "evidence.csv")]) == 1
+    assert "is not called .parquet" in capsys.readouterr().err
+
+
 def test_buckets_that_a_source_gives_stay_as_they_are(tmp_path):
     given = [
         {"entity_id": "s0", "score": 1, "type": "subject", "bucket": "head"},  # it saw more entities than it wrote

@@ -12,6 +12,7 @@ from almanac.cli import main
 from almanac.edition import published
 from almanac.edition.layout import Layout
 from almanac.edition.manifest import digest, written
+from almanac.errors import AlmanacError
 from almanac.report.trust import EDITION
 
 
@@ -45,11 +46,18 @@ def test_what_is_published_shows_the_figures_that_its_page_of_markdown_names(sma
     layout, folder = Layout.open(tmp_path / "e"), tmp_path / "was"
     (layout.shown("tables") / "summary.md").write_text("## Found\n\n![Found](../figures/own-curve.svg)\n")
     (layout.shown("figures") / "own-curve.svg").write_text("<svg/>")
-    folder.mkdir()
+    published.publish(layout, {"almanac": "0", "digest": "0"}, folder)
     (folder / "of-an-earlier-state.svg").write_text("<svg/>")
     published.publish(layout, {"almanac": "0", "digest": "1"}, folder)
     assert (folder / "README.md").read_text().endswith("## Found\n\n![Found](own-curve.svg)\n")
     assert [(one.name, one.read_text()) for one in folder.glob("*.svg")] == [("own-curve.svg", "<svg/>")]
+
+
+def test_no_folder_of_something_else_is_published_into(small, tmp_path):
+    (tmp_path / "README.md").write_text("mine")
+    with pytest.raises(AlmanacError, match=r"holds README.md, and no published edition; name a new folder"):
+        published.publish(small, {"almanac": "0", "digest": "1"}, tmp_path)
+    assert (tmp_path / "README.md").read_text() == "mine"
 
 
 def altered(folder, start):

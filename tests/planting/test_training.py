@@ -128,6 +128,24 @@ def test_a_saved_model_is_loaded_by_transformers_and_says_its_length(built, voca
     assert [one.name for one in folder.parent.iterdir()] == ["one"]
 
 
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        ((), "is a file, and a model goes into a folder"),
+        (("config.json", "model.safetensors"), "holds config.json, which is of no planted model"),
+        (("loss.csv", "notes.txt"), "holds notes.txt"),
+    ],
+)
+def test_no_file_and_no_other_model_is_replaced(tmp_path, names, says):
+    folder = tmp_path / "there"
+    if names:
+        folder.mkdir()
+    for path in [folder / name for name in names] or [folder]:
+        path.write_text("mine")
+    with pytest.raises(AlmanacError, match=says):
+        training.check_place(folder)
+
+
 def test_every_document_is_read_also_where_the_last_step_is_not_full(built, vocabulary):
     """The ledger holds of the model only if no document is left out."""
     few = built.documents[:7]

@@ -391,6 +391,18 @@ MISTAKES = {
         {"exposures": "fact_id,dose\nP17|Q1|Q2,1\nP17|Q1|Q2,2\n"},
         "exposures.csv: line 3: the dose of P17|Q1|Q2 stands in line 2 too; keep one row, or set datasets.NAME.merge",
     ),
+    "template twice": (
+        {"templates": "relation_id,text,style\nP17,[X] is in [Y].,statement\nP17, [X] is  IN [Y].,statement\n"},
+        "templates.csv: line 3: the template '[X] is  IN [Y].' stands in line 2 too; keep one row, or",
+    ),
+    "day without hyphens": (
+        {"facts": "relation_id,subject_id,value,datatype\nP571,Q1,20000101,date\n"},
+        "facts.csv: line 2: date '20000101' has no hyphens; write YYYY-MM-DD",
+    ),
+    "infinite number": (
+        {"facts_jsonl": '{"relation_id": "P", "subject_id": "Q1", "value": -Infinity}\n'},
+        "facts.jsonl: line 1: value is -inf, which is no number",
+    ),
     "relation twice": (
         {"relations": "relation_id,label\nP,a\nP,b\n"},
         "relations.csv: line 3: relation 'P' stands in line 2 too; keep one row",
@@ -804,6 +816,48 @@ def test_the_text_of_a_fact_finds_it_however_its_value_is_written(tmp_path):
     folder(path, evidence=[{"fact_id": "P|Q0|5.0", "text": "Five."}])
     found = read_values(path, [{"datatype": "quantity", "value": "5.0"}])
     assert found.evidence.rows() == [("P|Q0|5", "Five.")]
+
+
+def test_the_text_of_a_fact_of_exactly_its_id_is_of_that_and_of_two_facts_of_neither(tmp_path):
+    path = tmp_path / "f"
+    folder(path, evidence=[{"fact_id": "P|Q0|1990-05-22", "text": "The day."}])
+    dates = [{"datatype": "date", "value": "1990-05-22", "precision": one} for one in ("year", "day")]
+    for rows in (dates, dates[::-1]):
+        assert read_values(path, [row | {"subject_id": "Q0"} for row in rows]).evidence.rows() == [
+            ("P|Q0|1990-05-22", "The day.")
+        ]
+    dates[1]["precision"] = "month"
+    with pytest.raises(AlmanacError, match=r"fact_id 'P\|Q0\|1990-05-22' is no fact"):
+        read_values(path, [row | {"subject_id": "Q0"} for row in dates])
+
+
+def test_numbers_are_as_short_as_others_write_them(tmp_path):
+    columns = {"relation_id": ["P"] * 3, "subject_id": ["Q0", "Q1", "Q2"]}
+    for at, kind in enumerate((pa.float32(), pa.float64())):
+        cells = pa.array([8848.86, 0.1, 1e10], kind)
+        found = read_values(tmp_path / str(at), [{}] * 3, table=pa.table({**columns, "value": cells}))
+        assert found.facts["value"].to_list() == ["8848.86", "0.1", "10000000000"]
+    rows = "".join(
+        f'{{"relation_id": "P", "subject_id": "Q{at}", "value": {text}}}\n'
+        for at, text in enumerate(("12345678901234567890.5", "3.14159265358979323846", "true"))
+    )
+    found = read_columns(written(tmp_path / "json", facts_jsonl=rows, entities=ENTITIES_OF_THREE), "s")
+    assert found.facts["value"].to_list() == ["12345678901234567890.5", "3.14159265358979323846", "true"]
+
+
+def test_a_date_that_python_has_not_is_refused_with_its_file(tmp_path):
+    cells = pa.array([-800000, 0], pa.int32()).cast(pa.date32())
+    table = pa.table({"relation_id": ["P", "P"], "subject_id": ["Q0", "Q1"], "value": cells})
+    with pytest.raises(AlmanacError, match=r"facts.parquet: holds a date or a duration that is out of range"):
+        read_values(tmp_path / "f", [{}], table=table)
+
+
+def test_a_line_of_blanks_is_an_empty_row(tmp_path):
+    facts = "relation_id,subject_id,object_id\nP17,Q1,Q2\n   \nP17,Q2,Q1\n"
+    assert len(read_columns(written(tmp_path / "f", facts=facts), "s").facts) == 2
+
+
+ENTITIES_OF_THREE = "entity_id,label\nQ0,a\nQ1,b\nQ2,c\n"
 
 
 def test_numbers_and_times_of_cells_are_written_as_one_writes_them(tmp_path):

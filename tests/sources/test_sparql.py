@@ -156,6 +156,16 @@ def test_a_packed_answer_may_not_unpack_to_more_than_is_allowed(canned):
         asking(canned)
 
 
+@pytest.mark.parametrize(
+    "rows", ["[1]", '[{"s": {"value": "x"}}]', '[{"s": "x"}]', "[" * 100_000], ids=["number", "no type", "text", "deep"]
+)
+def test_rows_that_are_none_are_no_answer(canned, rows):
+    body = f'{{"head": {{"vars": ["s"]}}, "results": {{"bindings": {rows}}}}}'.encode()
+    canned.troubles = [(200, {"Content-Type": "application/sparql-results+json"}, body)]
+    with pytest.raises(AlmanacError, match="answers no whole SPARQL result"):
+        asking(canned)
+
+
 @pytest.mark.parametrize("cut", [1, 9])
 def test_a_packed_answer_that_is_cut_is_no_answer(canned, cut):
     canned.troubles = [(200, {"Content-Encoding": "gzip"}, gzip.compress(b'{"head": {"vars": []}}')[:-cut])]

@@ -68,6 +68,14 @@ def tables(folder: Path, tmp_path: Path, **options):
     return {name: read(tmp_path / "out" / f"{name}.parquet", row) for name, row in source_tables.ROWS.items()}
 
 
+def test_what_is_called_by_nothing_that_one_sees_has_no_name(tmp_path):
+    unseen = triple("Q1", "P19", "Q2", object=mention(ENTITY + "Q2", "\u200b \u200b"))
+    month = triple("Q1", "P569", f"1990-05-00T00:00:00Z^^{XSD}dateTime", 2)
+    found = tables(zipped(tmp_path / "raw", {"a.json": [DOCUMENT | {"triples": [unseen, month]}]}), tmp_path)
+    assert [row.entity_id for row in found["entities"]] == ["Q1"]
+    assert [(row.value, row.precision) for row in found["facts"]] == [("1990-05", "month")]
+
+
 def test_documents_become_facts_with_their_sentences(tmp_path):
     raw = zipped(tmp_path / "raw", {"re-nlg_0-10000.json": [DOCUMENT], "re-nlg_10000-20000.json": [OTHER, DOCUMENT]})
     found = tables(raw, tmp_path)

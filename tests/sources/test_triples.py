@@ -126,11 +126,18 @@ def test_names_are_labels_and_ids_and_a_relation_is_its_words(tmp_path):
     ]
     assert found.entities["label"].to_list() == ["007", "Korea, South", "Lima", "Peru", "Seoul"]
     assert [(one.relation_id, one.label) for one in found.relations] == [
-        ("capital_city", "Capital city"),
+        ("capital_city", "capital city"),
         ("located_in", "located in"),
         ("size", "size"),
     ]
-    assert found.notes == (f"{tmp_path}/a.csv: line 3: the relation 'capital  city' is read as 'Capital city'",)
+    assert found.notes == (f"{tmp_path}/a.csv: line 2: the relation 'Capital city' is read as 'capital city'",)
+
+
+def test_the_most_frequent_spelling_of_a_relation_is_its_label_in_whatever_order(tmp_path):
+    rows = ["Peru,CAPITAL,Lima", "Chile,Capital,Santiago", "Cuba,Capital,Havana", "Iran,capital,Tehran"]
+    for at, order in enumerate((rows, rows[::-1])):
+        path = written(tmp_path, f"{at}.csv", "\n".join(["subject,relation,object", *order]))
+        assert [one.label for one in read_columns(path, "s").relations] == ["Capital"]
 
 
 def test_what_is_not_read_of_the_file_is_said(tmp_path):

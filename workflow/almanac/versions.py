@@ -14,11 +14,11 @@ from almanac import __version__
 from almanac.project import INSTALLED, PROJECT
 
 VERSIONS = {
-    "pull": 14,
-    "build": 14,
+    "pull": 15,
+    "build": 15,
     "plant": 9,
     "ask": 27,
-    "answer": 12,
+    "answer": 11,
     "measure": 76,
     "report": 98,
     "freeze": 9,

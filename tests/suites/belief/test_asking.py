@@ -142,6 +142,8 @@ def test_subjects_that_say_nothing_are_asked_of_no_fact_in_every_template(tmp_pa
     assert {one.item.fact_id for one in free} == {None}
     texts = {one.request.text for one in free if one.request.kind == "fill" and one.item.template_id == "born/0"}
     assert texts == {"N/A was born in [MASK].", "was born in [MASK].", "? was born in [MASK]."}
+    told = {one.request.text for one in free if one.request.kind == "choices" and one.item.template_id == "born/0"}
+    assert told == {f"Q: {text}\nA:" for text in texts}
     assert {tuple(sorted(one.request.choices)) for one in free if one.request.kind == "fill"} == {
         ("Bern", "Lima", "Oslo", "Rome")
     }

@@ -384,3 +384,11 @@ def test_only_names_of_more_words_that_hold_an_accepted_one_are_kept(name, accep
     texts = [f" {' '.join(words)} " for words in (name, accepted)]
     inside = bool(accepted) and texts[1] in texts[0] and texts[0] != texts[1]
     assert (tuple(name) in kept) == inside
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [("in _1989_.", "in 1989."), ("__New York__", "new york"), ("snake_case, ___ and _", "snake_case, ___ and _")],
+)
+def test_underscores_around_words_are_emphasis(text, folded):
+    assert fold(text) == folded

@@ -21,6 +21,7 @@ from almanac.suites.head_to_tail.buckets import bucketed, count, exposed, subjec
 from almanac.suites.head_to_tail.drawing import QuestionDrawing
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.head_to_tail.suite import HeadToTail
+from almanac.suites.prompts import prompts
 
 
 def drawn(rows, **settings):
@@ -109,6 +110,22 @@ def test_of_each_template_as_many_are_asked_from_head_torso_and_tail(cap):
     parts = 3 * len(tables()["relations"])
     more = drawn(tables(), cap=cap, sample=1, at_least=parts + 1)[0]["born/question"].drawn
     assert len(more) == min(len(found["born/question"].drawn), 6), "two of each part"
+
+
+@pytest.mark.parametrize("mode", ["unique", "faithful"])
+def test_a_question_that_an_instruction_answers_in_an_example_is_not_asked(mode):
+    rows = tables()
+    told = prompts("head_to_tail")["ask"]["few_shot"]["shots"][0][0]
+    asked = [row for row in rows["templates"] if row.style == "question"]
+    templates = [replace(row, text="What is the capital of [X]?") for row in asked]
+    entities = [replace(row, label="China") if row.entity_id == "born:05" else row for row in rows["entities"]]
+    assert told == "What is the capital of China?"
+    found, refused = drawn(rows | {"templates": templates, "entities": entities}, prompts=("few_shot",), mode=mode)
+    asked = names(found["born/question"])
+    assert ("China" in asked) == (mode == "faithful")
+    assert list(refused.values()) == ["the instruction answers it"] * (mode != "faithful")
+    found, refused = drawn(rows | {"templates": templates, "entities": entities}, prompts=("zero_shot",), mode=mode)
+    assert "China" in names(found["born/question"]) and not refused
 
 
 @given(st.permutations(range(36)))

@@ -83,6 +83,7 @@ def test_any_accepted_name_counts_and_for_begins_it_must_come_first():
     assert present(" Boden Sam003 Smith Akkra", ("Akkra", "Old Akkra"), "names")
     assert not present(" Akkrania", ("Akkra",), "begins")
     assert present("北京市。", ("北京",), "begins")
+    assert present(" _Akkra_, I think", ("Akkra",), "begins"), "emphasis"
 
 
 def test_shares_statuses_and_recovery(ask):

@@ -79,7 +79,7 @@ class EditionConfig(AuthorsConfig):
             "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}, {"type": "null"}]
         },
     )
-    shards: int = Field(default=2, ge=1, le=4096, description="shards a model, suite and dataset are divided into")
+    shards: int = Field(default=2, ge=1, le=500, description="shards a model, suite and dataset are divided into")
     answer_together: int = Field(
         default=20_000_000,
         ge=0,

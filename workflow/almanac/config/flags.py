@@ -27,8 +27,12 @@ def edition(arguments: argparse.Namespace) -> tuple[Path, list[str]]:
     """Return the configuration that the flags of `add_edition` mean, and the settings that they change in it.
 
     Raises:
-        AlmanacError: facts, a size or suites are given without a model.
+        AlmanacError: facts, a size or suites are given without a model, or anything is an empty text.
     """
+    given = {"--model": arguments.model, "--facts": [arguments.facts], "--suites": arguments.suites}
+    for flag, values in given.items():
+        if any(value is not None and not value.strip() for value in values):
+            raise AlmanacError(f"command line: {flag} is empty; is a variable of the shell not set?")
     own = {
         "model": " ".join(arguments.model),
         "facts": arguments.facts,

@@ -1,5 +1,6 @@
 """A dataset's tables from those of a source, the long ones relation by relation."""
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -75,9 +76,10 @@ def build_tables(
         parts = list(building.parts())
         return [part.count for part in parts], [Refused(*row) for part in parts for row in part.refused.rows()]
     kept = [relation.relation_id for relation in building.qualifying]
-    stated = source.facts.lazy().filter(pl.col("relation_id").is_in(kept)).select("fact_id")
-    _write(folder, "evidence", Evidence, _evidence(source.evidence, texts, stated))
-    _write(folder, "exposures", Exposure, source.exposures.join(stated.collect(), on="fact_id", how="semi"))
+    stated = source.facts.filter(pl.col("relation_id").is_in(kept)).select("fact_id")
+    evidence = source.evidence if texts is None else _evidence(texts, source.facts)
+    _write(folder, "evidence", Evidence, evidence.join(stated, on="fact_id", how="semi", maintain_order="left"))
+    _write(folder, "exposures", Exposure, source.exposures.join(stated, on="fact_id", how="semi"))
     _write(folder, "entities", Entity, source.entities)
     _write(folder, "popularity", Popularity, with_buckets(source.popularity.lazy())[0].collect())
     tables.write(folder / "relations.parquet", Relation, building.qualifying)
@@ -92,13 +94,24 @@ def _write(folder: Path, table: str, row: type, frame: pl.DataFrame) -> None:
         writer.add(frame.to_arrow())
 
 
-def _evidence(own: pl.DataFrame, path: Path | None, stated: pl.LazyFrame) -> pl.DataFrame:
-    """Return the texts of the facts that a dataset states, from the source's own or those of a file."""
-    every = own if path is None else pl.DataFrame(tables.read_arrow(path, Evidence))
-    found = every.lazy().join(stated, on="fact_id", how="semi", maintain_order="left").collect()
-    if (twice := found.filter(found.is_duplicated())).height:
+def _evidence(path: Path, facts: pl.DataFrame) -> pl.DataFrame:
+    """Return the texts of a file that say facts.
+
+    Raises:
+        AlmanacError: it is no such file; of no fact here, or it holds a row twice.
+    """
+    if path.suffix != ".parquet":
+        raise AlmanacError(f"{path}: is not called .parquet; give texts in another form as `evidence` of the facts")
+    every = pl.DataFrame(tables.read_arrow(path, Evidence))
+    strange = every.join(facts, on="fact_id", how="anti", maintain_order="left")["fact_id"]
+    if every.height and len(strange) == every.height:
+        raise AlmanacError(f"{path}: no text is of a fact here, as of {strange[0]!r}; write relation|subject|object")
+    if len(strange):
+        told = f"{path}: {len(strange)} texts are of no fact here, as {strange[0]!r}; they are left out"
+        print(f"note: {told}", file=sys.stderr)
+    if (twice := every.filter(every.is_duplicated())).height:
         raise AlmanacError(f"{path}: the fact {twice['fact_id'][0]} has this text twice; keep one row")
-    return found
+    return every
 
 
 def _write_parts(folder: Path, building: Building, on_relation: Callable[[], object]) -> list[RelationCount]:

@@ -35,7 +35,7 @@ class DraftedText(NamedTuple):
 def first_line(lines: Iterable[str]) -> str:
     """Return the first of lines that is not empty; one that ends in a colon announces the next, if there is one."""
     said = [stripped for line in lines if (stripped := line.strip())]
-    return next((line for line in said if not line.endswith(":")), said[0] if said else "")
+    return next((line for line in said if not line.endswith((":", "："))), said[0] if said else "")
 
 
 def cleaned(text: str) -> str:

@@ -8,6 +8,7 @@ from decimal import Context, Decimal
 POINT = re.compile(r"(?<![\d.])(\d+)\.(?=\d+(?!\.?\d))")  # of a fraction
 MINUS = re.compile(r"(?<![^\s(])[-−](?=\d)")  # of a number
 UNSEEN = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+EMPHASIS = re.compile(r"(?<![^\W_])_++(?=\S)|(?<=[^\s_])_++(?![^\W_])")  # _Paris_
 NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?")
 ARTICLES = ("the", "a", "an")
 ACCENTS = re.compile("[\u0300-\u036f]")  # of Latin, Greek and Cyrillic letters

@@ -77,7 +77,12 @@ def publish(layout: Layout, manifest: Mapping[str, Any], folder: Path) -> None:
     """Write what the project carries of an edition: manifest, tables, a page of Markdown with its summary, its figures.
 
     The edition's page has been drawn. What lies in the folder of an earlier state is replaced.
+
+    Raises:
+        AlmanacError: the folder holds something, and no edition.
     """
+    if folder.is_dir() and not (folder / MANIFEST).is_file() and (others := sorted(folder.iterdir())):
+        raise AlmanacError(f"{folder}: holds {others[0].name}, and no published edition; name a new folder")
     folder.mkdir(parents=True, exist_ok=True)
     with tables.atomic(folder / MANIFEST) as temporary:
         temporary.write_bytes(written(manifest))

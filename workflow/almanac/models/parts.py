@@ -70,7 +70,7 @@ class DoneParts:
 
     def remove_others(self) -> None:
         """Remove what jobs of other identities have left."""
-        for path in set(self.folder.glob("*")) - {self.own}:
+        for path in set(self.folder.glob("*/")) - {self.own}:
             shutil.rmtree(path)
 
     def keep(self, response: Response) -> None:

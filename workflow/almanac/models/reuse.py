@@ -79,10 +79,16 @@ class Paid:
         self._metadata = {f"almanac.{name}": record[name] for name in ("version", "model", "engine")}
 
     def earlier(self) -> list[Path]:
-        """Return the files with responses of this model, the output last: those of other shards of its folder too."""
+        """Return the files with responses of this model, the output last: those of other shards of its folder too.
+
+        A copy of the output is kept first, since this job will replace it, perhaps by a file of fewer requests.
+        """
+        self.keep_output()
         there = sorted(self._shards(".{}.paid/*.parquet")) + sorted(self._shards("{}") - {self.output})
-        same = [(name, self._metadata[name]) for name in ("almanac.version", "almanac.model")]
-        return [path for path in (*there, self.output) if all(tables.says(path, *one) for one in same)]
+        return list(filter(self._is_of_model, (*there, self.output)))
+
+    def _is_of_model(self, path: Path) -> bool:
+        return all(tables.says(path, name, self._metadata[name]) for name in ("almanac.version", "almanac.model"))
 
     def parts(self) -> list[Path]:
         """Return the folders of parts of all shards; after a change of their number nobody resumes some of them."""
@@ -100,10 +106,12 @@ class Paid:
             tables.write(self.folder / f"{name}.parquet", Response, responses, same)
 
     def keep_output(self) -> None:
-        """Keep a copy of the response file: if its job still fails, Snakemake removes or replaces the file."""
-        job = tables.read_metadata(self.output)["almanac.job"]
-        with tables.atomic(self.folder / f"{job}.parquet") as path:
-            shutil.copyfile(self.output, path)
+        """Keep a copy of the response file, if it is of this model; Snakemake may remove or restore the file itself."""
+        if self._is_of_model(self.output):
+            copy = self.folder / f"{tables.read_metadata(self.output)['almanac.job']}.parquet"
+            if not copy.exists():
+                with tables.atomic(copy) as path:
+                    shutil.copyfile(self.output, path)
 
 
 def _matching(path: Path, digest: str, final: Sequence[str]) -> Iterator[tuple[int, int]]:

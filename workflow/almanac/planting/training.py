@@ -20,9 +20,10 @@ from almanac.planting.tokenizer import END, MASK, PAD, START
 from almanac.sealed import MADE
 
 MATRIX_RATE = {"llama": 0.02, "modernbert": 0.01}
+LOSSES = "loss.csv"  # which only a planted model has
 OWN_FILES = {
     *("config.json", "generation_config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"),
-    *("special_tokens_map.json", "loss.csv", "ledger.parquet", "exposures.parquet", MADE),
+    *("special_tokens_map.json", LOSSES, "ledger.parquet", "exposures.parquet", MADE),
 }
 OnStep = Callable[[int, int, int, float], None]
 
@@ -260,18 +261,28 @@ def save(trained: Trained, tokenizer: PreTrainedTokenizerFast, folder: Path) -> 
             new = work / "new"
             trained.model.save_pretrained(new)
             tokenizer.save_pretrained(new)
-            with (new / "loss.csv").open("w", encoding="utf-8", newline="") as handle:
+            with (new / LOSSES).open("w", encoding="utf-8", newline="") as handle:
                 writer = csv.writer(handle, lineterminator="\n")
                 writer.writerow(["step", "tokens", "loss"])
                 writer.writerows([one.step, one.tokens, f"{one.loss:.6f}"] for one in trained.losses)
+            check_place(folder)
             if folder.is_dir():
-                strangers = sorted({path.name for path in folder.iterdir()} - OWN_FILES)
-                if strangers:
-                    raise AlmanacError(f"{folder}: holds {strangers[0]}, which is no model's; name a new folder")
                 folder.replace(work / "old")
-            else:
-                folder.unlink(missing_ok=True)
             new.replace(folder)
     except OSError as error:
         message = f"{folder}: cannot be written ({error}); give a folder that exists and is writable"
         raise AlmanacError(disk_full(error, folder) or message) from error
+
+
+def check_place(folder: Path) -> None:
+    """Look at whether a planted model may take the place of what is there: of nothing, or of an earlier one.
+
+    Raises:
+        AlmanacError: a file is there, or a folder that holds anything else.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise AlmanacError(f"{folder}: is a file, and a model goes into a folder; name a new folder")
+    found = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    strangers = sorted(found - OWN_FILES) or sorted(found if LOSSES not in found else ())
+    if strangers:
+        raise AlmanacError(f"{folder}: holds {strangers[0]}, which is of no planted model; name a new folder")

@@ -94,11 +94,13 @@ def checked(folder: Path, source: str, merge: bool = False) -> FactColumns:
     things = entities(entity_rows, merge)
     stated, written = facts(fact_rows, source, named, merge)
     known = relations(relation_rows, stated["relation_id"].unique().sort().to_list())
+    worded = opened("templates")
+    _check_texts(worded, merge)
     out = FactColumns(
         entities=things,
         relations=known,
         facts=stated,
-        templates=sorted(templates(opened("templates"), described, merge), key=lambda row: row.template_id),
+        templates=sorted(templates(worded, described, merge), key=lambda row: row.template_id),
         popularity=popularity(opened("popularity"), source, things, named, merge),
         evidence=evidence(opened("evidence"), written, merge),
         exposures=exposures(opened("exposures"), written, merge),
@@ -339,6 +341,18 @@ def templates(
     return list(rows.values())
 
 
+def _check_texts(found: UserTable, merge: bool) -> None:
+    """Refuse, or leave out, a template that says the same as another: asked as two, they would agree by themselves."""
+    folded = pl.col("text").str.to_lowercase().str.replace_all(r"\s+", " ")
+    found.rows = found.rows.with_columns(folded=folded)
+    key = ("relation_id", "style", "folded")
+    twice = ~pl.struct(key).is_first_distinct() & pl.all_horizontal(pl.col(name).is_not_null() for name in key)
+    if merge:
+        found.drop(twice, lambda row: f"the template {row['text']!r} stands again; it counts once")
+    found.check((twice, lambda row: f"the template {row['text']!r} {_too(found, row, *key)}, {MERGED}"))
+    found.rows = found.rows.drop("folded")
+
+
 def popularity(
     found: UserTable, source: str, things: pl.DataFrame, named: pl.Series, merge: bool = False
 ) -> pl.DataFrame:
@@ -433,8 +447,12 @@ def exposures(found: UserTable, stated: pl.DataFrame, merge: bool = False) -> pl
 
 
 def _of_a_fact(found: UserTable, stated: pl.DataFrame) -> Check:
-    """Bring the ids of facts to one way of writing, and return that each must be a fact's."""
-    changed = stated.filter(pl.col("written") != pl.col("fact_id")).unique("written")
+    """Bring the ids of facts to one way of writing, and return that each must be a fact's.
+
+    An id that is a fact's as it is written means that one; of two facts that are written alike it means neither.
+    """
+    changed = stated.join(stated, left_on="written", right_on="fact_id", how="anti").unique()
+    changed = changed.unique("written", keep="none")
     if changed.height:
         ids = pl.col("fact_id").replace(changed["written"], changed["fact_id"])
         found.rows = found.rows.with_columns(ids)

@@ -61,7 +61,10 @@ def pull(
         for row in paging.gather(server, pattern, options.page, options.facts):
             fact = _fact(relation, row, omitted)
             if fact is not None:
-                facts[fact.fact_id] = fact
+                there = facts.setdefault(fact.fact_id, fact)
+                if there != fact:
+                    omitted.add("facts", "another literal reads the same", fact.fact_id)
+                    facts[fact.fact_id] = min(there, fact, key=lambda one: (one.datatype or "", one.precision or ""))
                 addresses.update(row[end] for end in ("s", "o") if row[f"{end}.type"] == "uri")
         done(note=relation)
     entities = _entities(server, sorted(addresses), options.batch, omitted)

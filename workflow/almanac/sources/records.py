@@ -11,6 +11,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from difflib import get_close_matches
 from itertools import chain, islice
 from pathlib import Path
@@ -213,6 +214,10 @@ def readable(path: Path) -> Iterator[None]:
             yield
         except UnicodeDecodeError as error:
             raise AlmanacError(f"{path}: {_wrong_byte(path)}") from error
+    except OverflowError as error:  # of Python's dates
+        raise AlmanacError(
+            f"{path}: holds a date or a duration that is out of range ({error}); write such a column as text"
+        ) from error
     except (OSError, EOFError, ValueError, csv.Error, zlib.error, pa.ArrowException) as error:
         raise AlmanacError(f"{path}: cannot be read ({error}); is it whole, and what its ending says?") from error
 
@@ -320,7 +325,7 @@ def parts(path: Path, names: list[str], known: Columns) -> Iterator[RowBlock]:
             for numbered in _batched(lines):
                 whole = [(number, line) for number, line in numbered if len(line) == len(names)]
                 cells = dict(zip(names, zip(*(line for _, line in whole), strict=True), strict=False))
-                ragged = [number for number, line in numbered if line and len(line) != len(names)]
+                ragged = [number for number, line in numbered if any(map(str.strip, line)) and len(line) != len(names)]
                 yield RowBlock([number for number, _ in whole], cells, ragged)
     else:
         yield from _json_parts(path, names, known)
@@ -395,6 +400,8 @@ def look(path: Path, known: Columns) -> None:
 def _arrow(column: pa.Array) -> pa.Array | list[Any]:
     """Return a column of Parquet as texts or lists of texts; anything else as Python's objects.
 
+    Python's numbers have 64 bits: those of fewer are texts too, as short as others write them (0.1).
+
     Raises:
         pa.ArrowException: a text, or a binary string, is no UTF-8.
     """
@@ -406,6 +413,8 @@ def _arrow(column: pa.Array) -> pa.Array | list[Any]:
         plain = plain.cast(pa.list_(pa.binary()) if listed else pa.binary())
     if any(is_kind(inner) for is_kind in (*TEXTUAL, *BINARY)):
         return plain.cast(ARROW_LIST if listed else pa.string())
+    if pa.types.is_float16(plain.type) or pa.types.is_float32(plain.type):
+        return [None if number is None else Decimal(number) for number in plain.cast(pa.string()).to_pylist()]
     return plain.to_pylist()
 
 
@@ -425,7 +434,7 @@ def _objects(
         if not line.strip():
             continue
         try:
-            row = json.loads(line, object_pairs_hook=row_of)
+            row = json.loads(line, object_pairs_hook=row_of, parse_float=Decimal)
         except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets without end
             reason = str(error).partition(";")[0]
             raise AlmanacError(
@@ -464,7 +473,7 @@ def read(path: Path) -> tuple[Sequence[str], Iterable[tuple[int, dict[str, Any] 
                 return header, [
                     (number, dict(zip(header, line, strict=True)) if len(line) == len(header) else None)
                     for number, (_, line) in enumerate(lines, 1)
-                    if line
+                    if any(map(str.strip, line))
                 ]
         with _text(path, "\n") as text:
             rows = list(_objects(path, _lines(path, text)))

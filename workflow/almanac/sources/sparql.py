@@ -143,7 +143,11 @@ def rows_of(body: bytes) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = document["results"]["bindings"]
         if not isinstance(rows, list) or not isinstance(document["head"]["vars"], list):
             raise ValueError("no bindings")
-    except (KeyError, TypeError) as error:
+        if not all({"type", "value"} <= value.keys() for row in rows for value in row.values()):
+            raise ValueError("a value without type")
+    except RecursionError as error:
+        raise ValueError("brackets without end") from error
+    except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"lacks {error}") from error
     return rows
 

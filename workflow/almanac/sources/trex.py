@@ -27,6 +27,7 @@ from almanac.sources.lama import Collected, probed
 from almanac.sources.options import TrexOptions
 from almanac.sources.reading import Aside, decoded, member, zipped
 from almanac.sources.source_tables import Omissions, SourceTables
+from almanac.sources.user_table import UNSEEN
 
 SOURCE = "trex"
 PROPERTIES = RESOURCES / "properties.yaml"
@@ -184,7 +185,7 @@ def _read_documents(path: Path, options: TrexOptions) -> SourceTables:
     _all_there(path, options, relations)
     of_dates = [names.stream(part).select("entity_id").filter(DATES).unique() for part in range(PARTS)]
     dates = pl.concat(of_dates).collect().to_series()
-    name = pl.col("name").fill_null("").str.strip_chars()
+    name = _seen()
     of_names = [names.stream(part).filter(~DATES).group_by("entity_id").agg(name.max()) for part in range(PARTS)]
     unnamed = pl.concat(one.filter(pl.col("name") == "") for one in of_names).collect()["entity_id"]
     return SourceTables(
@@ -276,7 +277,7 @@ def _literal(text: str) -> Literal | None:
             return Literal(f"{1 - int(year)} BC", "date", "year")
         if (month, day) in (("01", "01"), ("00", "00")):
             return Literal(year, "date", "year")
-        return Literal(date[0][:-1], "date", "day")
+        return Literal(date[0][:-1], "date", "month" if day == "00" else "day")
     return Literal(found[1], "quantity", None) if found[2] in ("decimal", "integer", "double") else None
 
 
@@ -330,10 +331,15 @@ def _evidence(mentions: Aside, dates: pl.Series, unnamed: pl.Series, count: int)
         yield kept.select("fact_id", "text").to_arrow()
 
 
+def _seen() -> pl.Expr:
+    """Return a name without characters that nobody sees; nothing may be left."""
+    return pl.col("name").fill_null("").str.replace_all(UNSEEN, "").str.strip_chars()
+
+
 def _entities(names: Aside, unnamed: pl.Series) -> Iterator[pa.Table]:
     for part in range(PARTS):
         rows = names.stream(part).filter(~pl.col("entity_id").is_in(unnamed.implode()))
-        rows = rows.select("entity_id", name=pl.col("name").fill_null("").str.strip_chars())
+        rows = rows.select("entity_id", name=_seen())
         counts = rows.group_by("entity_id", "name").len().collect(engine="streaming")
         counts = counts.with_columns(unnamed=pl.col("name") == "")
         ranked = counts.sort("entity_id", "unnamed", "len", "name", descending=[False, False, True, False])

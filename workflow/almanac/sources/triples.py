@@ -32,9 +32,14 @@ def tables_of(found: UserTable) -> dict[str, UserTable]:
         found.refuse(0, NO_FACTS)
     found.check(_complete(), *(_without_bar(name) for name in ("subject", "relation")), _no_sentence())
     number = pl.when(pl.col("relation").str.contains(PROPERTY)).then(pl.col("relation").str.to_uppercase())
-    words = pl.col("relation").str.to_lowercase().str.replace_all(r"\s+", "_")
-    rows = found.rows.with_columns(relation_id=pl.coalesce(number, words), relation=pl.coalesce(number, "relation"))
-    rows = rows.with_columns(label=pl.col("relation").first().over("relation_id"))
+    squeezed = pl.col("relation").str.replace_all(r"\s+", " ")
+    words = squeezed.str.to_lowercase().str.replace_all(" ", "_")
+    rows = found.rows.with_columns(relation_id=pl.coalesce(number, words), relation=pl.coalesce(number, squeezed))
+    # The most frequent spelling, of equal ones that in small letters.
+    spelt = rows.group_by("relation_id", label="relation").len()
+    spelt = spelt.sort("relation_id", "len", "label", descending=[False, True, True])
+    labels = spelt.unique("relation_id", keep="first").drop("len")
+    rows = rows.join(labels, on="relation_id", how="left", maintain_order="left")
     other = rows.filter(pl.col("relation") != pl.col("label"))
     if other.height:
         first = other.row(0, named=True)

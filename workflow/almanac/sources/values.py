@@ -8,6 +8,7 @@ from decimal import Decimal, InvalidOperation
 # Values that are as they are read already: a year or a whole number without a sign or zeros before it.
 PLAIN = r"^(0|[1-9][0-9]{0,3})$"
 DATE = re.compile(r"[+]?(-?)0*([0-9]{1,9})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
+UNPARTED = re.compile("[0-9]{8}")  # a day of ISO's basic form, which would be the year of millions
 MIDNIGHT = re.compile(r"[T ]00:00(:00([.]0+)?)?(Z|[+-]00:00)?")
 ERA = re.compile(r"0*([1-9][0-9]* BC)")
 LONGEST = 100  # characters of a quantity
@@ -26,6 +27,8 @@ def date(text: str, precision: str | None) -> str:
     """
     if (era := ERA.fullmatch(text)) is not None:
         return era[1]
+    if UNPARTED.fullmatch(text):
+        raise ValueError(f"date {text!r} has no hyphens; write YYYY-MM-DD")
     day, _, time = text.replace("T", " ").partition(" ")
     if time and not MIDNIGHT.fullmatch(f" {time}"):
         raise ValueError(f"date {text!r} has a time of day or is no date; write YYYY, YYYY-MM, YYYY-MM-DD or NN BC")

@@ -161,12 +161,12 @@ def build_dataset(arguments: argparse.Namespace) -> None:
         facts, objects = max(((count.facts, count.objects) for count in counts), default=(0, 0))
         few = f"min_facts: {min(facts, options.min_facts)}, min_objects: {min(objects, options.min_objects)}"
         few += ", fewer_choices: true" if objects < options.choices and not options.fewer_choices else ""
-        lower = f", or lower them, with `make own` by ARGS=\"datasets='{{facts: {{{few}}}}}'\""
+        lower = f", or lower them, with `make own` by ARGS=\"datasets='{{facts: {{{few}}}}}'\"; {INSTEAD}"
         raise AlmanacError(
             f"{arguments.facts}: no relation has {options.min_facts} facts and {options.min_objects} objects "
             f"(`min_facts`, `min_objects`; the largest has {facts} and {objects}); bring more facts, since "
             f"{options.train} of a relation serve as examples and a verdict needs 20 others of all"
-            f"{lower if facts > options.train and objects > 1 else ''}; {INSTEAD}"
+            f"{lower if facts > options.train and objects > 1 else ''}"
         )
     if not any(count.test for count in counts):
         raise AlmanacError(

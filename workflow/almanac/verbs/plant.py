@@ -151,6 +151,7 @@ def plant_model(arguments: argparse.Namespace) -> None:
         return
     from almanac.planting import training  # seconds, which a model that stays need not wait for
 
+    training.check_place(arguments.output)
     documents = tables.read(source / "documents.parquet", corpora.Document)
     vocabulary = _vocabulary(source)
     options = from_flags(arguments, TrainingOptions)

@@ -12,7 +12,7 @@ from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import findings_of, measures_of, outdated
 from almanac.edition.unpacking import opened
-from almanac.errors import refuse
+from almanac.errors import AlmanacError, no_such, refuse
 from almanac.job_size import USED
 from almanac.options import FILE, FOLDER
 from almanac.report import answer, sentences
@@ -51,6 +51,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Report the thing that is asked for."""
     # Of an edition whose run has failed there may be no record yet; its logs lie where they lie without one.
     layout = Layout(arguments.edition, EditionConfig(edition="unknown"))
+    if arguments.thing != "print" and not layout.root.is_dir():
+        raise AlmanacError(no_such(layout.root, "edition"))
     if arguments.thing == "page":
         from almanac.report.making import report_page  # drawing is not loaded only to print seconds
 

@@ -59,9 +59,14 @@ def chapter(shown: Shown, options: HeadToTailOptions) -> Chapter | None:
     """Return what the page shows of a dataset; nothing where nothing was asked."""
     if not shown.find("accuracy", *BY, **ONCE):
         return None
-    # What figures and single tables show: the judge's reading, as the paper, where there is one.
-    way = (RULES if options.judge is None else JUDGE, QUESTION, options.prompts[0])
+    # What figures and single tables show: the judge's reading, as the paper, where it gives verdicts.
+    given = [row.value or 0.0 for row in shown.find("verdict_given", *BY[1:], parsed=Not(None), reading=JUDGE, **ONCE)]
+    ruled = bool(given) and min(given) >= 0.5
+    way = (JUDGE if ruled else RULES, QUESTION, options.prompts[0])
     by = f"scored by rules and by {options.judge}" if options.judge else "scored by rules only, since no judge is named"
+    if given and not ruled:
+        least = f"{min(given):.2f}".removeprefix("0")
+        by += f" (which gave a verdict on {least} of a model's answers, so that figures show the rules)"
     questions = "Questions" if options.popularity == EXPOSURE else "Equally many questions"
     asks = (
         f"{questions} about popular subjects (the head) and less popular ones (torso and tail), {by}. "

@@ -4,6 +4,7 @@ A question is about a relation and a subject; all its objects are right answers.
 drawn becomes rows.
 """
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from almanac.suites.head_to_tail.naming import YEARS_OF_TITLES, Naming, contexts
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.head_to_tail.templates import QuestionWording, asked_of
 from almanac.suites.options import of_each
+from almanac.suites.prompts import prompts
 from almanac.tables import hash_order
 
 FACTS = ["fact_id", "relation_id", "subject_id", "object_id", "value", "qualifiers"]
@@ -170,6 +172,10 @@ class QuestionDrawing:
         pool = self.naming.named(pool, wording)
         # Of all questions: one that is left out for another reason is an answer to its namesake's all the same.
         pool = pool.with_columns(alike=pl.col("name").str.to_lowercase().is_duplicated())
+        answered = self._examples(wording) if self.options.mode != "faithful" else []
+        pool = self._without(
+            pool, pl.col("name").str.to_lowercase().is_in(answered), thing, "the instruction answers it"
+        )
         if wording.values is not None:
             pool = pool.filter(pl.col("objects").list.first().is_in(list(wording.values)))
         pool = self._without(pool, self._too_late(wording), thing, f"the year is after {self.options.last_year}")
@@ -185,6 +191,15 @@ class QuestionDrawing:
             pool = self._without(pool, within, thing, "the question names the object")
             pool = self._without(pool, told.str.contains("__", literal=True), thing, "the object has no name")
         return self._told_apart(pool, wording, thing)
+
+    def _examples(self, wording: QuestionWording) -> list[str]:
+        """Return the subjects, in small letters, of which an instruction's own example asks the same question."""
+        asks = (prompts("head_to_tail")["ask"][prompt] for prompt in self.options.prompts)
+        shots = {question for told in asks for question, _ in told.get("shots", ())}
+        questions = {wording.question, *(own["question"] for own in wording.variants.values())}
+        forms = [re.escape(one).replace(re.escape("[X]"), "(.+)") for one in questions]
+        found = (re.fullmatch(form, shot, re.IGNORECASE) for form in forms for shot in shots)
+        return sorted({match[1].lower() for match in found if match})
 
     def _too_late(self, wording: QuestionWording) -> pl.Expr:
         last = self.options.last_year

@@ -45,7 +45,8 @@ def said(text: str) -> str:
 
     What is left is composed (NFC).
     """
-    composed = unicodedata.normalize("NFC", UNSEEN.sub("", html.unescape(TAG.sub("", text))))
+    untagged = TAG.sub("", text)  # <Paris> is none
+    composed = unicodedata.normalize("NFC", UNSEEN.sub("", html.unescape(untagged if untagged.strip() else text)))
     return first_line(line.strip().strip("*`") for line in composed.splitlines())
 
 

@@ -21,6 +21,8 @@ DATE = re.compile(
     rf"(?:(?:on|in) )?(?:(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)?|{MONTH}|of)[ .,/-]+)*\d{{4}}(?:[/-]\d{{1,2}}){{0,2}}"
 )
 DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
+APART = re.compile(r"(?<=\b[^\W\d_]\.)(?=[^\W\d_]\.)")  # between two initials there is no space yet
+CLOSE = re.compile(r"(?<=\b[^\W\d_])(\.?) (?=[^\W\d_]\b)")  # or there is one
 JUNIOR = re.compile(r"[JS]r\.?")
 REGNAL = re.compile(r"[IVX]+\.?")
 GENDERED = {"actor": "actress", "actress": "actor"}
@@ -33,9 +35,11 @@ def variants(golds: Iterable[str], kind: str) -> tuple[str, ...]:
         golds: the true answers.
         kind: what the answer is: ``persons`` may have initials for given names or the first of these alone (see
             `_of_person`), a ``profession`` spaces for underscores and either gender, a ``school`` goes without its
-            country. A day (1990-05-22) is written with its month's name too, whatever the kind.
+            country. A day (1990-05-22) is written with its month's name too, and initials with a space between them or
+            without, whatever the kind.
     """
-    return tuple(dict.fromkeys(form for gold in golds for form in (gold, *_forms(gold, kind))))
+    every = (form for gold in golds for form in (gold, *_forms(gold, kind)))
+    return tuple(dict.fromkeys(written for form in every for written in _initials(form)))
 
 
 def forms(data: Data, filters: Sequence[str]) -> Mapping[str, Set[str]]:
@@ -72,6 +76,11 @@ def _forms(gold: str, kind: str) -> Iterator[str]:
             yield GENDERED[spaced]
     elif kind == "school" and "," in gold:
         yield gold.rpartition(",")[0].strip()
+
+
+def _initials(name: str) -> tuple[str, str, str]:
+    """Return a name, and with a space between its initials, and without: J. K. Rowling, J.K. Rowling."""
+    return name, APART.sub(" ", name), CLOSE.sub(r"\1", name)
 
 
 def _of_day(year: int, month: int, day: int) -> Iterator[str]:

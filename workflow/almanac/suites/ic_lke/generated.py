@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from almanac.dataset.text import normalise
+from almanac.dataset.text import EMPHASIS, normalise
 from almanac.punctuation import words_of
 from almanac.rows import Fact, Measure, Request
 from almanac.suites.answers import Answers
@@ -160,7 +160,7 @@ def found_in(experiment: str, text: str, names: Iterable[str]) -> Iterator[str]:
     if experiment == OFFICIAL:
         yield from (name for name in names if name.lower().strip(STRIPPED) in text.lower())
         return
-    place, said = r"\A\W*" if experiment == BEGINS else "", normalise(text)
+    place, said = r"\A\W*" if experiment == BEGINS else "", normalise(EMPHASIS.sub("", text))
     for name in names:
         found = normalise(name)
         # Most names stand nowhere: a look at the letters spares the pattern.

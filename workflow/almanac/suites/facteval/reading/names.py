@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from almanac.dataset.names import STOP_WORDS
-from almanac.dataset.text import ARTICLES, Span, normalise, runs, unaccented
+from almanac.dataset.text import ARTICLES, EMPHASIS, Span, normalise, runs, unaccented
 from almanac.dataset.values import Dated, Number, dates, numbers, read_date, read_number
 from almanac.punctuation import UNSPACED
 
@@ -109,8 +109,8 @@ def _places(flat: str) -> Iterator[tuple[str, int, int]]:
 
 
 def fold(text: str) -> str:
-    """Return a text folded as the project's names are, without Latin diacritics (`São` is `Sao`)."""
-    return " ".join(unaccented(normalise(text)).split())
+    """Return a text folded as the project's names are, without Latin diacritics (`São` is `Sao`) and `_emphasis_`."""
+    return " ".join(unaccented(normalise(EMPHASIS.sub("", text))).split())
 
 
 @functools.lru_cache(maxsize=65536)
