@@ -11,6 +11,7 @@ import sys
 import time
 import zipfile
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -245,6 +246,13 @@ def test_a_checkpoint_of_the_users_is_asked_the_real_facts(done, tmp_path):
         assert "responses/mine/karr/shipped/expected/mine/responses-0.jsonl" in frozen.namelist()
 
 
+def forget(done, edition):
+    """Let Snakemake know nothing of an edition, as of a copy."""
+    for remembered in (done.root / ".snakemake" / "metadata").iterdir():
+        if base64.urlsafe_b64decode(remembered.name).startswith(f"results/{edition}/".encode()):
+            remembered.unlink()
+
+
 @pytest.mark.whole
 def test_answers_of_results_that_are_not_remembered_stay_a_moved_models_and_become_anothers(done, tmp_path):
     """As of a copy: Snakemake knows nothing of how they were made, and no file of the model is newer."""
@@ -257,15 +265,34 @@ def test_answers_of_results_that_are_not_remembered_stay_a_moved_models_and_beco
         own = ["--config", f"models=[{{name: mine, path: {path}}}]", "edition=copied"]
         built = done.snakemake(*own)
         assert built.returncode == 0, built.stdout + built.stderr
-        for remembered in (done.root / ".snakemake" / "metadata").iterdir():
-            if base64.urlsafe_b64decode(remembered.name).startswith(b"results/copied/"):
-                remembered.unlink()
+        forget(done, "copied")
         return {path: path.read_bytes() for path in (results / "responses").rglob("*.parquet")}
 
     first = answers("first", 0)
     assert first
     assert answers("moved", 0) == first
     assert all(content != first[path] for path, content in answers("another", 1).items())
+
+
+def tables_made(done, *words):
+    """The tables of an edition that is made now, whose name is the last word."""
+    built = done.snakemake(*words)
+    assert built.returncode == 0, built.stdout + built.stderr
+    results = done.root / "results" / words[-1].removeprefix("edition=")
+    files = [path for folder in ("responses", "outcomes", "measures") for path in (results / folder).rglob("*")]
+    return {path.relative_to(results): path.read_bytes() for path in files if path.suffix == ".parquet"}
+
+
+@pytest.mark.whole
+def test_a_change_of_settings_is_seen_in_copied_results_too(done, tmp_path):
+    """After the first run there, by which Snakemake remembers the record as its own."""
+    own = ["--config", f"models=[{{name: mine, path: {checkpoint(done, tmp_path / 'mine')}}}]"]
+    changed = [*own, "suites={ic_lke: {shipped: {seed: 1}}}"]
+    first = tables_made(done, *own, "edition=brought")
+    forget(done, "brought")
+    assert first == tables_made(done, *own, "title=Brought", "edition=brought")
+    other, second = (tables_made(done, *changed, f"edition={name}") for name in ("fresh", "brought"))
+    assert {name: second[name] for name in other} == other != first
 
 
 @pytest.mark.whole
@@ -281,13 +308,7 @@ def test_what_a_failed_job_would_have_made_is_made_by_the_next_run(done, tmp_pat
         failed = done.snakemake(*words, first=folder)
         assert failed.returncode != 0 and "Restored previous version of" in failed.stderr, failed.stderr
 
-    def made(*words):
-        built = done.snakemake(*words)
-        assert built.returncode == 0, built.stdout + built.stderr
-        results = done.root / "results" / words[-1].removeprefix("edition=")
-        files = [path for folder in ("responses", "outcomes", "measures") for path in (results / folder).rglob("*")]
-        return {path.relative_to(results): path.read_bytes() for path in files if path.suffix == ".parquet"}
-
+    made = partial(tables_made, done)
     path = checkpoint(done, tmp_path / "mine")
     own = ["--config", f"models=[{{name: mine, path: {path}}}]"]
     first = made(*own, "edition=failed")

@@ -172,6 +172,50 @@ def test_snakemake_killed_and_started_again_while_its_jobs_go_on_ends_in_the_sam
     assert project.hashes() == done.hashes()
 
 
+def test_what_a_killed_run_leaves_is_made_again_and_its_waiting_jobs_do_nothing(done, project, cluster):
+    """Else they would write over what is made by the settings of another run."""
+    since = last(cluster)
+
+    def killed(until):
+        run = start(project, cluster)
+        wait_for(run, until)
+        os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+
+    def waiting(more=0):
+        found = [
+            job for model in ("base", "masked") for at in range(2)
+            for job in jobs_of(cluster, since, f"answer_together_{model}_wildcards_{model}_{at}", "PENDING")
+        ]  # fmt: skip
+        return len(found) == 4 + more
+
+    killed(lambda: processes(project, "ask", "ic_lke"))
+    wait_for(None, lambda: not cluster.call("squeue", "--noheader").strip())
+    nodes = ("update", "NodeName=plain,cards", "Reason=test")
+
+    def drained():
+        if found := jobs_of(cluster, since, "ask_ic_lke_wildcards_shipped", "RUNNING"):
+            cluster.call("scontrol", *nodes, "State=DRAIN")
+        return found
+
+    def waiting_after_asking():
+        drained()
+        return waiting()
+
+    killed(waiting_after_asking)
+    third = start(project, cluster)
+    wait_for(third, lambda: waiting(4))
+    cluster.call("scontrol", *nodes, "State=RESUME")
+    finish(project, third)
+    wait_for(None, lambda: not cluster.call("squeue", "--noheader").strip())
+    assert project.hashes() == done.hashes()
+    counts = {(rule, "COMPLETED"): count for rule, count in JOBS.items()} | {("ask_ic_lke", "COMPLETED"): 2}
+    late = {("answer_together_base", "FAILED"): 2, ("answer_together_masked", "FAILED"): 2}
+    assert ended(cluster, since) == counts | late
+    said = [path.read_text() for path in (project.root / ".snakemake" / "slurm_logs").rglob("*.log")]
+    assert sum("this job is of a run that was killed" in text for text in said) == 4
+
+
 def test_an_interrupted_snakemake_cancels_its_jobs_and_goes_on_when_started_again(done, project, cluster):
     since = last(cluster)
     first = start(project, cluster)
