@@ -16,6 +16,7 @@ MESSAGES = [
 ]
 OF_SNAKEMAKE = {
     "Error: Directory cannot be locked",
+    "Failed to solve scheduling problem with ILP solver, falling back to greedy scheduler.",
     "Restored previous version of results/… (updating job failed).",
     "Output … has older modification time (…) than input … This could indicate a clock skew problem",
 }

@@ -20,10 +20,11 @@ from almanac.planting.tokenizer import END, MASK, PAD, START
 from almanac.sealed import MADE
 
 MATRIX_RATE = {"llama": 0.02, "modernbert": 0.01}
-LOSSES = "loss.csv"  # which only a planted model has
+LOSSES = "loss.csv"
+PLANTED = {LOSSES, "ledger.parquet", "exposures.parquet", MADE}  # what only a planted model has
 OWN_FILES = {
     *("config.json", "generation_config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"),
-    *("special_tokens_map.json", LOSSES, "ledger.parquet", "exposures.parquet", MADE),
+    *("special_tokens_map.json", *PLANTED),
 }
 OnStep = Callable[[int, int, int, float], None]
 
@@ -283,6 +284,6 @@ def check_place(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise AlmanacError(f"{folder}: is a file, and a model goes into a folder; name a new folder")
     found = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    strangers = sorted(found - OWN_FILES) or sorted(found if LOSSES not in found else ())
+    strangers = sorted(found - OWN_FILES) or ([] if found & PLANTED else sorted(found))
     if strangers:
         raise AlmanacError(f"{folder}: holds {strangers[0]}, which is of no planted model; name a new folder")

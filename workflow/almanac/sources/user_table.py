@@ -289,9 +289,8 @@ def _cell(name: str, value: Any) -> Any:
     Raises:
         ValueError: the cell holds a structure that is no text, or no list of texts, or half a character.
     """
-    if value is None or (
-        isinstance(value, float | decimal.Decimal) and math.isnan(value)
-    ):  # NaN: an empty cell of a data frame
+    # NaN is an empty cell of a data frame.
+    if value is None or (isinstance(value, float | decimal.Decimal) and math.isnan(value)):
         return [] if name in LISTS else None
     if name in LISTS:
         parts = _listed(name, value) if isinstance(value, str) else value
@@ -325,7 +324,7 @@ def _whole(name: str, value: Any) -> str:
     if isinstance(value, bytes):
         value = value.decode()  # an error of this is a ValueError too
     if isinstance(value, bool):
-        value = str(value).lower()
+        return str(value).lower()
     if isinstance(value, float | decimal.Decimal):
         if not math.isfinite(value):
             raise ValueError(f"{name} is {value}, which is no number; write one, or a text")
