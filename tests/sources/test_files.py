@@ -1065,3 +1065,12 @@ def test_a_relation_without_a_label_is_warned_of(tmp_path):
     assert [note.removeprefix(f"{path}/") for note in read_columns(path, "s").notes] == [
         "relations.csv: relation 'P1' has no label; suites would ask 'The P1 of …'; give it a label in words"
     ]
+
+
+def test_two_relations_of_one_label_are_warned_of(tmp_path):
+    relations = "relation_id,label\nP17,country\nP571,begin\nP1,Country\n"
+    path = written(tmp_path / "f", relations=relations)
+    assert [note.removeprefix(f"{path}/") for note in read_columns(path, "s").notes] == [
+        "relations.csv: relations 'P1' and 'P17' are both called 'country', and may be asked by the same words; "
+        "give one another label"
+    ]

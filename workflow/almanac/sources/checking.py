@@ -276,6 +276,12 @@ def relations(found: UserTable, used: list[str]) -> list[Relation]:
                 says, remedy = "is called so, which is not in plain words", "write its name in words"
             asked = f"suites would ask 'The {identity} of …'"
             found.notes.append(f"{found.path}: relation {identity!r} {says}; {asked}; {remedy}")
+    called: dict[str, str] = {}
+    for identity in used:
+        label = rows[identity].label
+        if (other := called.setdefault(label.casefold(), identity)) != identity:
+            told = f"relations {other!r} and {identity!r} are both called {label!r}, and may be asked by the same words"
+            found.notes.append(f"{found.path}: {told}; give one another label")
     return sorted(rows.values(), key=lambda row: row.relation_id)
 
 
