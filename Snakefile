@@ -99,7 +99,7 @@ onstart:
     lift_limit()
     stop_in_a_thread()
     if not workflow.touch:
-        replacing.remember(workflow, Path(".snakemake"))
+        replacing.remember(workflow, LAYOUT, Path(".snakemake"))
         anew = (path for job in workflow.dag.needrun_jobs() for path in job.output)
         replacing.drop_page(LAYOUT, map(str, anew))
 

@@ -146,6 +146,7 @@ def test_copied_results_of_a_model_or_facts_at_another_place_are_looked_at_again
         "facts": layout.source("mine") / "pull.json",
         "record": layout.record(),
         "pairs": layout.between("across"),
+        "page": layout.page(),
     }
     for path in [*files.values(), *dict(Jobs(layout.config, layout).updated())]:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -162,6 +163,8 @@ def test_copied_results_of_a_model_or_facts_at_another_place_are_looked_at_again
     doubt(asked, Jobs(asked.config, asked), memory)
     assert {name for name, path in files.items() if path.exists() and path.stat().st_mtime == LONG_AGO} == doubted
     assert not layout.record().exists(), "it is made by the run, with what is asked now"
+    check_copied(asked, memory)
+    assert layout.record().exists(), "a run that ended while it was planned has made nothing"
     assert not layout.between("across").exists(), "who is compared may be others"
 
 
@@ -213,6 +216,22 @@ def test_what_has_ended_after_its_run_is_made_again(finished):
     doubt(layout, finished, MEMORY)
     assert {path for path in before if not path.exists()} == {requests}
     assert {path for path in before - {requests} if path.stat().st_mtime == LONG_AGO} == {answers}
+
+
+def test_the_record_of_a_copy_that_was_not_finished_says_nothing_of_the_rest(finished):
+    """It is among the first that a run makes, so that answers may be there of the settings before."""
+    layout = finished.layout
+    layout.record().write_text(json.dumps(sealed(layout.config.model_dump(mode="json"))))
+    for path in finished.made():
+        _remembered(path, MEMORY).unlink(missing_ok=True)
+    before = {path for path in finished.made() if path.exists()}
+    doubt(layout, finished, MEMORY)
+    assert before == {path for path in finished.made() if path.exists() and path.stat().st_mtime > LONG_AGO}
+    layout.page().unlink()
+    doubt(layout, finished, MEMORY)
+    left = {path for path in finished.made() if path.exists()}
+    assert left and {path.stat().st_mtime for path in left} == {LONG_AGO}
+    assert left == {path for own in dict(finished.updated()).values() for path in own}
 
 
 @pytest.mark.parametrize("length", [20, 180, 181, 191, 200, 600])

@@ -105,6 +105,10 @@ class Layout:
         """Return the record of the whole configuration."""
         return self.root / RECORD
 
+    def record_before(self) -> Path:
+        """Return where a run that makes the record anew keeps the earlier one until its first job."""
+        return self.root / f".{RECORD}"
+
     def page(self) -> Path:
         """Return the page."""
         return self.root / "report.html"

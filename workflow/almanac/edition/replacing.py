@@ -44,6 +44,8 @@ def check_copied(layout: Layout, memory: Path) -> None:
     Raises:
         AlmanacError: what is asked, of what, has changed since, naming the first key.
     """
+    if layout.record_before().is_file() and not layout.record().is_file():  # a run has ended while it was planned
+        layout.record_before().replace(layout.record())
     made = _copied(layout, memory)
     if made is None:
         return
@@ -72,19 +74,22 @@ def doubt(layout: Layout, jobs: Jobs, memory: Path) -> None:
     """
     updated = dict(jobs.updated())
     _doubt_failed(updated, memory)
-    if _copied(layout, memory) is None:
-        _doubt_unwatched(jobs.made(), updated, memory)
-    else:
+    copied = _copied(layout, memory) is not None
+    if copied:
         _doubt_copied(layout, memory)
+    # The record is made first, and says nothing of the rest before the page is there, which is made last.
+    if not (copied and layout.page().is_file()):
+        _doubt_unwatched(jobs.made(), updated, memory)
 
 
-def remember(workflow: Any, memory: Path) -> None:
+def remember(workflow: Any, layout: Layout, memory: Path) -> None:
     """Let Snakemake remember what a run takes for finished as made with the settings of now.
 
     Of results that were made elsewhere it remembers nothing, and would not see either when their settings change.
 
     Args:
         workflow: Snakemake's, which knows by now what is to be made.
+        layout: the edition that is made.
         memory: as for `check_copied`.
     """
     anew = {*workflow.dag.needrun_jobs()}
@@ -92,6 +97,7 @@ def remember(workflow: Any, memory: Path) -> None:
         made = [Path(path) for path in job.output]
         if job not in anew and any(path.exists() and not _remembered(path, memory).exists() for path in made):
             workflow.async_run(workflow.persistence.finished(job))
+    layout.record_before().unlink(missing_ok=True)
 
 
 def _doubt_copied(layout: Layout, memory: Path) -> None:
@@ -116,7 +122,7 @@ def _doubt_copied(layout: Layout, memory: Path) -> None:
     for table in BETWEEN:
         layout.between(table).unlink(missing_ok=True)
     # The last, so that a run that is stopped before does all of this again. It is made by the run.
-    layout.record().unlink()
+    layout.record().replace(layout.record_before())
 
 
 def _doubt_failed(updated: Mapping[Path, Iterable[Path]], memory: Path) -> None:

@@ -28,7 +28,9 @@ PUNCTUATION |= {ord(mark): sign for sign, mark in MARKS.items()}
 PARTING = re.compile(r"[/—()\[\]{}|;:!?\"“”„«»…]|\.\.+|(?<=\w\w)\.(?=[^\W\d])|(?<!\d),|,(?!\d)|(?<=\d)[-–.](?=\d)")
 HYPHEN = re.compile(r"(?<=[^\W\d_])[-‐‑–](?=[^\W\d_])")
 WORD = re.compile(punctuation.WORD)
-TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+# Tags of HTML and of tokenizers; <Paris> is none.
+_TAGS = "a|b|i|u|s|em|strong|br|p|div|span|font|code|pre|sub|sup|li|ul|ol|h[1-6]|think|answer|unk|pad|eos|bos"
+TAG = re.compile(rf"</?(?:{_TAGS})\b[^<>]*>", re.IGNORECASE)
 
 
 class Scores(NamedTuple):
@@ -45,8 +47,7 @@ def said(text: str) -> str:
 
     What is left is composed (NFC).
     """
-    untagged = TAG.sub("", text)  # <Paris> is none
-    composed = unicodedata.normalize("NFC", UNSEEN.sub("", html.unescape(untagged if untagged.strip() else text)))
+    composed = unicodedata.normalize("NFC", UNSEEN.sub("", html.unescape(TAG.sub("", text))))
     return first_line(line.strip().strip("*`") for line in composed.splitlines())
 
 
