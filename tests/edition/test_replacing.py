@@ -177,7 +177,7 @@ def finished(tmp_path, monkeypatch):
     config = EditionConfig.model_validate({"edition": "own", "facts": "/a/facts", "models": models, **values})
     jobs = Jobs(config, Layout(Path("results/own"), config))
     updated = dict(jobs.updated())
-    made = [path for path in jobs.made() if path.suffix]
+    made = [path for path in (*jobs.made(), *jobs.begun()) if path.suffix]
     assert {path for own in updated.values() for path in own} <= {*made}
     for path in [*updated, *made, *(_remembered(path, MEMORY) for path in made)]:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -208,30 +208,30 @@ def test_what_has_ended_after_its_run_is_made_again(finished):
     [asking, _] = finished.config.asked()
     [answers, *_] = layout.responses(asking)
     requests = layout.rounds(asking)[0].requests[0]
-    before = {path for path in finished.made() if path.exists()}
+    pulled = layout.source("mine") / "pull.json"
+    made = [*filter(Path.exists, finished.made())]
     doubt(layout, finished, MEMORY)
-    assert before == {path for path in finished.made() if path.exists() and path.stat().st_mtime > LONG_AGO}
-    for path in (answers, requests):
+    assert made and pulled.exists() and all(path.stat().st_mtime > LONG_AGO for path in made)
+    for path in (answers, requests, pulled):
         _remembered(path, MEMORY).unlink()
     doubt(layout, finished, MEMORY)
-    assert {path for path in before if not path.exists()} == {requests}
-    assert {path for path in before - {requests} if path.stat().st_mtime == LONG_AGO} == {answers}
+    assert {path for path in made if path.stat().st_mtime == LONG_AGO} == {answers, requests}
+    assert not pulled.exists(), "its job reads no file that would be newer"
 
 
 def test_the_record_of_a_copy_that_was_not_finished_says_nothing_of_the_rest(finished):
     """It is among the first that a run makes, so that answers may be there of the settings before."""
     layout = finished.layout
     layout.record().write_text(json.dumps(sealed(layout.config.model_dump(mode="json"))))
-    for path in finished.made():
+    begun, made = ([*filter(Path.exists, paths)] for paths in (finished.begun(), finished.made()))
+    for path in (*begun, *made):
         _remembered(path, MEMORY).unlink(missing_ok=True)
-    before = {path for path in finished.made() if path.exists()}
     doubt(layout, finished, MEMORY)
-    assert before == {path for path in finished.made() if path.exists() and path.stat().st_mtime > LONG_AGO}
+    assert all(path.stat().st_mtime > LONG_AGO for path in (*begun, *made))
     layout.page().unlink()
     doubt(layout, finished, MEMORY)
-    left = {path for path in finished.made() if path.exists()}
-    assert left and {path.stat().st_mtime for path in left} == {LONG_AGO}
-    assert left == {path for own in dict(finished.updated()).values() for path in own}
+    assert {path.stat().st_mtime for path in made if path.exists()} == {LONG_AGO}
+    assert begun and not any(map(Path.exists, begun))
 
 
 @pytest.mark.parametrize("length", [20, 180, 181, 191, 200, 600])

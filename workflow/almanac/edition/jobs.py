@@ -57,11 +57,18 @@ class Jobs:
         return list(dict.fromkeys((asking.suite, asking.dataset, one.name) for asking, one in own))
 
     def made(self) -> Iterator[Path]:
-        """Yield the files that jobs make, models aside: worlds, their texts, and all that a finished edition is."""
+        """Yield the files that jobs make of other files, models aside: texts of worlds, and all that an edition is."""
+        for world in self.config.planting.worlds:
+            yield from (self.layout.planting(world) / corpus / name for corpus in self.corpora for name in CORPUS)
+        begun = {*self.begun()}
+        yield from (path for path in self.layout.products() if path not in begun)
+
+    def begun(self) -> Iterator[Path]:
+        """Yield the files that jobs make which no file of an edition goes into: worlds, what is pulled, the record."""
         for world in self.config.planting.worlds:
             yield from self.layout.world(world)
-            yield from (self.layout.planting(world) / corpus / name for corpus in self.corpora for name in CORPUS)
-        yield from self.layout.products()
+        yield from (self.layout.source(name) / PULLED for name in self.config.used_sources())
+        yield self.layout.record()
 
     def updated(self) -> Iterator[tuple[Path, Files]]:
         """Yield the files that a job updates, after the marker file of its success (`Layout.ended`)."""

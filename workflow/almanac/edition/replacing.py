@@ -79,7 +79,7 @@ def doubt(layout: Layout, jobs: Jobs, memory: Path) -> None:
         _doubt_copied(layout, memory)
     # The record is made first, and says nothing of the rest before the page is there, which is made last.
     if not (copied and layout.page().is_file()):
-        _doubt_unwatched(jobs.made(), updated, memory)
+        _doubt_unwatched(jobs, updated, memory)
 
 
 def remember(workflow: Any, layout: Layout, memory: Path) -> None:
@@ -135,15 +135,17 @@ def _doubt_failed(updated: Mapping[Path, Iterable[Path]], memory: Path) -> None:
             _doubt(files, memory)
 
 
-def _doubt_unwatched(made: Iterable[Path], updated: Mapping[Path, Iterable[Path]], memory: Path) -> None:
+def _doubt_unwatched(jobs: Jobs, updated: Mapping[Path, Iterable[Path]], memory: Path) -> None:
     """Let a run repeat jobs that have ended after their run had, as those of a cluster do when Snakemake is killed.
 
-    Snakemake remembers nothing of them. What a job updates is dated, so that it can be kept; the rest is removed.
+    Snakemake remembers nothing of them. A date makes no job run that reads no file: what such jobs made is removed.
     """
-    kept = set(chain.from_iterable(updated.values()))
-    unknown = [path for path in (*made, *kept) if path.is_file() and not _remembered(path, memory).exists()]
-    _doubt(kept.intersection(unknown), memory)
-    for path in {*unknown} - kept:
+
+    def unknown(paths: Iterable[Path]) -> Iterator[Path]:
+        return (path for path in paths if path.is_file() and not _remembered(path, memory).exists())
+
+    _doubt(list(unknown(chain(jobs.made(), *updated.values()))), memory)
+    for path in list(unknown(jobs.begun())):
         path.unlink()
 
 
