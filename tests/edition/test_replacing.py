@@ -152,6 +152,7 @@ def test_copied_results_of_a_model_or_facts_at_another_place_are_looked_at_again
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     layout.record().write_text(json.dumps(sealed(layout.config.model_dump(mode="json"))))
+    layout.page().write_text(PAGE)
     asked = Layout(layout.root, settings(**now))
     if isinstance(doubted, str):
         with pytest.raises(AlmanacError, match=re.escape(doubted)):
@@ -182,11 +183,13 @@ def finished(tmp_path, monkeypatch):
     for path in [*updated, *made, *(_remembered(path, MEMORY) for path in made)]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
+    jobs.layout.page().write_text(PAGE)
     jobs.layout.record().unlink()  # it would be one of another place
     return jobs
 
 
 MEMORY = Path(".snakemake")
+PAGE = f'<meta name="generator" content="{MAKER}">'
 
 
 def test_what_a_failed_job_would_have_made_is_doubted(finished):
@@ -219,7 +222,8 @@ def test_what_has_ended_after_its_run_is_made_again(finished):
     assert not pulled.exists(), "its job reads no file that would be newer"
 
 
-def test_the_record_of_a_copy_that_was_not_finished_says_nothing_of_the_rest(finished):
+@pytest.mark.parametrize("page", [None, PAGE.replace("Almanac", "Almanac 0.0")])
+def test_the_record_of_a_copy_that_was_not_finished_or_other_code_made_says_nothing_of_the_rest(finished, page):
     """It is among the first that a run makes, so that answers may be there of the settings before."""
     layout = finished.layout
     layout.record().write_text(json.dumps(sealed(layout.config.model_dump(mode="json"))))
@@ -229,6 +233,8 @@ def test_the_record_of_a_copy_that_was_not_finished_says_nothing_of_the_rest(fin
     doubt(layout, finished, MEMORY)
     assert all(path.stat().st_mtime > LONG_AGO for path in (*begun, *made))
     layout.page().unlink()
+    if page is not None:
+        layout.page().write_text(page)
     doubt(layout, finished, MEMORY)
     assert {path.stat().st_mtime for path in made if path.exists()} == {LONG_AGO}
     assert begun and not any(map(Path.exists, begun))

@@ -401,7 +401,7 @@ MISTAKES = {
     ),
     "infinite number": (
         {"facts_jsonl": '{"relation_id": "P", "subject_id": "Q1", "value": -Infinity}\n'},
-        "facts.jsonl: line 1: value is -inf, which is no number",
+        "facts.jsonl: line 1: value is -Infinity, which is no number",
     ),
     "relation twice": (
         {"relations": "relation_id,label\nP,a\nP,b\n"},

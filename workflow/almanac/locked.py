@@ -114,8 +114,8 @@ def _lock(path: Path, what: str) -> TextIO:
 def mistake_in(command: Sequence[str]) -> str | None:
     """Return what is wrong with a command that Snakemake would answer with a traceback, or pass over; or none.
 
-    That is a configuration file that cannot be read as one, a word that is no KEY=VALUE (`mistake_in_word`), and a
-    second `--config`.
+    That is a configuration file that cannot be read as one, a word that is no KEY=VALUE (`mistake_in_word`), a second
+    `--config`, and a flag after which every run would make everything again.
     """
     flags = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     flags.add_argument("--configfile", "--configfiles", type=Path, nargs="*", action="extend", default=[])
@@ -126,6 +126,8 @@ def mistake_in(command: Sequence[str]) -> str | None:
             read_yaml(path)
     except AlmanacError as error:
         return str(error)
+    if "--drop-metadata" in command:
+        return "--drop-metadata: by what Snakemake remembers a run knows its results from others; leave it out"
     if len(given.config) > 1:
         return "--config is given twice, and Snakemake reads the last alone; give all of KEY=VALUE behind one"
     return next((said for words in given.config for word in words if (said := mistake_in_word(word))), None)

@@ -191,6 +191,8 @@ INITIALS = {
     "J.R.R. Tolkien": ("J. R. R. Tolkien", "J.R.R. Tolkien", "JRR Tolkien"),
     "Herbert George Wells": ("H.G. Wells", "H. G. Wells", "HG Wells"),
     "R.E.M.": ("R. E. M.", "REM"),
+    "E. M. Forster": ("E.M. Forster", "EM Forster"),
+    "E.M.Forster": ("E. M. Forster", "E.M.Forster"),
 }
 
 
@@ -198,7 +200,14 @@ INITIALS = {
 def test_initials_may_stand_with_spaces_between_them_or_without(gold, answer):
     accepted = variants([gold], "persons")
     assert scores(answer, accepted).exact and scores(f"It was {answer}, I think", accepted).named
-    assert not scores(answer.replace("R", "S").replace("H", "S"), accepted).named
+    assert not scores(answer.replace("R", "S").replace("H", "S").replace("F", "S"), accepted).named
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer"), [("W. H. O.", "Nobody knows who"), ("U. S.", "He told us"), ("I. T.", "it")]
+)
+def test_initials_alone_are_no_word(gold, answer):
+    assert not scores(answer, variants([gold], "text")).named
 
 
 @pytest.mark.parametrize(

@@ -77,8 +77,9 @@ def doubt(layout: Layout, jobs: Jobs, memory: Path) -> None:
     copied = _copied(layout, memory) is not None
     if copied:
         _doubt_copied(layout, memory)
-    # The record is made first, and says nothing of the rest before the page is there, which is made last.
-    if not (copied and layout.page().is_file()):
+    # The record is made first, and says nothing of the rest before the page is there, which is made last; and what
+    # other code has made is made of the same settings, and not the same.
+    if not (copied and layout.page().is_file() and maker_of(layout.page()) == MAKER):
         _doubt_unwatched(jobs, updated, memory)
 
 

@@ -326,9 +326,9 @@ def _whole(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float | decimal.Decimal):
-        if not math.isfinite(value):
-            raise ValueError(f"{name} is {value}, which is no number; write one, or a text")
         value = decimal.Decimal(str(value))
+        if not value.is_finite():
+            raise ValueError(f"{name} is {value}, which is no number; write one, or a text")
         value = int(value) if value == int(value) else format(value, "f")
     text = str(value).strip()
     try:

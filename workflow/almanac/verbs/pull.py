@@ -76,7 +76,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parts.append(part)
     for part in parts:
         part.add_argument(
-            "--replace", action="store_true", help="replace what a pull has not brought, or you have changed, too"
+            "--replace",
+            action="store_true",
+            help="replace tables that no pull has brought or you have changed, too",
         )
 
 

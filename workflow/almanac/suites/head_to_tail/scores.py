@@ -51,6 +51,7 @@ def said(text: str) -> str:
     return first_line(line.strip().strip("*`") for line in composed.splitlines())
 
 
+@functools.lru_cache(10_000)
 def normalise(text: str) -> str:
     """Return a text as SQuAD compares it: lower case, no punctuation, no English articles, spaces squeezed.
 

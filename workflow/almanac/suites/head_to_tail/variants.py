@@ -21,7 +21,7 @@ DATE = re.compile(
     rf"(?:(?:on|in) )?(?:(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)?|{MONTH}|of)[ .,/-]+)*\d{{4}}(?:[/-]\d{{1,2}}){{0,2}}"
 )
 DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
-APART = re.compile(r"(?<=\b[^\W\d_]\.)(?=[^\W\d_]\.)")  # between two initials there is no space yet
+APART = re.compile(r"(?<=\b[^\W\d_]\.)(?=[^\W\d_])")  # after an initial there is no space yet
 CLOSE = re.compile(r"(?<=\b[^\W\d_])(\.?) (?=[^\W\d_]\b)")  # or there is one
 JUNIOR = re.compile(r"[JS]r\.?")
 REGNAL = re.compile(r"[IVX]+\.?")
@@ -78,9 +78,14 @@ def _forms(gold: str, kind: str) -> Iterator[str]:
         yield gold.rpartition(",")[0].strip()
 
 
-def _initials(name: str) -> tuple[str, str, str]:
-    """Return a name, and with a space between its initials, and without: J. K. Rowling, J.K. Rowling."""
-    return name, APART.sub(" ", name), CLOSE.sub(r"\1", name)
+def _initials(name: str) -> Iterator[str]:
+    """Yield a name, and with a space after each initial, and without between them: J. K. Rowling, J.K. Rowling.
+
+    What is initials alone would be another word without spaces (W. H. O.).
+    """
+    yield from (name, APART.sub(" ", name))
+    if " " in (closed := CLOSE.sub(r"\1", name)):
+        yield closed
 
 
 def _of_day(year: int, month: int, day: int) -> Iterator[str]:
