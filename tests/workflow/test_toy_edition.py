@@ -38,8 +38,8 @@ CONFIGURATION = {
 class WithToy(Project):
     """A copy of the project beside which a package with a suite is installed."""
 
-    def environment(self):
-        found = super().environment()
+    def environment(self, first=None):
+        found = super().environment(first)
         return found | {"PYTHONPATH": os.pathsep.join([found["PYTHONPATH"], str(self.root / "tests" / "toy")])}
 
     def command(self, *words):
