@@ -4,6 +4,7 @@ import json
 import re
 from base64 import urlsafe_b64encode
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from snakemake.persistence.file import FilePersistence
@@ -19,6 +20,7 @@ from almanac.edition.replacing import (
     check_copied,
     check_served,
     doubt,
+    remember,
     replaced,
 )
 from almanac.errors import AlmanacError
@@ -220,6 +222,26 @@ def test_what_has_ended_after_its_run_is_made_again(finished):
     doubt(layout, finished, MEMORY)
     assert {path for path in made if path.stat().st_mtime == LONG_AGO} == {answers, requests}
     assert not pulled.exists(), "its job reads no file that would be newer"
+
+
+class Made:
+    """A job."""
+
+    def __init__(self, output):
+        self.output = output
+
+
+def test_a_run_lets_snakemake_forget_what_it_makes_anew_and_remember_what_it_does_not(finished):
+    """Killed later, it may have made what was remembered of other settings."""
+    anew, old, copied = (Made([path]) for path in list(filter(Path.is_file, finished.made()))[:3])
+    _remembered(copied.output[0], MEMORY).unlink()
+    dag = SimpleNamespace(jobs=[anew, old, copied], needrun_jobs=lambda: [anew])
+    seen = []
+    keeper = SimpleNamespace(finished=lambda job: job)
+    remember(SimpleNamespace(dag=dag, persistence=keeper, async_run=seen.append), finished.layout, MEMORY)
+    assert seen == [copied]
+    kept = [_remembered(one.output[0], MEMORY).exists() for one in (anew, old)]
+    assert kept == [False, True]
 
 
 @pytest.mark.parametrize("page", [None, PAGE.replace("Almanac", "Almanac 0.0")])

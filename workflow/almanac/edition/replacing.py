@@ -84,9 +84,10 @@ def doubt(layout: Layout, jobs: Jobs, memory: Path) -> None:
 
 
 def remember(workflow: Any, layout: Layout, memory: Path) -> None:
-    """Let Snakemake remember what a run takes for finished as made with the settings of now.
+    """Let Snakemake remember what a run takes for finished as made with the settings of now, and forget the rest.
 
-    Of results that were made elsewhere it remembers nothing, and would not see either when their settings change.
+    Of results that were made elsewhere it remembers nothing, and would not see either when their settings change. What
+    it remembers of files that are made anew is of their earlier state, should the run not live to see their end.
 
     Args:
         workflow: Snakemake's, which knows by now what is to be made.
@@ -96,7 +97,10 @@ def remember(workflow: Any, layout: Layout, memory: Path) -> None:
     anew = {*workflow.dag.needrun_jobs()}
     for job in workflow.dag.jobs:
         made = [Path(path) for path in job.output]
-        if job not in anew and any(path.exists() and not _remembered(path, memory).exists() for path in made):
+        if job in anew:
+            for path in made:
+                _remembered(path, memory).unlink(missing_ok=True)
+        elif any(path.exists() and not _remembered(path, memory).exists() for path in made):
             workflow.async_run(workflow.persistence.finished(job))
     layout.record_before().unlink(missing_ok=True)
 
