@@ -74,12 +74,12 @@ def doubt(layout: Layout, jobs: Jobs, memory: Path) -> None:
     """
     updated = dict(jobs.updated())
     _doubt_failed(updated, memory)
-    copied = _copied(layout, memory) is not None
-    if copied:
-        _doubt_copied(layout, memory)
+    copied = _copied(layout, memory)
+    if copied is not None:
+        _doubt_copied(layout, copied, memory)
     # The record is made first, and says nothing of the rest before the page is there, which is made last; and what
     # other code has made is made of the same settings, and not the same.
-    if not (copied and layout.page().is_file() and maker_of(layout.page()) == MAKER):
+    if copied is None or not layout.page().is_file() or maker_of(layout.page()) != MAKER:
         _doubt_unwatched(jobs, updated, memory)
 
 
@@ -105,7 +105,7 @@ def remember(workflow: Any, layout: Layout, memory: Path) -> None:
     layout.record_before().unlink(missing_ok=True)
 
 
-def _doubt_copied(layout: Layout, memory: Path) -> None:
+def _doubt_copied(layout: Layout, made: EditionConfig, memory: Path) -> None:
     """Let a run look again at what was made elsewhere of facts or a model that are given in another way now.
 
     Whether a checkpoint at another path is the same, only the job that reads it can say. So its answers are dated
@@ -113,9 +113,6 @@ def _doubt_copied(layout: Layout, memory: Path) -> None:
     made of facts is, where the facts are the same, the same again. What lies between models, who may be others now, is
     made anew.
     """
-    made = _copied(layout, memory)
-    if made is None:
-        return
     was, now = (one.model_dump(mode="json") for one in (made, layout.config))
     if was == now:
         return

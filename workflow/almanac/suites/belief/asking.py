@@ -277,11 +277,11 @@ class _Asker:
         for wording, subject in product(wordings, told["content_free"]["texts"]):
             asked: list[tuple[BeliefSetting, Request]] = []
             if self.options.fill:
-                text = _squeezed(filled(wording, subject))
-                asked.append((BeliefSetting(), Request("", "fill", None, text, choices=labels, top_k=1)))
+                request = Request("", "fill", None, filled(wording, subject), choices=labels, top_k=1)
+                asked.append((BeliefSetting(), request))
             for style in zero:
                 if usable([wording], style):
-                    text = self.prompter.question(wording, subject, style, _squeezed)
+                    text = self.prompter.question(wording, subject, style)
                     begin = self.asked.context(f"{told['instructions'][style]['text']}\n")
                     choices = tuple(f" {label}" for label in labels)
                     asked.append((BeliefSetting(ZERO, style), Request("", "choices", begin, text, choices=choices)))
@@ -289,11 +289,6 @@ class _Asker:
                 template = wording.template_id
                 item = self.asked.item(CONTENT_FREE, setting, None, relation=relation, template=template, name=subject)
                 self.asked.link(item, FILL, request)
-
-
-def _squeezed(text: str) -> str:
-    """Return a text whose subject may be empty with single spaces, as one would write it."""
-    return " ".join(text.split())
 
 
 def ask_sequences(before: Answers, own: Mapping[str, type]) -> Iterator[Batch]:

@@ -1,6 +1,6 @@
 """The prompts of BELIEF-ICL: an instruction, examples, and the question (Zhao et al., section 3.3 and Table 15)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -28,9 +28,13 @@ class Example(NamedTuple):
 
 
 def filled(wording: AskedTemplate, subject: str, style: str = MASK) -> str:
-    """Return a template about a subject: with a blank for the object, or, in the style ``question``, its question."""
+    """Return a template about a subject: with a blank for the object, or, in the style ``question``, its question.
+
+    Without a subject there is no space too many, as one would write it.
+    """
     text = (wording.question or "") if style == ASKED else wording.text.replace("[Y]", BLANK)
-    return text.replace("[X]", subject)
+    told = text.replace("[X]", subject)
+    return told if subject else " ".join(told.split())
 
 
 def usable(wordings: Sequence[AskedTemplate], style: str) -> list[AskedTemplate]:
@@ -87,9 +91,9 @@ class Prompter:
             lines.append(self.question(one.wording, self.names.names.label(one.fact.subject_id), style) + found)
         return "".join(f"{line}\n" for line in lines)
 
-    def question(self, wording: AskedTemplate, subject: str, style: str, written: Callable[[str], str] = str) -> str:
-        """Return the question, as it is ``written``, and the begin of its answer."""
-        text: str = prompts("belief")["question"]["text"].format(question=written(filled(wording, subject, style)))
+    def question(self, wording: AskedTemplate, subject: str, style: str) -> str:
+        """Return the question and the begin of its answer."""
+        text: str = prompts("belief")["question"]["text"].format(question=filled(wording, subject, style))
         return text
 
     def examples(self, fact: Fact, wording: AskedTemplate, prompting: str, style: str) -> list[Example] | None:
