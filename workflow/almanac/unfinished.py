@@ -106,6 +106,23 @@ def folder(path: Path | None = None) -> Iterator[Path]:
 
 
 @contextmanager
+def replacement(path: Path) -> Iterator[Path]:
+    """Yield a new folder, which takes the place of the one at a path at the end: whole, or not at all.
+
+    Raises:
+        OSError: it cannot be made there.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with folder(path) as work:
+        new = work / "new"
+        new.mkdir()
+        yield new
+        if path.exists():
+            path.replace(work / "old")
+        new.replace(path)
+
+
+@contextmanager
 def alone(path: Path) -> Iterator[None]:
     """Let one process at a time make a file: another waits until it ends, and says so.
 

@@ -19,7 +19,7 @@ VERSIONS = {
     "plant": 9,
     "ask": 27,
     "answer": 11,
-    "measure": 76,
+    "measure": 77,
     "report": 98,
     "freeze": 9,
 }

@@ -89,6 +89,7 @@ def test_another_name_is_held_against_the_labels_of_all_true_objects_where_there
 def test_a_text_is_right_where_a_true_name_stands_in_its_first_line():
     assert judged(text(" New York.\nQ: next")).outcome == "correct"
     assert judged(text(" the city of New York")).outcome == "correct"
+    assert judged(text("The correct answer is:\n\n New York.\n")).outcome == "correct"
     assert judged(text(" York")).outcome == "incorrect"  # the name in the answer, not the answer in the name
 
 

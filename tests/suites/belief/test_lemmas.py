@@ -16,7 +16,6 @@ from almanac.suites.belief.lemmas import (
     Lemmatised,
     alike,
     by_rule,
-    first_line,
     is_one_word,
     lemmas_of,
     naming,
@@ -89,7 +88,6 @@ def test_one_word_is_a_first_line_of_a_single_word_signs_aside():
     assert is_one_word("\n \n- Paris !")
     assert not is_one_word("New York")
     assert not is_one_word("...")
-    assert first_line("\n  a b \nc") == "a b"
 
 
 def test_the_marks_of_a_letter_are_of_its_word():

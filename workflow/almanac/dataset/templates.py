@@ -32,15 +32,15 @@ class DraftedText(NamedTuple):
     parent_id: str | None
 
 
-def first_line(lines: Iterable[str]) -> str:
-    """Return the first of lines that is not empty; one that ends in a colon announces the next, if there is one."""
-    said = [stripped for line in lines if (stripped := line.strip())]
+def first_line(text: str) -> str:
+    """Return a text's first line that is not empty; one that ends in a colon announces the next, if there is one."""
+    said = [stripped for line in text.splitlines() if (stripped := line.strip())]
     return next((line for line in said if not line.endswith((":", "："))), said[0] if said else "")
 
 
 def cleaned(text: str) -> str:
     """Return the first line of what a model wrote, without list marks, quotation marks around it and extra space."""
-    first = LIST_MARK.sub("", first_line(text.splitlines())).strip()
+    first = LIST_MARK.sub("", first_line(text)).strip()
     if len(first) > 1 and first[0] in QUOTES and first[-1] in QUOTES:
         first = first[1:-1]
     return " ".join(first.split())

@@ -251,15 +251,13 @@ def _steps(
 def save(trained: Trained, tokenizer: PreTrainedTokenizerFast, folder: Path) -> None:
     """Save a model so that ``AutoModel`` and ``AutoTokenizer`` load it, with its loss curve in ``loss.csv``.
 
-    Everything is written to a folder beside and moved there at the end: a killed run leaves no half model.
+    A killed run leaves no half model.
 
     Raises:
         AlmanacError: the folder cannot be written.
     """
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with unfinished.folder(folder) as work:
-            new = work / "new"
+        with unfinished.replacement(folder) as new:
             trained.model.save_pretrained(new)
             tokenizer.save_pretrained(new)
             with (new / LOSSES).open("w", encoding="utf-8", newline="") as handle:
@@ -267,9 +265,6 @@ def save(trained: Trained, tokenizer: PreTrainedTokenizerFast, folder: Path) -> 
                 writer.writerow(["step", "tokens", "loss"])
                 writer.writerows([one.step, one.tokens, f"{one.loss:.6f}"] for one in trained.losses)
             check_place(folder)
-            if folder.is_dir():
-                folder.replace(work / "old")
-            new.replace(folder)
     except OSError as error:
         message = f"{folder}: cannot be written ({error}); give a folder that exists and is writable"
         raise AlmanacError(disk_full(error, folder) or message) from error

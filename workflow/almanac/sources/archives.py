@@ -2,7 +2,6 @@
 
 import contextlib
 import lzma
-import shutil
 import stat
 import tarfile
 import zipfile
@@ -35,14 +34,11 @@ def unpack(archive: Path, folder: Path, max_bytes: int) -> None:
         AlmanacError: no archive, or a damaged one; a member that would leave the folder, is no plain file or folder, or
             is a link; more bytes than allowed.
     """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with unfinished.folder(folder) as work:
-        beside = work / "new"
-        beside.mkdir()
+    with unfinished.replacement(folder) as new:
         try:
             left = max_bytes
             for member, size, content in _members(archive):
-                path = _inside(archive, member, beside)
+                path = _inside(archive, member, new)
                 if size > left:
                     raise AlmanacError(f"{archive}: {member}: has {size} bytes; {left} are left of {max_bytes} allowed")
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -52,8 +48,6 @@ def unpack(archive: Path, folder: Path, max_bytes: int) -> None:
             raise AlmanacError(f"{archive}: holds {error.filename} twice, or as a file and a folder") from error
         except BROKEN as error:
             raise AlmanacError(f"{archive}: cannot be unpacked ({error}); fetch it again") from error
-        shutil.rmtree(folder, ignore_errors=True)
-        beside.replace(folder)
 
 
 def _copy(archive: Path, member: str, source: Any, out: Any, left: int) -> int:

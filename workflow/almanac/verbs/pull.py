@@ -158,16 +158,10 @@ def replace_tables(folder: Path, fill: Callable[[Path], object], replace: bool) 
     if strangers:
         raise AlmanacError(f"{folder}: holds {strangers[0]}, which no pull has brought; name a new folder")
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with unfinished.folder(folder) as work:
-            beside = work / "new"
-            beside.mkdir()
-            fill(beside)
+        with unfinished.replacement(folder) as new:
+            fill(new)
             if (folder / "changes").is_dir():
-                shutil.copytree(folder / "changes", beside / "changes")
-            if folder.exists():
-                folder.replace(work / "old")
-            beside.replace(folder)
+                shutil.copytree(folder / "changes", new / "changes")
     except OSError as error:
         message = f"{folder}: cannot be written ({error.strerror}); give a writable folder"
         raise AlmanacError(disk_full(error, folder) or message) from error

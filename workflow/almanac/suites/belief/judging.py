@@ -11,6 +11,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from almanac.dataset.templates import first_line
 from almanac.frames import frame_of, frame_of_values
 from almanac.rows import Outcome
 from almanac.suites.answers import Answers
@@ -25,7 +26,7 @@ from almanac.suites.belief.asking import (
     SEQUENCE,
     VOCABULARY,
 )
-from almanac.suites.belief.lemmas import SEPARATOR, Lemmas, alike, first_line, is_one_word, lemmas_of, naming, within
+from almanac.suites.belief.lemmas import SEPARATOR, Lemmas, alike, is_one_word, lemmas_of, naming, within
 from almanac.suites.belief.names import unsafe
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.rows import Leaning, Said

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from almanac import tables
-from almanac.dataset.templates import cleaned
+from almanac.dataset.templates import cleaned, first_line
 from almanac.dataset.text import normalise, runs, same_value, singular
 from almanac.errors import AlmanacError
 from almanac.punctuation import MARKS, unstopped
@@ -114,11 +114,6 @@ def alike(one: Sequence[str], other: Sequence[str]) -> bool:
 def parts_of(lemmas: Sequence[str]) -> list[str]:
     """Return every stretch of lemmas as one text, each once: what can stand within them."""
     return sorted({SEPARATOR.join(lemmas[start:stop]) for start, stop in combinations(range(len(lemmas) + 1), 2)})
-
-
-def first_line(text: str) -> str:
-    """Return the first line of a text that is not empty, without white space around it."""
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
 def is_one_word(text: str) -> bool:

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 from almanac import punctuation
 from almanac.dataset import text as names
+from almanac.dataset.names import STOP_WORDS
 from almanac.dataset.templates import first_line
-from almanac.dataset.text import UNSEEN, marked, runs, unaccented
+from almanac.dataset.text import UNSEEN, marked, runs, singular, typed, unaccented
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 # ASCII's and, as MLQA extends SQuAD for all languages (Lewis et al. 2020), what Unicode calls punctuation.
@@ -31,6 +32,8 @@ WORD = re.compile(punctuation.WORD)
 # Tags of HTML and of tokenizers; <Paris> is none.
 _TAGS = "a|b|i|u|s|em|strong|br|p|div|span|font|code|pre|sub|sup|li|ul|ol|h[1-6]|think|answer|unk|pad|eos|bos"
 TAG = re.compile(rf"</?(?:{_TAGS})\b[^<>]*>", re.IGNORECASE)
+# What follows a name that any sentence may hold as a word: none, or what tells of it. *In is indium*, not *In my view*.
+APART = r"(?! (?!(?:is|was|are|were|has|had)\b)\w|'(?!s\b))"
 
 
 class Scores(NamedTuple):
@@ -48,7 +51,7 @@ def said(text: str) -> str:
     What is left is composed (NFC).
     """
     composed = unicodedata.normalize("NFC", UNSEEN.sub("", html.unescape(TAG.sub("", text))))
-    return first_line(line.strip().strip("*`") for line in composed.splitlines())
+    return first_line("\n".join(line.strip().strip("*`") for line in composed.splitlines()))
 
 
 @functools.lru_cache(10_000)
@@ -104,19 +107,30 @@ def rouge_l(answer: str, gold: str) -> float:
 def _readings(text: str) -> tuple[str, ...]:
     """Return a text as names are looked for in it, without accents.
 
-    As it is compared; with words that a sign parts (*Paris—the capital*); and, where it has several words then, with
-    those that a hyphen parts too: Coca Cola is Coca-Cola, and Guinea not in Guinea-Bissau.
+    As it is compared; with words that a sign parts (*Paris—the capital*); with these in the singular; and, where it has
+    several words then, with those that a hyphen parts too: Coca Cola is Coca-Cola, and Guinea not in Guinea-Bissau.
     """
     text = unaccented(names.normalise(text))
     parted = PARTING.sub(" ", marked(text, *MARKS.values()))
-    return normalise(text), normalise(parted), normalise(HYPHEN.sub(" ", parted))
+    compared = normalise(parted)
+    one = " ".join(map(singular, compared.split()))
+    return normalise(text), compared, one, normalise(HYPHEN.sub(" ", parted))
 
 
 def _names(answer: str, gold: str, question: str) -> bool:
-    """Return whether a true answer stands in an answer as whole words, more often than in the question."""
+    """Return whether a true answer stands in an answer as whole words, more often than in the question.
+
+    One that is a word of most sentences (`STOP_WORDS`) must be written with its capitals there: the codes IS and CAN,
+    with points or without (U.S.). If it has a single one (the symbols He and I), it must stand apart too.
+    """
+    if normalise(gold) in STOP_WORDS:
+        own = re.sub(r"\W", "", gold.rsplit(maxsplit=1)[-1])
+        follows = "" if own.isupper() and len(own) > 1 else APART
+        alone = re.compile(rf"(?<![^\W_]){'[.]?'.join(own)}(?![^\W_]){follows}")
+        return not gold.islower() and len(alone.findall(typed(answer))) > len(alone.findall(typed(question)))
     rows = list(zip(_readings(gold), _readings(answer), _readings(question), strict=True))
     several = " " in rows[-1][0]
-    return any(_times(name, told) > _times(name, asked) for name, told, asked in rows[: 3 if several else 2])
+    return any(_times(name, told) > _times(name, asked) for name, told, asked in rows[: 4 if several else 3])
 
 
 def _times(name: str, text: str) -> int:

@@ -13,7 +13,7 @@ from almanac.suites.data import Data
 from almanac.suites.head_to_tail.scores import normalise
 from almanac.suites.head_to_tail.templates import asked_of
 
-VERSION = 7  # raise it with every change of a rule by which an answer is correct
+VERSION = 8  # raise it with every change of a rule by which an answer is correct
 YEAR = re.compile(r"\d{4}")
 MONTH = "|".join(f"{name}|{name[:3]}" for name in map(str.lower, calendar.month_name[1:]))
 # A date: day, month and year in any order, as words or as numbers.
