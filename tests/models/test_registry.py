@@ -14,17 +14,21 @@ from transformers import (
     BigBirdForMaskedLM,
     Gemma3Config,
     Gemma3ForConditionalGeneration,
+    LlavaConfig,
+    LlavaForConditionalGeneration,
     XmodConfig,
     XmodForCausalLM,
 )
 
 from almanac.errors import AlmanacError
+from almanac.models.answering import LocalAnswerer
 from almanac.models.causal import CausalModel
 from almanac.models.checkpoint import all_tensors
 from almanac.models.hub import download
 from almanac.models.masked import MaskedModel
 from almanac.models.options import AnswerOptions
 from almanac.models.registry import load, max_length
+from almanac.rows import Request
 
 
 def copy_of(folder, tmp_path):
@@ -51,6 +55,34 @@ def test_a_decoder_that_reads_pictures_too_is_a_causal_model(tmp_path):
     settings = {"mm_tokens_per_image": 1, "image_token_index": 3, "boi_token_index": 4, "eoi_token_index": 5}
     network = Gemma3ForConditionalGeneration(Gemma3Config(text_config=text, vision_config=sight, **settings))
     assert isinstance(load(saved(tmp_path, network, tokenizer), AnswerOptions()), CausalModel)
+
+
+def test_a_decoder_that_transformers_lists_only_among_those_that_read_pictures_reads_texts(tmp_path):
+    tokenizer = tiny_tokenizers.byte_level()
+    text = tiny_networks.SHAPE | {"model_type": "llama", "vocab_size": len(tokenizer)}
+    sight = tiny_networks.SHAPE | {"model_type": "clip_vision_model", "image_size": 28, "patch_size": 14}
+    network = LlavaForConditionalGeneration(LlavaConfig(text_config=text, vision_config=sight)).eval()
+    tiny_networks.sharpen(network)
+    found = load(saved(tmp_path, network, tokenizer), AnswerOptions())
+    assert isinstance(found, CausalModel)
+    (encoding,) = found.tokens.encode(["The capital of Peru is Lima"])
+    ids = torch.tensor([[*found.tokens.prefix, *encoding.ids]])
+    with torch.inference_mode():
+        truth = network(ids).logits[0].log_softmax(-1)
+    (answer,) = LocalAnswerer(found).answer(
+        [Request("1", "choices", None, "The capital of Peru is", choices=(" Lima", " Rome"))], {}
+    )
+    last = len(found.tokens.encode(["The capital of Peru is"])[0].ids) + len(found.tokens.prefix)
+    wanted = sum(float(truth[at - 1, ids[0, at]]) for at in range(last, ids.shape[1]))
+    assert answer.logprobs[0] == pytest.approx(wanted, abs=1e-4)
+
+
+@pytest.mark.parametrize("key", ["attn_implementation", "_attn_implementation"])
+def test_the_kernel_that_a_checkpoint_was_trained_with_is_not_asked_for(checkpoint, tmp_path, key):
+    folder = copy_of(checkpoint("llama"), tmp_path)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {key: "flash_attention_2"}))
+    assert isinstance(load(str(folder), AnswerOptions()), CausalModel)
 
 
 def test_a_network_that_reads_no_text_is_named(tmp_path):

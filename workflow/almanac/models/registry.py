@@ -12,6 +12,7 @@ from transformers import (
     AutoConfig,
     AutoModel,
     AutoModelForCausalLM,
+    AutoModelForImageTextToText,
     AutoModelForMaskedLM,
     AutoModelForSeq2SeqLM,
     AutoTokenizer,
@@ -123,6 +124,7 @@ def _config(options: AnswerOptions, folder: Path) -> Any:
     if getattr(config, "attention_type", None) == "block_sparse":
         config.attention_type = "original_full"
         print_notes([f"{folder}: attends to all of a text, also where it is long enough for its sparse attention"])
+    config._attn_implementation = None  # a checkpoint may name the kernel of the machine that it was trained on
     return config
 
 
@@ -189,6 +191,9 @@ def _check_vocabulary(folder: Path, tokens: Tokens, config: Any, chats: Sequence
 
 def _network(options: AnswerOptions, folder: Path, config: Any, family: str) -> Any:
     auto: Any = AutoModelForCausalLM if config.model_type == "xlnet" else AUTO[family][1]
+    if auto is AutoModelForCausalLM and type(config) not in auto._model_mapping:
+        if type(config) in AutoModelForImageTextToText._model_mapping:  # its decoder reads texts alone as well
+            auto = AutoModelForImageTextToText
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         with bounded(folder, quantised=getattr(config, "quantization_config", None) is not None):

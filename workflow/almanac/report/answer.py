@@ -59,9 +59,8 @@ SIGN_TEST = (
     "called known."
 )
 OF_THESE = (
-    "Intervals (95 %) and verdicts are of these relations; for what is known, the page also has the interval of other "
-    "relations. Verdicts are adjusted for all rows (Holm) and intervals are not, so one may lie above 0 where the "
-    "verdict is not above chance; and one may reach 0 where it is, since the chance of the test may be lower."
+    "Intervals (95 %) and verdicts are of these relations{}. Verdicts are adjusted for all rows (Holm) and intervals "
+    "are not, so one may lie above 0 where the verdict is not above chance; and one may reach 0 where it is, since the chance of the test may be lower."
 )
 BY_MODEL = (
     "Above chance, a method a row and a model a column (dataset {}).\n\nKnown minus chance, with its 95 % interval of "
@@ -119,6 +118,7 @@ def chapter(
             cells,
             hidden=unanswered,
             common=("model", "of", known[1], "null", "beyond names"),
+            spreads=(*known, "null", above),
         ),
         *_unanswered(rows),
         *_by_model(rows),
@@ -207,4 +207,6 @@ def markdown(rows: Sequence[Finding]) -> str:
         of = str(one.known.model), one.known.dataset, one.method.label
         cells.append((*of, known, chance, above, one.adjusted, one.facts, one.verdict))
     scored = f" Of these the verdict compares scores instead: {labels}." if (labels := _by_scores(rows)) else ""
-    return f"{written.markdown(Table('findings', RULE, HEAD, cells))}\n{OF_THESE}{scored}"
+    others = "; for what is known, the page also has the interval of other relations"
+    of_these = OF_THESE.format(others * any(_numbers(one, None)[1] is not None for one in rows))
+    return f"{written.markdown(Table('findings', RULE, HEAD, cells))}\n{of_these}{scored}"

@@ -190,15 +190,18 @@ def sentences(
     sure = {pair: len(_sure(found)) for pair, found in pairs.items()}
     count = sum(map(len, pairs.values()))
     without = ", those with a control left out" * (len(rows) < len(every))
+    all_sure = sum(sure.values())
     told = (
-        f"Of {count} comparisons of two models by one method{without}, {sum(sure.values())} differ by more than "
-        "chance, adjusted for all"
+        f"Of {count} comparisons of two models by one method{without}, {all_sure} differ{'s' * (all_sure == 1)} by "
+        "more than chance, adjusted for all"
     )
     (dataset, one, other), most = max(sure.items(), key=lambda pair: pair[1])
     if list(sure.values()).count(most) > 1:
         return [f"{told}."]
     methods = len(pairs[dataset, one, other])
-    return [f"{told}; most are between {one} and {other} ({most} of {methods} methods on {dataset})."]
+    which = "it is" if all_sure == 1 else "most are"
+    by = f"{most} of {methods} method{'s' * (methods != 1)} on {dataset}"
+    return [f"{told}; {which} between {one} and {other} ({by})."]
 
 
 def _by_pair(found: Iterable[Compared]) -> dict[tuple[str, str, str], list[Compared]]:

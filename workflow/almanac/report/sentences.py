@@ -282,7 +282,8 @@ def by_themselves(rows: Sequence[Finding], planted: Collection[str]) -> Iterator
             own = [(one.verdict, p) for one, p in adjusted if one.known.dataset == dataset]
             alone = sum(p <= LEVEL for _, p in own)
             if alone > sum(verdict == ABOVE_CHANCE for verdict, _ in own):
-                more.append(f"{model} would be above chance by {alone} of {len(own)} tested methods on {dataset}")
+                tested_methods = f"{len(own)} tested method{'s' * (len(own) != 1)}"
+                more.append(f"{model} would be above chance by {alone} of {tested_methods} on {dataset}")
     if more:
         each = f"On a page of its own, {shortened(more, '; ')}."
         yield f"Verdicts are adjusted for all {len(tested)} tested rows of this page. {each}"

@@ -7,6 +7,7 @@ from almanac.edition.layout import Layout
 from almanac.edition.published import carried
 from almanac.suites.chapter import Cell, Chapter, Table, spread
 from almanac.suites.headline import Finding
+from almanac.suites.judged import conditions_of
 from almanac.suites.listing import guessing
 from almanac.suites.standings import ALL, FORMAT
 from almanac.suites.suite import Method
@@ -58,10 +59,12 @@ def chapter(layout: Layout, findings: Sequence[Finding]) -> Chapter | None:
     models = layout.config.participants()
     if any(models[asking.model].model.planted is not None for asking in layout.config.asked()):
         return None
-    methods = {(one.known.suite, one.method.name): one.method for one in findings}
     published = carried(EDITION, "validation")
     rows = [row for model in reversed(LARGEST) for row in reversed(published) if row.model == model]
     chosen = {(row.suite, row.method): row for row in rows}
+    # A method of which items were counted apart, such as questions of two origins, is published of some of them.
+    nearest = sorted(findings, key=lambda one: _shared(one, chosen.get((one.known.suite, one.method.name))))
+    methods = {(one.known.suite, one.method.name): one.method for one in nearest}
     found = {key: chosen[key] for key in methods if key in chosen}
     if not found:
         return None
@@ -69,10 +72,16 @@ def chapter(layout: Layout, findings: Sequence[Finding]) -> Chapter | None:
     parts: list[Table | str] = [Table("methods", CAPTION, HEAD, [_cells(methods[key], found[key]) for key in best])]
     if ordered := list(_order(methods)):
         parts.append(Table("order", ORDER, ORDER_HEAD, ordered))
-    missing = dict.fromkeys(method.label for key, method in methods.items() if key not in found)
+    told = {methods[key].label for key in found}
+    missing = dict.fromkeys(one.method.label for one in findings if one.method.label not in told)
     if missing:
         parts.append(f"No recovery is published there of: {'; '.join(missing)}.")
     return Chapter("How far to trust each method", ASKS, [*parts, LIMITS])
+
+
+def _shared(one: Finding, row: Any) -> int:
+    """Return how many conditions on its items a finding shares with a published row."""
+    return len(conditions_of(one.known).items() & conditions_of(row).items()) if row else 0
 
 
 def _order(methods: Mapping[tuple[str, str], Method]) -> Iterator[Sequence[Cell]]:

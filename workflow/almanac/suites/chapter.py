@@ -43,6 +43,7 @@ class Table:
         narrow: whether it has room next to the page's first figure.
         common: columns that the page leaves out where all of its rows say the same, such as its only model.
         first: how many rows the page shows until all are asked for; none: all.
+        spreads: columns of numbers whose files have their ends also where no row has a number.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Table:
     narrow: bool = False
     common: Collection[str] = ()
     first: int | None = None
+    spreads: Collection[str] = ()
 
     def __post_init__(self) -> None:
         """Refuse rows that do not fit the head.
