@@ -88,6 +88,15 @@ def test_addresses_that_look_alike_are_one_thing_whose_degree_adds_up(tmp_path, 
     ]
 
 
+def test_what_tells_titles_apart_is_no_part_of_a_name(tmp_path):
+    dumped(tmp_path, f"<{DBR}Shame_(2011_film)> <{DBO}director> <{DBR}Steve_McQueen_(director)> .\n")
+    _, entities = written(DbpediaOptions(), tmp_path, tmp_path / "out")
+    assert {row.label: row.aliases for row in entities} == {
+        "Shame (2011 film)": ("Shame",),
+        "Steve McQueen (director)": ("Steve McQueen",),
+    }
+
+
 @pytest.mark.parametrize("pool", [None, 10])
 def test_a_line_that_stands_again_counts_once(tmp_path, monkeypatch, pool):
     lines = [f"<{DBR}s{n}> <{DBO}p{n % 3}> <{DBR}o{n % 7}> .\n" for n in range(40)]
@@ -273,6 +282,7 @@ def test_over_sparql_a_relation_comes_with_labels_and_redirects_as_aliases(tmp_p
     names = {row.entity_id: (row.label, row.aliases) for row in tables.entities}
     assert names["Country_5"] == ("Country 5", ("Old 5",))
     assert names["Capital_5"] == ("Capital 5", ())
+    assert dbpedia_dump.bare("Georgia (U.S. state)") == ["Georgia"] and not dbpedia_dump.bare("(What's the Story)")
     assert {row.reason: row.count for row in tables.omissions.rows()} == {
         "the object is no thing of DBpedia": 1, "the object is unknown, or in another language": 1,
     }  # fmt: skip

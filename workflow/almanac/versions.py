@@ -14,8 +14,8 @@ from almanac import __version__
 from almanac.project import INSTALLED, PROJECT
 
 VERSIONS = {
-    "pull": 15,
-    "build": 15,
+    "pull": 16,
+    "build": 16,
     "plant": 9,
     "ask": 27,
     "answer": 11,

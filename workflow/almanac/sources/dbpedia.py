@@ -6,7 +6,7 @@ from pathlib import Path
 from almanac.rows import Entity, Fact
 from almanac.sources import paging, values
 from almanac.sources.answers import QueryServer, Recorder
-from almanac.sources.dbpedia_dump import ONTOLOGY, RESOURCE, address, identity, read_dump, relation_row
+from almanac.sources.dbpedia_dump import ONTOLOGY, RESOURCE, address, bare, identity, read_dump, relation_row
 from almanac.sources.names import clean, named
 from almanac.sources.options import DbpediaOptions
 from almanac.sources.paging import Pattern, Row
@@ -135,7 +135,8 @@ def _entities(server: QueryServer, addresses: Sequence[str], batch: int, omitted
         aliases[identity(row["e"])].append(row["name"])
     entities = []
     for one in ids:
-        name = named(labels[one], aliases[one], LANGUAGES)
+        bared = [name for _, label in labels[one] for name in bare(label)]
+        name = named(labels[one], [*aliases[one], *bared], LANGUAGES)
         if name is None:
             omitted.add("entities", "no English name", one)
         else:

@@ -23,6 +23,7 @@ from almanac.sources.user_table import APART, UNSEEN
 SOURCE, THING, TAIL = "dbpedia", "thing", "tail"
 ONTOLOGY = "http://dbpedia.org/ontology/"
 RESOURCE = "http://dbpedia.org/resource/"
+BRACKETED = re.compile(r"(.*\S) \([^()]+\)")  # Steve McQueen (director)
 LINE = re.compile(rb"<([^>]*)> <([^>]*)> <([^>]*)> \.\s*")
 BATCH = 1 << 18  # rows of a table that are made at once
 PARTS = 16  # in which triples are laid aside, each relation whole in one
@@ -49,6 +50,12 @@ def label_of(iri: str) -> str:
     if iri.startswith(RESOURCE):
         return clean(urllib.parse.unquote(iri.removeprefix(RESOURCE)).replace("_", " "))
     return clean(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", last).lower())
+
+
+def bare(label: str) -> list[str]:
+    """Return a name without the last bracket, in which Wikipedia says which of several is meant; none has none."""
+    found = BRACKETED.fullmatch(label)
+    return [found[1]] if found else []
 
 
 def relation_row(relation: str) -> Relation:
@@ -254,7 +261,7 @@ def _summed(parts: list[pa.Table]) -> pa.Table:
 def _entities(ids: pa.Array) -> pa.Table:
     named = ids.to_pylist()
     labels = [label_of(one if "://" in one else RESOURCE + one) or one for one in named]
-    aliases = pa.array([[]] * len(named), pa.list_(pa.string()))
+    aliases = pa.array(map(bare, labels), pa.list_(pa.string()))
     return pa.table({"entity_id": ids, "label": labels, "aliases": aliases, "type": pa.nulls(len(named), pa.string())})
 
 
