@@ -141,6 +141,8 @@ def test_without_a_verdict_an_answer_is_invalid(answer):
         "I really don't know",
         "I do not have enough information to answer, but Paris is correct",
         "dont know",
+        "I don't have that information.",
+        "As an AI, I cannot tell",
         "I am not able to answer that.",
     ],
 )
@@ -154,6 +156,8 @@ def test_a_phrase_of_abstention_is_an_abstention_whatever_else_is_said(kind, ans
         "Berlin. Many people don't know that it has more bridges than Venice.",
         "Berlin, in case you don't know",
         "Berlin, although penguins are not able to fly",
+        "Berlin. Let me know if you need more information!",
+        "Berlin developed it as an AI language model",
         "Berlin and Bonn do not have enough in common, if it is hard to say it better",
     ],
 )

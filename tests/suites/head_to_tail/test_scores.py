@@ -162,6 +162,7 @@ def test_a_true_answer_itself_has_all_of_each_score_though_nothing_of_it_may_be_
         ("It told us", "US", "", False),
         ("in a U.S. state", "US", "", True),
         ("The man who sang", "The Who", "", False),
+        ("Procter and Gamble make it", "Procter & Gamble", "", True),
         ("Indian rupees", "Indian rupee", "", True),
         ("a violin", "violins", "", True),
         ("It was the Who", "The Who", "", True),

@@ -17,6 +17,7 @@ BARRED = str.maketrans("łŁøØđĐħĦı", "lLoOdDhHi")  # Latin letters whose
 _TYPED = {**dict.fromkeys("‘’‚‛ʼ", "'"), **dict.fromkeys("“”„‟«»", '"'), **dict.fromkeys("‐‑−", "-"), "…": "..."}
 TYPED = str.maketrans(_TYPED)
 JOINING = re.compile(r"(?<=[^\W\d_])–(?=[^\W\d_])")
+AND = re.compile("(?<= )&(?= )")
 NO_PLURALS = ("ss", "us", "is")  # how words end that are none
 Span = tuple[int, int]  # the first word of a mention and the one after its last
 
@@ -29,12 +30,15 @@ def typed(text: str) -> str:
 def normalise(name: str) -> str:
     """Return a name as it is compared: NFKC, case folded, white space squeezed, unseen characters left out, `typed`.
 
+    A word `&` is *and*.
+
     Wu et al. do not say how they compare choices; this fold is the project's (case and space).
     """
     if name.isascii():  # most names are, and NFKC leaves them as they are
-        return " ".join(name.lower().split())
+        return AND.sub("and", " ".join(name.lower().split()))
     seen = UNSEEN.sub("", name)
-    return " ".join(typed(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())).split())
+    folded = typed(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold()))
+    return AND.sub("and", " ".join(folded.split()))
 
 
 def unaccented(text: str) -> str:

@@ -79,7 +79,7 @@ class FactsAsked:
         train, surplus = sum(row.train for row in self.counts), sum(row.surplus for row in self.counts)
         # All facts of a relation that does not qualify are left out.
         left_out = sum(row.refused if row.qualifies else row.facts for row in self.counts)
-        left = f", {left_out:,} {"is" if left_out == 1 else "are"} left out" if left_out else ""
+        left = f", {left_out:,} {'is' if left_out == 1 else 'are'} left out" if left_out else ""
         return (
             f"{self.tested:,} of {self.facts:,} facts are test facts, {train:,} serve as examples, "
             f"{surplus:,} are not drawn{left}"

@@ -29,7 +29,10 @@ SENTENCE = re.compile(r"(?<![.!?;])[.!?;]+(?:\s+|$)|\n+")
 NEXT_TURN = re.compile(
     r"(?:\A|[\r\n])[^\S\n]*(?:[#*]+[^\S\n]*)?(?:question|q|human|user|instruction|input)[^\S\n]*:", re.IGNORECASE
 )
-TRUTHS = {"correct": True, "true": True, "incorrect": False, "false": False, "untrue": False}
+TRUTHS = {
+    **dict.fromkeys(("correct", "true", "accurate"), True),
+    **dict.fromkeys(("incorrect", "false", "untrue", "wrong", "inaccurate"), False),
+}
 SEVERAL = "several choices"  # are named where one was to be
 ALONE = {"yes": True, "no": False}  # verdicts where they begin the answer and no other stands with them
 SUBJECTS = ("neither", "none", "nothing", "no part")  # negations of which the verdict is said: "none of this is true"
@@ -53,7 +56,7 @@ HOLDS = re.compile(r"\b(?:that|if|whether|how|think|believe|say|said|consider|ag
 # Words in which a negation turns a verdict round: "I don't think that the given statement is correct".
 BEFORE_VERDICT = 8
 # Verdict words that are none: "the correct capital is", "correct answer: Lima".
-NOUNS = ("answer", "answers", "statement", "sentence", "fact", "version")
+NOUNS = ("answer", "answers", "statement", "sentence", "fact", "version", "information")
 FOLLOWS = re.compile(r" (?:as|because|since|so|and|but|that)\b| (?:one|option|choice)\W*$")  # no thing that is correct
 DETERMINER = re.compile(r"\b(?:the|its|their|whose) \W*$")
 PREDICATE = re.compile(r"(?:\b(?:is|not)|'s|n't)(?: \w+)? an? \W*$")  # "this is a correct statement" is one
