@@ -191,9 +191,9 @@ def _check_vocabulary(folder: Path, tokens: Tokens, config: Any, chats: Sequence
 
 def _network(options: AnswerOptions, folder: Path, config: Any, family: str) -> Any:
     auto: Any = AutoModelForCausalLM if config.model_type == "xlnet" else AUTO[family][1]
-    if auto is AutoModelForCausalLM and type(config) not in auto._model_mapping:
-        if type(config) in AutoModelForImageTextToText._model_mapping:  # its decoder reads texts alone as well
-            auto = AutoModelForImageTextToText
+    listed = type(config) in auto._model_mapping
+    if auto is AutoModelForCausalLM and not listed and type(config) in AutoModelForImageTextToText._model_mapping:
+        auto = AutoModelForImageTextToText  # its decoder reads texts alone as well
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         with bounded(folder, quantised=getattr(config, "quantization_config", None) is not None):

@@ -74,7 +74,9 @@ def exact(table: Table) -> Iterator[list[str | int | float | None]]:
 
 def _has_ends(table: Table, at: int) -> bool:
     """Return whether a column holds numbers that may have intervals; counts have none."""
-    return table.head[at] in table.spreads or any(isinstance(cell := row[at], Measure) and cell.formula != "count" for row in table.rows)
+    return table.head[at] in table.spreads or any(
+        isinstance(cell := row[at], Measure) and cell.formula != "count" for row in table.rows
+    )
 
 
 def _exact(cell: Cell, wide: bool) -> Sequence[str | int | float | None]:

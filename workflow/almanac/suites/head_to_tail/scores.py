@@ -10,7 +10,7 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 from almanac import punctuation
@@ -18,6 +18,7 @@ from almanac.dataset import text as names
 from almanac.dataset.names import STOP_WORDS
 from almanac.dataset.templates import first_line
 from almanac.dataset.text import UNSEEN, marked, runs, singular, typed, unaccented
+from almanac.dataset.values import value_of, values_in
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 # ASCII's and, as MLQA extends SQuAD for all languages (Lewis et al. 2020), what Unicode calls punctuation.
@@ -121,16 +122,26 @@ def _names(answer: str, gold: str, question: str) -> bool:
     """Return whether a true answer stands in an answer as whole words, more often than in the question.
 
     One that is a word of most sentences (`STOP_WORDS`) must be written with its capitals there: the codes IS and CAN,
-    with points or without (U.S.). If it has a single one (the symbols He and I), it must stand apart too.
+    with points or without (U.S.). If it has a single one (the symbols He and I), it must stand apart too. A date or a
+    number is named however it is written.
     """
     if normalise(gold) in STOP_WORDS:
         own = re.sub(r"\W", "", gold.rsplit(maxsplit=1)[-1])
         follows = "" if own.isupper() and len(own) > 1 else APART
         alone = re.compile(rf"(?<![^\W_]){'[.]?'.join(own)}(?![^\W_]){follows}")
         return not gold.islower() and len(alone.findall(typed(answer))) > len(alone.findall(typed(question)))
+    value = value_of(unaccented(names.normalise(gold))) if any(map(str.isdigit, gold)) else None
+    if value is not None and _values(answer)[value] > _values(question)[value]:
+        return True
     rows = list(zip(_readings(gold), _readings(answer), _readings(question), strict=True))
     several = " " in rows[-1][0]
     return any(_times(name, told) > _times(name, asked) for name, told, asked in rows[: 4 if several else 3])
+
+
+@functools.lru_cache(10_000)
+def _values(text: str) -> Counter[Hashable]:
+    """Return the dates and numbers of a text, with how often each stands there (see `dataset.values`)."""
+    return Counter(values_in(unaccented(names.normalise(text))))
 
 
 def _times(name: str, text: str) -> int:

@@ -34,9 +34,9 @@ def variants(golds: Iterable[str], kind: str) -> tuple[str, ...]:
     Args:
         golds: the true answers.
         kind: what the answer is: ``persons`` may have initials for given names or the first of these alone (see
-            `_of_person`), a ``profession`` spaces for underscores and either gender, a ``school`` goes without its
-            country. A day (1990-05-22) is written with its month's name too, and initials with a space between them or
-            without, whatever the kind.
+            `_of_person`), a ``profession`` spaces for underscores and either gender or no *department*, a ``school``
+            goes without its country. A day (1990-05-22) is written with its month's name too, and initials with a space
+            between them or without, whatever the kind.
     """
     every = (form for gold in golds for form in (gold, *_forms(gold, kind)))
     return tuple(dict.fromkeys(written for form in every for written in _initials(form)))
@@ -71,7 +71,9 @@ def _forms(gold: str, kind: str) -> Iterator[str]:
         yield from _of_person(gold)
     elif kind == "profession":
         spaced = gold.replace("_", " ")
-        yield spaced
+        yield from (spaced, spaced.replace("make up", "makeup"))
+        if (of := spaced.removesuffix(" department")) != spaced:
+            yield from (of, of.replace("make up", "makeup"))
         if spaced in GENDERED:
             yield GENDERED[spaced]
     elif kind == "school" and "," in gold:
