@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from almanac.dataset.templates import DraftedText, cleaned, fault, filled, folded, judge, leak, merged, readings
+from almanac.dataset.templates import DraftedText, cleaned, fault, filled, folded, judge, leak, merged, readings, worded
 from almanac.errors import AlmanacError
 from almanac.rows import Draft, Template
 
@@ -161,3 +161,19 @@ def test_what_a_person_got_wrong_is_named(bad, message):
 
 def test_of_two_names_of_one_length_the_draft_is_refused_for_the_same_in_any_order():
     assert [leak("Rome and Oslo are at [X].", names) for names in (("Rome", "Oslo"), ("Oslo", "Rome"))] == ["Oslo"] * 2
+
+
+@pytest.mark.parametrize(
+    ("label", "statement", "question"),
+    [
+        ("capital", "The capital of [X] is [Y].", "What is the capital of [X]?"),
+        ("located in", "[X] is located in [Y].", "[X] is located in what?"),
+        ("shares border with", "[X] shares border with [Y].", "[X] shares border with what?"),
+        ("was born in", "[X] was born in [Y].", "[X] was born in what?"),
+        ("capital of", "[X] is capital of [Y].", "[X] is capital of what?"),
+        ("has part(s)", "[X] has part(s) [Y].", "[X] has part(s) what?"),
+        ("in", "The in of [X] is [Y].", "What is the in of [X]?"),
+    ],
+)
+def test_a_label_is_a_noun_or_stands_between_subject_and_object(label, statement, question):
+    assert worded(label) == (statement, question)

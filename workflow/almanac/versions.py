@@ -17,7 +17,7 @@ VERSIONS = {
     "pull": 16,
     "build": 16,
     "plant": 9,
-    "ask": 27,
+    "ask": 28,
     "answer": 11,
     "measure": 77,
     "report": 98,

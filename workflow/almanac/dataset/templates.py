@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from almanac.dataset.text import normalise
+from almanac.dataset.text import normalise, singular
 from almanac.errors import AlmanacError
 from almanac.punctuation import is_question, space_after, words_of
 from almanac.rows import Draft, Relation, Template
@@ -18,6 +18,8 @@ KEEP, DROP = "keep", "drop"
 VERDICTS = (KEEP, DROP)
 ORIGIN = "drafted"
 LABEL = "label"  # the origin, and part of the id, of a template that is made of a relation's label
+AUXILIARIES = ("is", "are", "was", "were", "has", "have", "had", "can")
+PREPOSITIONS = ("of", "in", "at", "by", "with", "for", "from", "to", "on", "after", "as", "under", "near")
 SLOT = re.compile(r"\[[XY]\]")
 LIST_MARK = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.):])\s+")
 QUOTES = "\"'“”‘’«»`"
@@ -68,9 +70,23 @@ def in_full(template: Template) -> str:
 
 def of_label(relation: Relation) -> Iterator[Template]:
     """Yield the statement and the question that are made of a relation's label or, without one, its id."""
-    own, label = relation.relation_id, relation.label.strip() or relation.relation_id
-    for style, text in (("statement", f"The {label} of [X] is [Y]."), ("question", f"What is the {label} of [X]?")):
+    own = relation.relation_id
+    for style, text in zip(SLOTS, worded(relation.label.strip() or own), strict=True):
         yield Template(f"{own}/{LABEL}/{style}", own, text, style, LABEL, None, ())
+
+
+def worded(label: str) -> tuple[str, str]:
+    """Return a statement and a question of a label, which is a noun, or what stands between subject and object.
+
+    It is the latter where it begins with an auxiliary verb or ends in a preposition (*located in*, *shares border
+    with*). Its first word is then a verb where it ends as one of a single subject does.
+    """
+    words = label.lower().split()
+    if words[0] in AUXILIARIES or (len(words) > 1 and words[-1] in PREPOSITIONS):
+        verb = words[0] in AUXILIARIES or singular(words[0]) != words[0]
+        between = f"[X] {label}" if verb else f"[X] is {label}"
+        return f"{between} [Y].", f"{between} what?"
+    return f"The {label} of [X] is [Y].", f"What is the {label} of [X]?"
 
 
 def readings(text: str, sentence: str) -> set[tuple[str, ...]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from almanac.dataset.templates import worded
 from almanac.edition.layout import Layout
 from almanac.frames import read_frame
 from almanac.report.lines import share, shortened
@@ -127,9 +128,9 @@ class FactsAsked:
         """Return which relations are asked by their label, and what to do."""
         return (
             f"Relations of {self.dataset} without a question or a statement of their own that every method can use: "
-            f"{shortened(self.labelled, most=LISTED)}. What lacks one is asked by the label, in English, as in “What "
-            f"is the {self.labelled[0]} of …?”, or not at all where a method says so. A table of templates changes "
-            "that; some statements must end in [Y] (docs/facts.md)."
+            f"{shortened(self.labelled, most=LISTED)}. What lacks one is asked by the label, in English, as in "
+            f"“{worded(self.labelled[0])[1].replace('[X]', '…')}”, or not at all where a method says so. A "
+            "table of templates changes that; some statements must end in [Y] (docs/facts.md)."
         )
 
 
