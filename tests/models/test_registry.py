@@ -77,12 +77,27 @@ def test_a_decoder_that_transformers_lists_only_among_those_that_read_pictures_r
     assert answer.logprobs[0] == pytest.approx(wanted, abs=1e-4)
 
 
-@pytest.mark.parametrize("key", ["attn_implementation", "_attn_implementation"])
-def test_the_kernel_that_a_checkpoint_was_trained_with_is_not_asked_for(checkpoint, tmp_path, key):
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"attn_implementation": "flash_attention_2"},
+        {"_attn_implementation": "flash_attention_2"},
+        {"return_dict": False},
+    ],
+)
+def test_how_a_checkpoint_was_trained_does_not_hinder_asking_it(checkpoint, tmp_path, odd):
     folder = copy_of(checkpoint("llama"), tmp_path)
     config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {key: "flash_attention_2"}))
+    (folder / "config.json").write_text(json.dumps(config | odd))
     assert isinstance(load(str(folder), AnswerOptions()), CausalModel)
+
+
+def test_a_tokenizer_that_is_a_sentencepiece_file_alone_is_named_with_what_writes_another(checkpoint, tmp_path):
+    folder = copy_of(checkpoint("llama"), tmp_path)
+    (folder / "tokenizer.json").rename(folder / "tokenizer.model")
+    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "LlamaTokenizer"}))
+    with pytest.raises(AlmanacError, match=r"a SentencePiece file alone \(tokenizer.model\); .* writes tokenizer.json"):
+        load(str(folder), AnswerOptions())
 
 
 def test_a_network_that_reads_no_text_is_named(tmp_path):

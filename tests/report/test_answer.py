@@ -28,7 +28,7 @@ def finding(model, label, verdict, value=0.4, facts=100, dataset="world"):
 
 def test_where_nothing_is_above_chance_the_first_sentence_says_so():
     rows = [finding("random", label, NOT_ABOVE) for label in ("asking", "counting")]
-    assert sentences(rows) == (["Nothing is distinguishable from chance: random, 2 tested methods."], [])
+    assert sentences(rows) == (["Nothing is distinguishable from chance: random (2 tested methods)."], [])
 
 
 def test_what_would_be_above_chance_on_a_page_of_its_own_is_said_where_it_is_more():
@@ -89,6 +89,15 @@ def test_of_many_models_that_know_nothing_controls_are_named_and_of_many_groups_
     assert "g3 (a control) by 4 of 10" in told and "; 4 more models; " in told, "no control is counted among others"
     ends = [one.split(" by ")[0] for one in (parts[0], parts[-2])], parts[-1].rpartition(",")[2]
     assert ends == (["Dataset world: knows knows more than chance", "5 more models"], " each by 0 of 2 tested methods.")
+
+
+def test_answers_of_another_form_are_no_missing_answers():
+    rows = [finding("m", "asking", ABOVE_CHANCE), finding("m", "at_1", NO_FORMAT, facts=0)]
+    [told] = sentences(rows).notes
+    assert told.startswith("Most answers of a model could not be judged") and told.endswith("at_1.")
+    unable = Unanswered(unsupported={Asking("m", rows[1].known.suite, "world"): Failures({"no blanks": 2}, 2)})
+    [told] = sentences(rows, missing=unable).notes
+    assert told == "No answers from m to at_1. Why, most often: “no blanks”."
 
 
 def test_models_that_did_not_answer_many_combinations_of_methods_are_counted():

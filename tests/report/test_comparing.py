@@ -56,7 +56,10 @@ def test_many_pairs_take_one_sentence_and_very_many_no_chapter():
     assert sentences(rows) == [f"{told}, 5 differ by more than chance, adjusted for all."]
     two = [*rows, difference(0.2, 1e-9, one="m1", other="m0"), difference(0.2, 1e-9, one="m1", other="m0")]
     assert sentences(two)[0].endswith("; most are between m1 and m0 (3 of 3 methods on facts).")
-    assert chapter([*rows, difference(0.2, 1.0, one="one too many")]) is None
+    [one] = sentences([*rows[:5], *(replace(row, p=1.0) for row in rows[:5]), *rows[6:]][4:])
+    assert ", 1 differs by more than chance, adjusted for all; it is between " in one
+    more = [*rows, difference(0.2, 1.0, one="one too many")]
+    assert chapter(more) is None and "No two of these 10 models are compared" in sentences(more)[0]
     chosen = chapter([*rows, difference(0.2, 1.0, one="one too many")], [("m0", "m1")])
     [table] = chosen.parts
     assert table.rows[0][2:4] == ("m0", "m1") and len(table.rows) == 1, "in the order that was chosen"

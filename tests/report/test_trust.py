@@ -1,6 +1,7 @@
 """A page whose models nobody taught says what its methods recover of planted knowledge in the published edition."""
 
 import csv
+from dataclasses import replace
 
 from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
@@ -59,6 +60,19 @@ def test_each_method_has_the_published_number_of_the_largest_model_that_it_can_a
         )
         assert label.endswith("*") == (row["graded"].lower() == "false")
     assert {row[1] for row in order.rows} >= {"IC-LKE", "Head-to-Tail*"}
+
+
+def test_of_items_that_are_counted_apart_those_that_are_published_have_the_number(tmp_path):
+    asked = next(one for one in SUITES["facteval"].methods if one.name == "saq-wh")
+    rows = []
+    for origin in ("template", "written"):
+        where = f'{{"context":"none","experiment":"saq-wh","origin":"{origin}","reading":"strict"}}'
+        of = found("facteval", replace(asked, label=f"FactEval, question, {origin}"))
+        rows.append(of._replace(known=replace(of.known, where=where)))
+    for every in (rows, rows[::-1]):
+        table, _, lacking, _ = chapter(edition(tmp_path), every).parts
+        assert [row[0] for row in table.rows] == ["FactEval, question, template"]
+        assert lacking.endswith("of: FactEval, question, written.")
 
 
 def test_what_planted_models_were_taught_is_known_and_their_page_says_nothing_of_others(tmp_path):

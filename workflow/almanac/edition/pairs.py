@@ -66,9 +66,14 @@ def compared(models: Collection[str], chosen: Pairs) -> Callable[[str, str], boo
     if chosen:
         pairs = {frozenset(pair) for pair in chosen}
         return lambda one, other: {one, other} in pairs
-    if len(models) - sum(len(own) - 1 for own in runs(models).values()) > MODELS:  # a run counts once
+    if too_many(models):
         return lambda one, other: False
     return neighbours(models)
+
+
+def too_many(models: Collection[str]) -> bool:
+    """Return whether models are so many that each two are not compared; a run counts once."""
+    return len(models) - sum(len(own) - 1 for own in runs(models).values()) > MODELS
 
 
 def labelled(rows: Sequence[Measure]) -> list[tuple[Method, str]]:

@@ -36,10 +36,11 @@ from almanac.sealed import MADE, PULLED, checked_record
 
 Model = CausalModel | MaskedModel | Seq2SeqModel
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-# How the names of architectures end; the first that fits. XLNet's head and an old name of T5's end like a causal one's.
-# What has no head, or one that is not used, is an encoder only where the user says so: it answers comparisons alone.
+# How the names of architectures end; the first that fits. The heads of XLNet and Flaubert, and an old name of T5's,
+# end like a causal one's. What has no head, or one that is not used, is an encoder only where the user says so: it
+# answers comparisons alone.
 FAMILIES: dict[str, tuple[str, ...]] = {
-    "masked": ("ForMaskedLM", "XLNetLMHeadModel"),
+    "masked": ("ForMaskedLM", "XLNetLMHeadModel", "FlaubertWithLMHeadModel"),
     "seq2seq": ("ForConditionalGeneration", "T5WithLMHeadModel", "MarianMTModel"),
     "causal": ("ForCausalLM", "LMHeadModel"),
     "encoder": (),
@@ -52,7 +53,14 @@ AUTO: dict[str, tuple[Any, Any]] = {
 }
 # Besides RoBERTa and what is named after it, these count positions from the padding token's id.
 PADDED_FROM = ("camembert", "xmod", "mpnet", "esm", "longformer", "ibert", "data2vec-text", "luke")
-LENGTHS = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length")
+LENGTHS = (
+    "max_position_embeddings",
+    "n_positions",
+    "n_ctx",
+    "max_seq_len",
+    "seq_length",
+    "max_encoder_position_embeddings",
+)
 
 
 def load(path: str, options: AnswerOptions) -> Model:
@@ -125,6 +133,7 @@ def _config(options: AnswerOptions, folder: Path) -> Any:
         config.attention_type = "original_full"
         print_notes([f"{folder}: attends to all of a text, also where it is long enough for its sparse attention"])
     config._attn_implementation = None  # a checkpoint may name the kernel of the machine that it was trained on
+    config.return_dict = True
     return config
 
 
@@ -160,9 +169,15 @@ def _tokenizer(options: AnswerOptions, folder: Path) -> Any:
         return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=trust, use_fast=True)
     except Exception as error:  # a damaged file makes the libraries raise errors of a dozen kinds
         own_code.refuse(folder, error)
-        raise AlmanacError(
-            f"model {folder}: the tokenizer cannot be read ({_first_line(error)}); save it again with save_pretrained"
-        ) from error
+        told = f"the tokenizer cannot be read ({_first_line(error)}); save it again with save_pretrained"
+        pieces = sorted(folder.glob("*.model"))
+        if pieces and not (folder / "tokenizer.json").exists():
+            told = (
+                f"its tokenizer is a SentencePiece file alone ({pieces[0].name}); where the package sentencepiece is "
+                f"installed, AutoTokenizer.from_pretrained({str(folder)!r}).save_pretrained({str(folder)!r}) writes "
+                "tokenizer.json"
+            )
+        raise AlmanacError(f"model {folder}: {told}") from error
 
 
 def _check_vocabulary(folder: Path, tokens: Tokens, config: Any, chats: Sequence[str]) -> None:

@@ -168,7 +168,7 @@ def _remarks(rows: Sequence[Finding], facts: Sequence[FactsAsked]) -> Iterator[s
     readable = [one for one in facts if one.guessable]
     of = [f"{one.guessable:,} of {one.tested:,} test facts (dataset {one.dataset})" for one in readable]
     if of:
-        text = "their true objects stand in their subject's name (the setting “guessable: false” leaves them out)."
+        text = "the true objects stand in the subject's name (the setting “guessable: false” leaves them out)."
         yield f"Readable from the question: {shortened(of)}; {text}"
 
 

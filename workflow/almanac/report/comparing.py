@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from almanac.edition.pairs import Compared, Pairs, differences, tested
+from almanac.edition.pairs import MODELS, Compared, Pairs, differences, tested, too_many
 from almanac.report.known import RelationsFound
 from almanac.report.lines import FIRST, share, shortened
 from almanac.rows import Measure
@@ -179,6 +179,10 @@ def sentences(
     def counts(one: Compared) -> bool:
         return not {one.row.model, one.row.other} & set(controls)
 
+    models = {str(name) for row in between for name in (row.model, row.other)}
+    if not chosen and too_many(models):
+        told = f"No two of these {len(models)} models are compared, since they are more than {MODELS}"
+        return [f"{told}; name pairs in `compare`."]
     every = differences(between, chosen)
     rows = list(filter(counts, every))
     pairs = _by_pair(one for one in rows if one.p is not None)

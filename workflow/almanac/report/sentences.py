@@ -121,7 +121,7 @@ def sentences(
         out[0] += ", with a chance to hold it against." if any(one.verdict == UNDEFINED for one in rows) else "."
     elif not any(one.verdict == ABOVE_CHANCE for one in tested):
         models = shortened(str(one.known.model) for one in tested)
-        out = [f"Nothing is distinguishable from chance: {models}, {_methods(tested)}."]
+        out = [f"Nothing is distinguishable from chance: {models} ({_methods(tested)})."]
     else:
         out = [_of_dataset(dataset, own, controls) for dataset, own in of.items()]
     scored = [one for one in tested if one.verdict == ABOVE_CHANCE and one.above and (one.above.value or 0.0) <= 0]
@@ -144,12 +144,21 @@ def sentences(
         notes.append(f"Fewer than {FEW} facts, too few for a verdict, were answered to {labels}. {advice}.")
     if untested := _labels([one for one in rows if one.verdict == UNDEFINED], rows):
         notes.append(f"Not tested, since no chance is defined: {shortened(untested, '; ')}.")
-    if astray := _labels([one for one in rows if one.verdict == NO_FORMAT], rows):
+    if astray := _labels([one for one in rows if _astray(one, missing)], rows):
         notes.append(
             "Most answers of a model could not be judged, being in another form than was asked for or of several "
             f"tokens where one is scored: {shortened(astray, '; ')}."
         )
     return Told([*out, *failing, *compared], notes)
+
+
+def _astray(one: Finding, missing: Unanswered) -> bool:
+    """Return whether most answers of a method were of another form, and not for want of what the model can do."""
+    return one.verdict == NO_FORMAT and (bool(one.facts) or _asking(one) not in missing.unsupported)
+
+
+def _asking(one: Finding) -> Asking:
+    return Asking(str(one.known.model), one.known.suite, one.known.dataset)
 
 
 def _whose(rows: Sequence[Finding], tested: Sequence[Finding]) -> str:
@@ -177,21 +186,17 @@ def _not_answered(rows: Sequence[Finding], missing: Unanswered) -> list[str]:
 
     Those that failed at every request and texts that are too long are told elsewhere.
     """
-
-    def asking(row: Finding) -> Asking:
-        return Asking(str(row.known.model), row.known.suite, row.known.dataset)
-
     told_of = set(missing.too_long) - set(missing.unsupported)
     broken = {model for model, own in missing.failed.items() if own.every}
     silent: dict[str, list[Finding]] = defaultdict(list)
     for one in rows:
-        if not (one.facts or asking(one) in told_of or one.known.model in broken):
+        if not (one.facts or _astray(one, missing) or _asking(one) in told_of or one.known.model in broken):
             silent[str(one.known.model)].append(one)
     alike: dict[tuple[tuple[str, str], ...], list[str]] = defaultdict(list)  # models, by methods with the reason
     for model, own in silent.items():
         by_reason: dict[str, list[Finding]] = defaultdict(list)
         for one in own:
-            why = missing.unsupported.get(asking(one))
+            why = missing.unsupported.get(_asking(one))
             by_reason[f" Why, most often: “{why.commonest}”." if why else ""].append(one)
         every = [one for one in rows if one.known.model == model]
         alike[tuple((shortened(_labels(some, every), "; "), why) for why, some in by_reason.items())].append(model)

@@ -87,7 +87,7 @@ async function showFact(key) {
   const counts = ({ columns, at }) => value(columns["*counted"], at) && value(columns.outcome, at) !== "error";
   const counted = items.filter(counts), more = items.filter((one) => !counts(one));
   const right = counted.filter(({ columns, at }) => value(columns.outcome, at) === "correct").length;
-  const taught = fact.dose === null ? "" : ` Taught ${fact.dose} times (to the model that was taught it most often).`;
+  const taught = fact.dose === null ? "" : ` Taught ${fact.dose} time${fact.dose === 1 ? "" : "s"} (to the model that was taught it most often).`;
   const others = items.map(({ columns, at }) => columns.also_true && value(columns.also_true, at)).find(Boolean);
   const also = others ? ` Also true: ${others}.` : "";
   place.replaceChildren(
