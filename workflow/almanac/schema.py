@@ -17,9 +17,11 @@ import pyarrow as pa
 from almanac import cli, rows
 from almanac.columns import schema
 from almanac.config import EditionConfig
+from almanac.planting.corpus import Document
 from almanac.project import PROJECT
 from almanac.suites.joining import EVERY
 from almanac.suites.listing import SUITES
+from almanac.suites.suite import Suite
 
 Schema = dict[str, Any]
 LIMITS = {
@@ -53,8 +55,8 @@ again.
 ITEMS = """
 ## Columns of scored items
 
-What `where` and `of` of a number (`Measure`) name. Suites add columns: those of their own tables that have an `item`,
-and some that they compute of these.
+What `where` and `of` of a number (`Measure`) name. Suites add columns: those below, and those of their own tables that
+have an `item`.
 
 | column | meaning |
 | --- | --- |
@@ -116,7 +118,17 @@ def tables_text() -> str:
     """Return the page that lists every table and its columns."""
     shared = [_table(one, name) for name, one in sorted(vars(rows).items()) if isinstance(one, type)]
     items = "".join(f"| `{name}` | {meaning} |\n" for name, meaning in EVERY.items())
-    return "".join([TABLES, *shared, ITEMS, items, *_own_tables()])
+    shared.append(_table(Document, "documents.parquet of a world's corpora, which planted models read"))
+    return "".join([TABLES, *shared, ITEMS, items, *map(_own_columns, SUITES.values()), *_own_tables()])
+
+
+def _own_columns(suite: Suite[Any]) -> str:
+    """Return what a suite's items have besides: how one was asked, and what is computed."""
+    asked = ", ".join(f"`{name}`" for name in suite.setting._fields)
+    said = [f"### Of `{suite.name}`", f"{asked}: {inspect.getdoc(suite.setting)}"]
+    if type(suite).derived is not Suite.derived:
+        said.append(" ".join(str(inspect.getdoc(type(suite).derived)).split()))
+    return "".join(f"\n{one}\n" for one in said)
 
 
 def _own_tables() -> Iterator[str]:

@@ -20,7 +20,7 @@ VERSIONS = {
     "ask": 28,
     "answer": 11,
     "measure": 77,
-    "report": 98,
+    "report": 99,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

@@ -113,10 +113,9 @@ def unanswered(asked: RoundFiles) -> str | None:
 
 def counted(rows: Sequence[Any]) -> str:
     """Return how many texts are kept, and why the others are not, for the log."""
-    reasons = Counter(
-        "kept" if row.verdict == KEEP else str(row.reason).partition(" '")[0].partition(' "')[0] for row in rows
-    )
-    return ", ".join(f"{count} {name}" for name, count in reasons.most_common())
+    dropped = [str(row.reason).partition(" '")[0].partition(' "')[0] for row in rows if row.verdict != KEEP]
+    reasons = (f", {count} dropped (“{reason}”)" for reason, count in Counter(dropped).most_common())
+    return f"{len(rows) - len(dropped)} kept{''.join(reasons)}"
 
 
 def build_templates(arguments: argparse.Namespace) -> None:
