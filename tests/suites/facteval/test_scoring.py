@@ -50,6 +50,12 @@ def outcome(kind, answer, *arguments, **named):
         ("Yes, it is incorrect.", False),
         ("<b>CORRECT</b>", True),
         ("\x00correct\x07", True),
+        ("This statement is wrong.", False),
+        ("Wrong. It is Rome.", False),
+        ("That's not accurate.", False),
+        ("I could be wrong, but this is true.", True),
+        ("To be accurate, the statement is false.", False),
+        ("This statement contains wrong dates, it is incorrect.", False),
     ],
 )
 def test_the_first_sentence_with_a_verdict_decides(answer, says):
@@ -156,6 +162,7 @@ def test_a_phrase_of_abstention_is_an_abstention_whatever_else_is_said(kind, ans
         "Berlin. Many people don't know that it has more bridges than Venice.",
         "Berlin, in case you don't know",
         "Berlin, although penguins are not able to fly",
+        "Berlin, although the etymology of the name is unclear.",
         "Berlin. Let me know if you need more information!",
         "Berlin developed it as an AI language model",
         "Berlin and Bonn do not have enough in common, if it is hard to say it better",

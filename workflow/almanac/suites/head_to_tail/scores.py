@@ -121,21 +121,35 @@ def _readings(text: str) -> tuple[str, ...]:
 def _names(answer: str, gold: str, question: str) -> bool:
     """Return whether a true answer stands in an answer as whole words, more often than in the question.
 
-    One that is a word of most sentences (`STOP_WORDS`) must be written with its capitals there: the codes IS and CAN,
-    with points or without (U.S.). If it has a single one (the symbols He and I), it must stand apart too. A date or a
-    number is named however it is written.
+    A date or a number is named however it is written. A word of most sentences (`STOP_WORDS`) is one as `_alone` says.
     """
     if normalise(gold) in STOP_WORDS:
-        own = re.sub(r"\W", "", gold.rsplit(maxsplit=1)[-1])
-        follows = "" if own.isupper() and len(own) > 1 else APART
-        alone = re.compile(rf"(?<![^\W_]){'[.]?'.join(own)}(?![^\W_]){follows}")
-        return not gold.islower() and len(alone.findall(typed(answer))) > len(alone.findall(typed(question)))
+        there = _alone(" ".join(typed(gold).split()))
+        return len(there.findall(typed(answer))) > len(there.findall(typed(question)))
     value = value_of(unaccented(names.normalise(gold))) if any(map(str.isdigit, gold)) else None
     if value is not None and _values(answer)[value] > _values(question)[value]:
         return True
     rows = list(zip(_readings(gold), _readings(answer), _readings(question), strict=True))
     several = " " in rows[-1][0]
     return any(_times(name, told) > _times(name, asked) for name, told, asked in rows[: 4 if several else 3])
+
+
+@functools.lru_cache(10_000)
+def _alone(gold: str) -> re.Pattern[str]:
+    """Return where a name stands that is a word of most sentences, or becomes one without its article.
+
+    With the article (The Who) it stands in any capitals, else in its own: as a code (IS, with points or without: U.S.),
+    after other words (the film Up), or apart (*He is helium*). The symbol I stands apart alone.
+    """
+    if " " in gold:
+        return re.compile(rf"(?<!\w){re.escape(gold)}(?!\w)", re.IGNORECASE)
+    letters = re.sub(r"\W", "", gold)
+    if gold.islower():
+        return re.compile(r"(?!)")
+    word = rf"(?<![^\W_]){'[.]?'.join(letters)}(?![^\W_])"
+    if len(letters) == 1:
+        return re.compile(word + APART)
+    return re.compile(word if letters.isupper() else rf"(?<=[\w,] ){word}|{word}{APART}")
 
 
 @functools.lru_cache(10_000)

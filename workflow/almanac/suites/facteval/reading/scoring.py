@@ -29,12 +29,15 @@ SENTENCE = re.compile(r"(?<![.!?;])[.!?;]+(?:\s+|$)|\n+")
 NEXT_TURN = re.compile(
     r"(?:\A|[\r\n])[^\S\n]*(?:[#*]+[^\S\n]*)?(?:question|q|human|user|instruction|input)[^\S\n]*:", re.IGNORECASE
 )
-TRUTHS = {
-    **dict.fromkeys(("correct", "true", "accurate"), True),
-    **dict.fromkeys(("incorrect", "false", "untrue", "wrong", "inaccurate"), False),
-}
+TRUTHS = {"correct": True, "true": True, "incorrect": False, "false": False, "untrue": False}
 SEVERAL = "several choices"  # are named where one was to be
 ALONE = {"yes": True, "no": False}  # verdicts where they begin the answer and no other stands with them
+# So are these where nothing else is said: `This statement is wrong.`
+WHOLE = {"right": True, "accurate": True, "wrong": False, "inaccurate": False}
+WHOLE_SENTENCE = re.compile(
+    r"(?:(?:this|that|it|(?:this|that|the)(?: given)? (?:statement|sentence|claim|fact))(?: is|'s)(?P<not> not|n't)? )?"
+    rf"(?P<verdict>{'|'.join(WHOLE)})\W*"
+)
 SUBJECTS = ("neither", "none", "nothing", "no part")  # negations of which the verdict is said: "none of this is true"
 NEGATION = re.compile(rf"(?:\b(?:not|never|cannot|nor|no longer|{'|'.join(SUBJECTS)})\b|n't\b)(?! only\b)")
 CLAUSE = re.compile(r"[,:()>→–—]|\s-+\s")  # begins another clause, which the negation is no part of
@@ -56,7 +59,7 @@ HOLDS = re.compile(r"\b(?:that|if|whether|how|think|believe|say|said|consider|ag
 # Words in which a negation turns a verdict round: "I don't think that the given statement is correct".
 BEFORE_VERDICT = 8
 # Verdict words that are none: "the correct capital is", "correct answer: Lima".
-NOUNS = ("answer", "answers", "statement", "sentence", "fact", "version", "information")
+NOUNS = ("answer", "answers", "statement", "sentence", "fact", "version")
 FOLLOWS = re.compile(r" (?:as|because|since|so|and|but|that)\b| (?:one|option|choice)\W*$")  # no thing that is correct
 DETERMINER = re.compile(r"\b(?:the|its|their|whose) \W*$")
 PREDICATE = re.compile(r"(?:\b(?:is|not)|'s|n't)(?: \w+)? an? \W*$")  # "this is a correct statement" is one
@@ -289,6 +292,8 @@ def _truths(sentence: Reading, asked: Reading, begins: bool) -> set[bool]:
             out.add(TRUTHS[word] != _turned(sentence, at, asked))
     if not out and begins and sentence.words and sentence.words[0] in ALONE:
         return {ALONE[sentence.words[0]]}
+    if not out and begins and (whole := WHOLE_SENTENCE.fullmatch(sentence.flat)):
+        return {WHOLE[whole["verdict"]] == (whole["not"] is None)}
     return out
 
 
