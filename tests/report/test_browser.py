@@ -321,7 +321,7 @@ def test_a_fact_is_found_by_its_names_and_by_its_address_and_names_stay_text(bro
     said, errors = browse(
         """
         const field = document.getElementById("search");
-        field.value = "subject bold"; field.dispatchEvent(new Event("input"));
+        field.value = "súbject bold"; field.dispatchEvent(new Event("input"));
         await wait(() => document.querySelector("#found a"));
         const link = document.querySelector("#found a");
         location.hash = link.getAttribute("href");

@@ -8,6 +8,9 @@ async function unpacked(text) {
 }
 const ready = unpacked(document.getElementById("data").textContent).then((found) => { data = found; });
 
+// A text as words are looked for in it: without accents, and with the apostrophes of a keyboard.
+const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").replace(/[‘’]/g, "'").toLowerCase();
+
 // Blocks: a file of them is a script that calls this, since a browser fetches nothing else from disk.
 const loads = {};
 function arrived(name, pieces) { data.evidence[name] = pieces; }
@@ -64,12 +67,12 @@ async function itemsOf({ suite, dataset, model, where }) {
   if (!found.length) return null;
   const parts = await Promise.all(found.map((one) => partOf(one, model)));
   const names = Object.keys(parts[0].columns), count = (part) => part.columns.item.values.length;
-  const { scores } = found[0];
-  if (parts.length === 1) return { scores, columns: parts[0].columns, text: async (at) => (await parts[0].texts())[parts[0].columns["*asked"].codes[at]] };
+  const { scores, label } = found[0];
+  if (parts.length === 1) return { scores, label, columns: parts[0].columns, text: async (at) => (await parts[0].texts())[parts[0].columns["*asked"].codes[at]] };
   const all = (name) => parts.flatMap((part) => Array.from({ length: count(part) }, (_, at) => value(part.columns[name], at)));
   const columns = Object.fromEntries(names.filter((name) => name !== "*asked").map((name) => [name, { values: all(name), text: Boolean(parts[0].columns[name].names) }]));
   const places = parts.flatMap((part) => part.columns["*asked"].codes.map((code) => [part, code]));
-  return { scores, columns, text: async (at) => (await places[at][0].texts())[places[at][1]] };
+  return { scores, label, columns, text: async (at) => (await places[at][0].texts())[places[at][1]] };
 }
 
 // What another model answered to the same items, as columns of these; none where the page knows nothing of it.

@@ -1,7 +1,7 @@
 // The items of a number: how it is made of them, and all of them, a hundred a page.
 const PAGE = 100;
 const NAMED = 3; // values of a condition that the title of a window names; of more, and of facts, it says how many there are
-const HEADS = { object: "true object", prediction: "answer", dose: "times taught", asked: "what was asked" };
+const HEADS = { object: "true object", prediction: "answer", dose: "times taught", "*asked": "what was asked" };
 const ALWAYS = ["relation", "subject", "object", "also_true", "prediction", "outcome", "confidence", "score", "dose"];
 const OUTCOMES = ["correct", "incorrect", "missing", "invalid", "error"];
 const METRICS = { headline: "known", headline_other_relations: "known", headline_above_chance: "above chance", headline_chance: "chance", right_alone: "known alone" };
@@ -40,10 +40,10 @@ function itemCell(columns, name, at) {
 const fits = (columns, shown, at, words) =>
   "outcome" in columns && OUTCOMES.includes(words)
     ? outcomeOf(columns, at)[0] === words
-    : shown.some((name) => shownOf(columns, name, at).toLowerCase().includes(words));
+    : shown.some((name) => folded(shownOf(columns, name, at)).includes(words));
 
 function draw() {
-  const { columns, text, shown, by, down } = open, dialog = document.getElementById("items"), words = open.filter.trim().toLowerCase();
+  const { columns, text, shown, by, down } = open, dialog = document.getElementById("items"), words = folded(open.filter.trim());
   let places = words ? open.places.filter((at) => fits(columns, shown, at, words)) : [...open.places];
   if (by) places.sort((one, other) => compared(value(columns[by], one), value(columns[by], other), down));
   const pages = Math.max(1, Math.ceil(places.length / PAGE));
@@ -51,9 +51,9 @@ function draw() {
   dialog.querySelector(".place").textContent = `${places.length} of ${open.places.length} items · page ${open.page + 1} of ${pages}`;
   dialog.querySelector("[data-step='-1']").ariaDisabled = open.page === 0;
   dialog.querySelector("[data-step='1']").ariaDisabled = open.page === pages - 1;
-  const heads = [...shown, "asked"].map((name) => {
+  const heads = [...shown, "*asked"].map((name) => {
     const sort = by === name ? (down ? "descending" : "ascending") : null, title = headOf(name);
-    if (name === "asked") return element("th", { scope: "col" }, title);
+    if (name === "*asked") return element("th", { scope: "col" }, title);
     const button = element("button", { class: "sort", type: "button" }, title);
     button.onclick = () => { open.down = by === name && !down; open.by = name; draw(); };
     return element("th", { scope: "col", "aria-sort": sort, class: isText(columns[name]) ? null : "n" }, button);
@@ -80,9 +80,9 @@ async function show(number) {
   try { found = await itemsOf(number); } catch (error) { missing = error.message; }
   const conditions = JSON.parse(number.where), dialog = document.getElementById("items");
   const file = `${data.root}/outcomes/${number.model}/${number.suite}/${number.dataset}/outcomes.parquet`;
-  const title = (method) => {
+  const title = (method, label = null) => {
     const words = Object.entries(conditions).filter(([name]) => !(method && name === "experiment")).map(([name, one]) => Array.isArray(one) && (one.length > NAMED || name === "fact") ? `${one.length} ${plain(name)}${one.length === 1 ? "" : "s"}` : `${plain(name)} ${name === "relation" ? data.relations[number.dataset]?.[one] ?? said(one) : plain(said(one))}`);
-    return `${METRICS[number.metric] ?? plain(number.metric)} ${number.shown}: ${[number.model, ...(number.other ? [`not ${number.other}`] : []), number.dataset, ...(method ? [method] : []), ...words].join(" · ")}`;
+    return `${METRICS[number.metric] ?? plain(number.metric)} ${number.shown}: ${[number.model, ...(number.other ? [`not ${number.other}`] : []), number.dataset, ...(method || label ? [method ?? label] : []), ...words].join(" · ")}`;
   };
   dialog.querySelector("h3").textContent = title(null);
   const lines = dialog.querySelectorAll("p");
@@ -96,7 +96,7 @@ async function show(number) {
     const counts = new Map(OUTCOMES.map((name) => [name, 0]));
     for (const [name] of places.map((at) => outcomeOf(columns, at))) counts.set(name, (counts.get(name) ?? 0) + 1);
     const methods = new Set(places.map((at) => value(columns["*method"], at)));
-    dialog.querySelector("h3").textContent = title(methods.size === 1 ? [...methods][0] : null);
+    dialog.querySelector("h3").textContent = title(methods.size === 1 ? [...methods][0] : null, found.label);
     const compared = number.compared ? ` How models are compared: ${number.compared} The outcomes below are those of the table of methods.` : "";
     lines[0].textContent = madeOf(number, columns, places) + compared;
     lines[1].textContent = `${places.length} item${places.length === 1 ? "" : "s"}: ${[...counts].filter(([, own]) => own).map(([name, own]) => `${own} ${name}`).join(", ")}. Score: ${found.scores}. File: ${file}`;

@@ -39,12 +39,12 @@ function list(found, none) {
 }
 
 async function search(text) {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = folded(text).split(/\s+/).filter(Boolean);
   if (!words.length) { list([], ""); return; }
   const all = await allFacts();
   if (field().value !== text) return; // typed on since
   const found = [...all.values()].filter(({ names, dataset }) => {
-    const all = [...names, dataset].join(" ").toLowerCase();
+    const all = folded([...names, dataset].join(" "));
     return words.every((word) => all.includes(word));
   });
   list(found, "No fact has these words.");
