@@ -206,7 +206,8 @@ def _check_vocabulary(folder: Path, tokens: Tokens, config: Any, chats: Sequence
 
 def _network(options: AnswerOptions, folder: Path, config: Any, family: str) -> Any:
     auto: Any = AutoModelForCausalLM if config.model_type == "xlnet" else AUTO[family][1]
-    listed = type(config) in auto._model_mapping
+    own = getattr(config, "auto_map", None) or {}  # what code of its own that is trusted has
+    listed = type(config) in auto._model_mapping or auto.__name__ in own
     if auto is AutoModelForCausalLM and not listed and type(config) in AutoModelForImageTextToText._model_mapping:
         auto = AutoModelForImageTextToText  # its decoder reads texts alone as well
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
