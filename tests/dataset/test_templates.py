@@ -169,6 +169,8 @@ def test_of_two_names_of_one_length_the_draft_is_refused_for_the_same_in_any_ord
         ("capital", "The capital of [X] is [Y].", "What is the capital of [X]?"),
         ("located in", "[X] is located in [Y].", "[X] is located in what?"),
         ("shares border with", "[X] shares border with [Y].", "[X] shares border with what?"),
+        ("died in", "[X] died in [Y].", "[X] died in what?"),
+        ("located in time zone", "[X] is located in time zone [Y].", "[X] is located in time zone what?"),
         ("was born in", "[X] was born in [Y].", "[X] was born in what?"),
         ("capital of", "[X] is capital of [Y].", "[X] is capital of what?"),
         ("has part(s)", "[X] has part(s) [Y].", "[X] has part(s) what?"),

@@ -54,6 +54,8 @@ def test_many_pairs_take_one_sentence_and_very_many_no_chapter():
     rows = [difference(0.2, 1e-9 if at < 5 else 1.0, one=one, other=other) for at, (one, other) in enumerate(pairs)]
     told = f"Of {len(pairs)} comparisons of two models by one method"
     assert sentences(rows) == [f"{told}, 5 differ by more than chance, adjusted for all."]
+    others = [difference(0.2, 1.0, one=f"planted {at}", other=None, metric="pearson") for at in range(3)]
+    assert sentences([*rows, *others]) == sentences(rows)
     two = [*rows, difference(0.2, 1e-9, one="m1", other="m0"), difference(0.2, 1e-9, one="m1", other="m0")]
     assert sentences(two)[0].endswith("; most are between m1 and m0 (3 of 3 methods on facts).")
     [one] = sentences([*rows[:5], *(replace(row, p=1.0) for row in rows[:5]), *rows[6:]][4:])

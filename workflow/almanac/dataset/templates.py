@@ -19,6 +19,7 @@ VERDICTS = (KEEP, DROP)
 ORIGIN = "drafted"
 LABEL = "label"  # the origin, and part of the id, of a template that is made of a relation's label
 AUXILIARIES = ("is", "are", "was", "were", "has", "have", "had", "can")
+PAST = ("died", "lived", "studied", "worked", "played", "starred", "moved", "graduated", "served", "competed")
 PREPOSITIONS = ("of", "in", "at", "by", "with", "for", "from", "to", "on", "after", "as", "under", "near")
 SLOT = re.compile(r"\[[XY]\]")
 LIST_MARK = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.):])\s+")
@@ -78,12 +79,13 @@ def of_label(relation: Relation) -> Iterator[Template]:
 def worded(label: str) -> tuple[str, str]:
     """Return a statement and a question of a label, which is a noun, or what stands between subject and object.
 
-    It is the latter where it begins with an auxiliary verb or ends in a preposition (*located in*, *shares border
-    with*). Its first word is then a verb where it ends as one of a single subject does.
+    It is the latter where it begins with an auxiliary verb, has a preposition after a participle (*located in time
+    zone*) or ends in one (*shares border with*). Its first word is then a verb if it ends as one of a single subject.
     """
     words = label.lower().split()
-    if words[0] in AUXILIARIES or (len(words) > 1 and words[-1] in PREPOSITIONS):
-        verb = words[0] in AUXILIARIES or singular(words[0]) != words[0]
+    ends = {words[-1], words[1] if words[0].endswith("ed") else ""} if len(words) > 1 else set()
+    if words[0] in AUXILIARIES or not ends.isdisjoint(PREPOSITIONS):
+        verb = words[0] in (*AUXILIARIES, *PAST) or singular(words[0]) != words[0]
         between = f"[X] {label}" if verb else f"[X] is {label}"
         return f"{between} [Y].", f"{between} what?"
     return f"The {label} of [X] is [Y].", f"What is the {label} of [X]?"

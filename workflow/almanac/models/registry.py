@@ -170,13 +170,9 @@ def _tokenizer(options: AnswerOptions, folder: Path) -> Any:
     except Exception as error:  # a damaged file makes the libraries raise errors of a dozen kinds
         own_code.refuse(folder, error)
         told = f"the tokenizer cannot be read ({_first_line(error)}); save it again with save_pretrained"
-        pieces = sorted(folder.glob("*.model"))
-        if pieces and not (folder / "tokenizer.json").exists():
-            told = (
-                f"its tokenizer is a SentencePiece file alone ({pieces[0].name}); where the package sentencepiece is "
-                f"installed, AutoTokenizer.from_pretrained({str(folder)!r}).save_pretrained({str(folder)!r}) writes "
-                "tokenizer.json"
-            )
+        alone = not (folder / "tokenizer.json").exists() and any(folder.glob("*.model"))
+        if alone and re.search("sentencepiece|tiktoken", str(error), re.IGNORECASE):
+            told += " where the package sentencepiece is installed, so that it has a tokenizer.json"
         raise AlmanacError(f"model {folder}: {told}") from error
 
 

@@ -8,7 +8,7 @@ from almanac.report.known import RelationsFound
 from almanac.report.lines import FIRST, share, shortened
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Table
-from almanac.suites.comparison import ALONE, DIFFERENCE_OF_RELATION, LISTED, setting_of
+from almanac.suites.comparison import ALONE, DIFFERENCE, DIFFERENCE_OF_RELATION, LISTED, TUNED, setting_of
 from almanac.suites.headline import FEW
 from almanac.suites.judged import FACT, RELATION, as_text, conditions_of
 
@@ -179,7 +179,7 @@ def sentences(
     def counts(one: Compared) -> bool:
         return not {one.row.model, one.row.other} & set(controls)
 
-    models = {str(name) for row in between for name in (row.model, row.other)}
+    models = {str(name) for row in between if row.metric in (DIFFERENCE, TUNED) for name in (row.model, row.other)}
     if not chosen and too_many(models):
         told = f"No two of these {len(models)} models are compared, since they are more than {MODELS}"
         return [f"{told}; name pairs in `compare`."]
