@@ -97,7 +97,7 @@ def test_a_tokenizer_that_is_a_sentencepiece_file_alone_is_named_with_what_write
     (folder / "tokenizer.json").rename(folder / "tokenizer.model")
     (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "LlamaTokenizer"}))
     with pytest.raises(
-        AlmanacError, match="where the package sentencepiece is installed, so that it has a tokenizer.json"
+        AlmanacError, match=r"where the package sentencepiece is installed, so that it has a tokenizer.json"
     ):
         load(str(folder), AnswerOptions())
 
