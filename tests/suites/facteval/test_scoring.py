@@ -179,6 +179,13 @@ def test_a_symbol_that_is_a_word_is_named_by_the_word_alone():
     assert outcome("saq", "In", "In") == outcome("saq", "In is indium's", "In") == "correct"
 
 
+def test_a_choice_that_the_answer_repeats_from_its_question_is_not_chosen():
+    asked = {"text": "Which company made the Nintendo DS?", "choices": ("Nintendo", "Sony", "Sega")}
+    assert outcome("mcq", "The Nintendo DS is a handheld console.", "Nintendo", **asked) == "incorrect"
+    assert outcome("mcq", "The Nintendo DS was made by Sony.", "Sony", **asked) == "correct"
+    assert outcome("mcq", "The Nintendo DS was made by Nintendo.", "Nintendo", **asked) == "correct"
+
+
 def test_a_phrase_inside_a_name_is_none():
     assert outcome("saq", "Sorry", "Sorry") == "correct"
     assert outcome("saq", "Unknown Pleasures", "Unknown Pleasures") == "correct"

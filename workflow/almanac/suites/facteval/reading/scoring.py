@@ -339,15 +339,18 @@ def _reaches(between: str, subject: bool) -> bool:
 
 
 def _multiple_choice(question: JudgedQuestion, answer: str, abstentions: Abstentions) -> Verdict:
-    """Correct where the gold choice is the only one that is mentioned; each may be under any of its names."""
-    said = of_lines(answer)
+    """Correct where the gold choice is the only one that is mentioned; each may be under any of its names.
+
+    What the answer repeats from the question is no mention: it may tell of the Nintendo DS, and Nintendo is a choice.
+    """
+    said, asked = of_lines(answer), read(question.text)
     choices = tuple(dict.fromkeys(question.choices or ()))
     gold = next(name for name in question.gold if name in choices)
     unitless = _unitless(question)
     found = {}
     for choice in choices:
         names = question.gold if choice == gold else {choice: None} | dict.fromkeys(question.called.get(choice, ()))
-        found[choice] = sorted({span for name in names for span in mentions(name, said, name != choice, unitless)})
+        found[choice] = sorted({span for name in names for span in _told(name, said, asked, name != choice, unitless)})
     spans = [span for own in found.values() for span in own]
     if abstentions.within(said, spans, question.text):
         return Verdict("missing")
@@ -379,9 +382,7 @@ def _short_answer(question: JudgedQuestion, answer: str, abstentions: Abstention
     unitless, asked = _unitless(question), read(question.text)
     for name, key in zip(question.gold, question.gold_object, strict=True):
         label = names.setdefault(key, name)
-        own, before = (mentions(name, text, name != label, unitless) for text in (said, asked))
-        repeats = len(own) <= len(before)
-        found[key] += [span for span in own if not (repeats and _repeated(span, said, before, asked))]
+        found[key] += _told(name, said, asked, name != label, unitless)
     spans = [span for own in found.values() for span in own]
     if abstentions.within(said, spans, question.text):
         return Verdict("missing")
@@ -393,6 +394,13 @@ def _short_answer(question: JudgedQuestion, answer: str, abstentions: Abstention
         reason = None if said.words else "no words"
         return Verdict("incorrect", reason=reason, precision=0.0, recall=0.0)
     return Verdict("correct", "; ".join(named), None, _precision(said, found), len(named) / len(found))
+
+
+def _told(name: str, said: Reading, asked: Reading, alias: bool, unitless: bool) -> list[Span]:
+    """Return where an answer mentions a name other than by repeating its question; see `mentions`."""
+    own, before = (mentions(name, text, alias, unitless) for text in (said, asked))
+    repeats = len(own) <= len(before)
+    return [span for span in own if not (repeats and _repeated(span, said, before, asked))]
 
 
 def _repeated(span: Span, said: Reading, places: Sequence[Span], asked: Reading) -> bool:
