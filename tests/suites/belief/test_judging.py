@@ -20,8 +20,8 @@ def blank(ranks, counts, logprobs, token="Oslo", index=0, choices=("Oslo", "Chri
     }
 
 
-def text(*texts, accepted=("New York", "NY")):
-    return {"status": "ok", "texts": texts, "accepted": accepted}
+def text(*texts, accepted=("New York", "NY"), name=None):
+    return {"status": "ok", "texts": texts, "accepted": accepted, "name": name}
 
 
 def judged(row, samples=None, sequence=None):
@@ -91,6 +91,14 @@ def test_a_text_is_right_where_a_true_name_stands_in_its_first_line():
     assert judged(text(" the city of New York")).outcome == "correct"
     assert judged(text("The correct answer is:\n\n New York.\n")).outcome == "correct"
     assert judged(text(" York")).outcome == "incorrect"  # the name in the answer, not the answer in the name
+
+
+def test_a_name_within_the_subjects_does_not_stand_where_that_is_repeated():
+    son = {"accepted": ("Hans Holbein the Elder", "Hans Holbein"), "name": "Hans Holbein the Younger"}
+    assert judged(text("The answer is: Hans Holbein the Younger", **son)).outcome == "incorrect"
+    assert judged(text("Hans Holbein the Younger's father was Hans Holbein.", **son)).outcome == "correct"
+    city = {"accepted": ("Luxembourg",), "name": "Luxembourg"}
+    assert judged(text("It is Luxembourg", **city)).outcome == "correct"
 
 
 def test_an_empty_text_is_wrong_and_agrees_with_nothing():

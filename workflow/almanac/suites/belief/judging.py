@@ -6,7 +6,7 @@ token, of the object among the ranked ones, or for a text the share of samples t
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from almanac.suites.belief.asking import (
     SEQUENCE,
     VOCABULARY,
 )
-from almanac.suites.belief.lemmas import SEPARATOR, Lemmas, alike, is_one_word, lemmas_of, naming, within
+from almanac.suites.belief.lemmas import SEPARATOR, Lemmas, alike, is_one_word, lemmas_of, naming, within, without
 from almanac.suites.belief.names import unsafe
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.rows import Leaning, Said
@@ -34,7 +34,7 @@ from almanac.suites.data import Data
 from almanac.suites.suite import Judgements
 
 WANTED = (
-    *("experiment", "role", "index", "accepted", "choices"),
+    *("experiment", "role", "index", "accepted", "name", "choices"),
     *("status", "tokens", "probabilities", "logprobs", "token_counts", "ranks", "texts"),
 )
 Row = Mapping[str, Any]
@@ -166,8 +166,15 @@ def of_candidates(row: Row) -> Judgement:
     )
 
 
+def _names_object(name: Sequence[str], own: Sequence[str], subject: Sequence[str]) -> bool:
+    return within(name, without(subject, own) if name != subject and within(name, subject) else own)
+
+
 def of_text(row: Row, samples: Row | None, sequence: Row | None, lemmas: Lemmas) -> Judgement:
     """Judge a text: right where the lemmas of a true name stand in it; an empty text is an answer, and wrong.
+
+    A name that is part of the subject's own does not stand where that is repeated: Hans Holbein the Younger is no
+    Hans Holbein.
 
     Args:
         row: the link of the greedy text.
@@ -177,7 +184,8 @@ def of_text(row: Row, samples: Row | None, sequence: Row | None, lemmas: Lemmas)
     """
     text, lemmas = first_line(row["texts"][0]), naming(row["accepted"], lemmas)
     own = lemmas(text)
-    names = [name for name in row["accepted"] if within(lemmas(name), own)]
+    subject = lemmas(row["name"]) if row["name"] else ()
+    names = [name for name in row["accepted"] if _names_object(lemmas(name), own, subject)]
     confidence = None
     if samples is not None and samples["status"] == "ok" and samples["texts"]:
         drawn = [lemmas(first_line(one)) for one in samples["texts"]]

@@ -5,7 +5,7 @@ command, so that nothing else needs spaCy:
 
     python -m almanac.suites.belief.lemmas --model en_core_web_lg --output lemmas.jsonl results/EDITION
 
-It reads every answer and every name of an edition's suites ``belief``, each distinct text once.
+It reads every answer and every name, of subjects too, of an edition's suites ``belief``, each distinct text once.
 """
 
 import argparse
@@ -106,6 +106,14 @@ def within(part: Sequence[str], whole: Sequence[str]) -> bool:
     return bool(runs(part, whole))
 
 
+def without(part: Sequence[str], whole: Sequence[str]) -> list[str]:
+    """Return lemmas with nothing in the places where others stand."""
+    left = list(whole)
+    for first, last in runs(part, whole):
+        left[first:last] = [""] * (last - first)
+    return left
+
+
 def alike(one: Sequence[str], other: Sequence[str]) -> bool:
     """Return whether one of two texts stands within the other: the match in two directions."""
     return within(one, other) or within(other, one)
@@ -167,8 +175,9 @@ def texts_of(folder: Path) -> list[str]:
 
     found: set[str] = set()
     for path in sorted(folder.glob("requests/belief/**/items.parquet")):
-        for batch in pq.ParquetFile(path).iter_batches(columns=["accepted"]):
+        for batch in pq.ParquetFile(path).iter_batches(columns=["accepted", "name"]):
             found.update(batch.column(0).flatten().unique().to_pylist())
+            found.update(filter(None, batch.column(1).unique().to_pylist()))
     for path in sorted(folder.glob("responses/*/belief/**/responses-*.parquet")):
         for batch in pq.ParquetFile(path).iter_batches(columns=["texts"]):
             found.update(map(first_line, batch.column(0).flatten().unique().to_pylist()))
