@@ -317,7 +317,7 @@ def two_jobs(job, tmp_path, checkpoint):
 def test_files_answered_together_are_as_answered_alone(two_jobs, job, tmp_path, checkpoint, capsys):
     assert main(two_jobs(["a.parquet", "b.parquet"])) == 0
     assert "a.parquet: 33 requests" in (printed := capsys.readouterr().err)
-    assert "b.parquet: 10 requests" in printed
+    assert "b.parquet: 10 requests" in printed and "requests of file 2 of 2: 10 of 10" in printed
     assert main(job(checkpoint("llama"), "alone.parquet")) == 0
     assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "alone.parquet").read_bytes()
     asked = [one.request_id for one in tables.read(tmp_path / "requests-1.parquet", Request)]

@@ -85,9 +85,9 @@ def _answer(answerer: Answerer, jobs: Sequence[Files], surveys: Sequence[windows
     """Answer all files, then write their response files, and say what became of the requests."""
     # The parts of all stay until the last is answered: what a killed run has done is there for the next.
     answered = []
-    for files, survey in zip(jobs, surveys, strict=True):
-        before = time.process_time()
-        finish = answer_parts(answerer, files, survey, kinds)
+    for number, (files, survey) in enumerate(zip(jobs, surveys, strict=True), 1):
+        before, of = time.process_time(), f" of file {number} of {len(jobs)}" * (len(jobs) > 1)
+        finish = answer_parts(answerer, files, survey, kinds, f"requests{of}")
         answered.append((files, survey, finish, time.process_time() - before))
     for files, survey, finish, seconds in answered:
         took = f"; {seconds:.1f} s CPU besides starting and loading" if finish() else ""
@@ -137,11 +137,11 @@ def _answerer(arguments: argparse.Namespace, options: AnswerOptions) -> Answerer
 
 
 def answer_parts(
-    answerer: Answerer, files: Files, survey: windows.Survey, kinds: Sequence[str] = KINDS
+    answerer: Answerer, files: Files, survey: windows.Survey, kinds: Sequence[str] = KINDS, what: str = "requests"
 ) -> Callable[[], bool]:
     """Answer a request file window by window, going on where an earlier run of the same job was stopped.
 
-    ``kinds`` are the kinds of request that the model is declared to answer.
+    ``kinds`` are the kinds of request that the model is declared to answer, ``what`` is how progress calls them.
 
     Returns:
         What makes the response file of its parts, and says so. One that is there already it only marks as younger than
@@ -176,7 +176,7 @@ def answer_parts(
     parts.remove_others()
     reusable = {path: Reusable(path, answerer.digest, record["engine"], final) for path in earlier}
     copied = Counter[Path]()
-    with progress(survey.requests, "requests") as done:
+    with progress(survey.requests, what) as done:
         if parts.rows:
             print(f"{parts.rows} of {survey.requests} requests were answered before; going on", file=sys.stderr)
             done(parts.rows)
