@@ -169,6 +169,7 @@ def test_a_true_answer_itself_has_all_of_each_score_though_nothing_of_it_may_be_
         ("1.2 million", "1200000", "", True),
         ("It is 1500km long", "1500", "", True),
         ("Seventy-nine.", "79", "", True),
+        ("7", "007", "", False),
         ("it ended in 1945", "1945", "What ended in 1945?", False),
         ("Indian rupees", "Indian rupee", "", True),
         ("They used violins", "violin", "", True),

@@ -37,6 +37,9 @@ TAG = re.compile(rf"</?(?:{_TAGS})\b[^<>]*>", re.IGNORECASE)
 APART = r"(?! (?!(?:is|was|are|were|has|had)\b)\w|'(?!s\b)\w)"
 
 
+CODED = re.compile(r"0\d+$")  # no number: 007
+
+
 class Scores(NamedTuple):
     """How an answer scores, the best over the true ones; ``named``: whether it names one, in whatever words."""
 
@@ -125,7 +128,8 @@ def _names(answer: str, gold: str, question: str) -> bool:
     if normalise(gold) in STOP_WORDS:
         there = _alone(" ".join(typed(gold).split()))
         return len(there.findall(typed(answer))) > len(there.findall(typed(question)))
-    value = value_of(unaccented(names.normalise(gold))) if any(map(str.isdigit, gold)) else None
+    digits = any(map(str.isdigit, gold)) and not CODED.match(gold)
+    value = value_of(unaccented(names.normalise(gold))) if digits else None
     if value is not None and _values(answer)[value] > _values(question)[value]:
         return True
     rows = list(zip(_readings(gold), _readings(answer), _readings(question), strict=True))
