@@ -33,11 +33,9 @@ WORD = re.compile(punctuation.WORD)
 # Tags of HTML and of tokenizers; <Paris> is none.
 _TAGS = "a|b|i|u|s|em|strong|br|p|div|span|font|code|pre|sub|sup|li|ul|ol|h[1-6]|think|answer|unk|pad|eos|bos"
 TAG = re.compile(rf"</?(?:{_TAGS})\b[^<>]*>", re.IGNORECASE)
+CODED = re.compile(r"0\d+$")  # no number: 007
 # What follows a name that any sentence may hold as a word: none, or what tells of it. *In is indium*, not *In my view*.
 APART = r"(?! (?!(?:is|was|are|were|has|had)\b)\w|'(?!s\b)\w)"
-
-
-CODED = re.compile(r"0\d+$")  # no number: 007
 
 
 class Scores(NamedTuple):

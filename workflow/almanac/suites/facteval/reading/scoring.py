@@ -398,7 +398,8 @@ def _short_answer(question: JudgedQuestion, answer: str, abstentions: Abstention
 
 def _told(name: str, said: Reading, asked: Reading, alias: bool, unitless: bool) -> list[Span]:
     """Return where an answer mentions a name other than by repeating its question; see `mentions`."""
-    own, before = (mentions(name, text, alias, unitless) for text in (said, asked))
+    own = mentions(name, said, alias, unitless)
+    before = mentions(name, asked, alias, unitless) if own else []
     repeats = len(own) <= len(before)
     return [span for span in own if not (repeats and _repeated(span, said, before, asked))]
 
