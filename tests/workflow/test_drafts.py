@@ -88,7 +88,7 @@ def test_drafts_are_made_proofread_and_join_the_templates(fresh):
     assert made.returncode == 0, made.stdout + made.stderr
 
     said = "; read results/tiny/drafting/two.jsonl and set each verdict\n"
-    assert "\n4 drafts: 2 holds [X] 1 times and [Y] 0; needed are 1 and 1, 1 kept" in made.stdout
+    assert "\n4 drafts: 1 kept, 2 dropped (“holds [X] 1 times and [Y] 0; needed are 1 and 1”), 1 dropped" in made.stdout
     assert made.stdout.endswith(said)
 
     drafts = drafts_of(project)
