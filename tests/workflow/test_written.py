@@ -65,7 +65,8 @@ def test_questions_are_written_proofread_and_asked(fresh):
         (style, "Whom[X]?", "drop", reason) for style, reason in SLOTS.items()
     }
     log = (project.results / "logs" / "write_writing" / "two.log").read_text()
-    assert "12 questions: 8 does not name the subject, 4 holds [MASK] 0 times; needed is 1" in log
+    dropped = "8 dropped (“does not name the subject”), 4 dropped (“holds [MASK] 0 times; needed is 1”)"
+    assert f"12 questions: 0 kept, {dropped}" in log
 
     # A person writes one question anew and keeps it; a file in the way of the next run is not taken for theirs.
     configure(project, suites={"facteval": {"two": {"sample": 2, "written": str(path.relative_to(project.root))}}})
