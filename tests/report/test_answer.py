@@ -67,7 +67,7 @@ def test_however_many_models_there_are_a_dataset_takes_one_sentence():
     )
     assert (
         found[1]
-        == "On real, nothing is distinguishable from chance over all facts that were asked: m1, 1 tested method."
+        == "On real, nothing is distinguishable from chance over all facts that were asked: m1 (1 tested method)."
     )
     assert all(len(one) < 400 for one in [*found, *notes])
     assert sentences(rows, controls=["m0"]).found[0].endswith("; m0 (a control) by 0 of 1 tested method.")

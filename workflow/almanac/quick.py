@@ -60,7 +60,7 @@ def measure(
         raise AlmanacError("measure: facts: name a file or folder; a frame's to_csv(PATH, index=False) makes a file")
     if not isinstance(dataset, Mapping | None):
         raise AlmanacError('measure: dataset: give settings of the dataset, such as {"min_facts": 8}')
-    if "://" in str(model):
+    if isinstance(model, str) and "://" in model:
         raise AlmanacError(f"measure: asks no server; `almanac run --model {model}` does")
     options, own = SUITES[suite].options, read_yaml(OWN)
     known = flagged(options)

@@ -60,8 +60,8 @@ SIGN_TEST = (
 )
 OF_THESE = (
     "Intervals (95 %) and verdicts are of these relations{}. Verdicts are adjusted for all rows (Holm) and intervals "
-    "are not, so one may lie above 0 where the verdict is not above "
-    "chance; and one may reach 0 where it is, since the chance of the test may be lower."
+    "are not, so one may lie above 0 where the verdict is not above chance; and one may reach 0 where it is, since the "
+    "chance of the test may be lower."
 )
 BY_MODEL = (
     "Above chance, a method a row and a model a column (dataset {}).\n\nKnown minus chance, with its 95 % interval of "

@@ -123,7 +123,6 @@ def render(
         "link": lambda cell: isinstance(cell, PageLink),
         "number": lambda cell: isinstance(cell, Measure),
         "table": lambda part: isinstance(part, Table),
-        "numeric": Table.numeric,
         "drawing": lambda part: isinstance(part, Drawing),
     }
     numbers = numbered(chapters)

@@ -226,7 +226,7 @@ def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]
     """
     models = list(dict.fromkeys(str(one.known.model) for one in rows))
     if not any(one.verdict == ABOVE_CHANCE for one in rows):
-        whom = f"{shortened(models)}, {_methods(rows)}"
+        whom = f"{shortened(models)} ({_methods(rows)})"
         return f"On {dataset}, nothing is distinguishable from chance over all facts that were asked: {whom}."
     own = {name: [one for one in rows if one.known.model == name] for name in models}
     alike: dict[tuple[int, int], list[str]] = defaultdict(list)  # all of them is 1 of 1, none 0 of 1, however many
@@ -287,13 +287,15 @@ def by_themselves(rows: Sequence[Finding], planted: Collection[str]) -> Iterator
             own = [(one.verdict, p) for one, p in adjusted if one.known.dataset == dataset]
             alone = sum(p <= LEVEL for _, p in own)
             if alone > sum(verdict == ABOVE_CHANCE for verdict, _ in own):
-                tested_methods = f"{len(own)} tested method{'s' * (len(own) != 1)}"
-                more.append(f"{model} would be above chance by {alone} of {tested_methods} on {dataset}")
+                more.append(f"{model} would be above chance by {alone} of {_tested(len(own))} on {dataset}")
     if more:
         each = f"On a page of its own, {shortened(more, '; ')}."
         yield f"Verdicts are adjusted for all {len(tested)} tested rows of this page. {each}"
 
 
 def _methods(rows: Sequence[Finding]) -> str:
-    count = len({(one.known.suite, one.known.dataset, one.known.where) for one in rows})
+    return _tested(len({(one.known.suite, one.known.dataset, one.known.where) for one in rows}))
+
+
+def _tested(count: int) -> str:
     return f"{count} tested method{'s' * (count != 1)}"

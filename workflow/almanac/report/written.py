@@ -163,7 +163,7 @@ def latex(table: Table) -> str:
     def line(cells: Sequence[str]) -> str:
         return " & ".join(cell.translate(escapes) for cell in cells) + r" \\"
 
-    sides = "".join("r" if table.numeric(at) else "l" for at in range(len(table.head)))
+    sides = "".join("r" if one else "l" for one in table.numeric)
     kind, before, after = "tabular", "", "\\bottomrule\n"
     if len(table.rows) > SHORT:  # what stands above and below the lines is repeated on each page
         kind, before, after = "longtable", "\\endhead\n\\bottomrule\n\\endfoot\n", ""

@@ -80,9 +80,10 @@ class Table:
         head, cells = [self.head[at] for at in kept], [[row[at] for at in kept] for row in rows]
         return replace(self, head=head, rows=cells, hidden=())
 
-    def numeric(self, at: int) -> bool:
-        """Return whether a column holds no text, so that it and its head are aligned to the right."""
-        return all(not isinstance(row[at], str | PageLink) for row in self.rows)
+    @property
+    def numeric(self) -> list[bool]:
+        """Whether each column holds no text, so that it and its head are aligned to the right."""
+        return [all(not isinstance(row[at], str | PageLink) for row in self.rows) for at in range(len(self.head))]
 
 
 @dataclass(frozen=True)
