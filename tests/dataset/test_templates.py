@@ -4,9 +4,25 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from almanac.dataset.templates import DraftedText, cleaned, fault, filled, folded, judge, leak, merged, readings, worded
+from almanac.dataset.templates import (
+    SHIPPED,
+    DraftedText,
+    cleaned,
+    fault,
+    filled,
+    folded,
+    judge,
+    leak,
+    merged,
+    of_properties,
+    readings,
+    with_shipped,
+    worded,
+)
 from almanac.errors import AlmanacError
-from almanac.rows import Draft, Template
+from almanac.punctuation import ends_in_object
+from almanac.rows import Draft, Relation, Template
+from almanac.sources.properties import properties
 
 NAMES = st.text("abc [XY]", min_size=1, max_size=8)
 FROZEN = [Template("P36/0", "P36", "What is the capital of [X]?", "question", "written", None, ())]
@@ -179,3 +195,35 @@ def test_of_two_names_of_one_length_the_draft_is_refused_for_the_same_in_any_ord
 )
 def test_a_label_is_a_noun_or_stands_between_subject_and_object(label, statement, question):
     assert worded(label) == (statement, question)
+
+
+def test_every_property_that_is_named_has_statements_that_end_in_the_object_and_questions():
+    assert of_properties().keys() == properties().keys()
+    for name, own in of_properties().items():
+        assert [fault(row.text, row.style) for row in own] == [None] * len(own), name
+        assert len({folded(row.text) for row in own}) == len(own) == len({row.template_id for row in own}), name
+        by_style = {style: [row.text for row in own if row.style == style] for style in ("statement", "question")}
+        assert len(by_style["statement"]) >= 4 and len(by_style["question"]) == 2, name
+        assert all(map(ends_in_object, by_style["statement"])), name
+        ids = {row.template_id for row in own}
+        assert {row.parent_id for row in own} <= {*ids, None} and {row.origin for row in own} == {SHIPPED}, name
+
+
+@pytest.mark.parametrize(
+    ("style", "joined"),
+    [
+        (None, {"statement", "question"}),
+        ("statement", {"question"}),
+        ("prefix", {"question"}),
+        ("question", {"statement"}),
+        ("alias", {"statement", "question"}),
+    ],
+)
+def test_a_relation_gets_what_ships_for_its_property_where_it_has_none_of_a_style(style, joined):
+    relations = [Relation("capital", "capital", "P36", None, None, None), Relation("P36", "x", None, None, None, None)]
+    own = [Template("own", "capital", "[X]", style, "written", None, ())] if style else []
+    found = with_shipped(own, relations)
+    assert {row.relation_id for row in found} == {"capital"}, "of the other relation no property is known"
+    assert {row.style for row in found if row.origin == SHIPPED} == joined
+    assert [row for row in found if row.origin != SHIPPED] == own
+    assert [row.template_id for row in found] == sorted(row.template_id for row in found)

@@ -132,6 +132,24 @@ def test_how_many_test_facts_a_suite_asks_is_counted_where_one_fact_stands_for_a
     assert found.raised == {"ic_lke": "suites.ic_lke.mine.sample", "belief": "datasets.mine.test"}
 
 
+@pytest.mark.parametrize(("number", "told"), [("P1", 0), ("P36", 1)])
+def test_relations_that_are_asked_in_sentences_that_ship_are_counted(tmp_path, number, told):
+    config = {
+        "sources": {"facts": {"path": "facts"}},
+        "datasets": {"mine": {"source": "facts", **editions.SIZES}},
+        "suites": {"ic_lke": {"mine": {"shots": 2}}, "facteval": {"mine": {"sample": 5}}},
+        "models": [{"name": "m", "path": "m"}],
+    }
+    entities = [Entity(f"{kind}{at}", f"{kind}name {at}", (), None) for kind in "QO" for at in range(60)]
+    relation = Relation("P1", "capital", number, None, None, None)
+    [found] = facts_asked(
+        editions.asked(tmp_path, config, editions.Known([relation], editions.facts_of(["P1"]), entities, []))
+    )
+    assert (found.worded, list(found.labelled)) == ((1, []) if told else (0, ["capital"]))
+    said = "One relation of mine, without a statement or question in its facts, is asked in the English ones that ship"
+    assert any(line.startswith(said) for line in sentences([found])) == bool(told)
+
+
 def test_where_nothing_is_left_out_nothing_is_said_of_it_and_many_datasets_take_one_sentence():
     whole = FactsAsked("mine", [counted("born", True, 50, train=8, test=32)])
     assert sentences([whole]) == ["Dataset mine: 32 of 50 facts are test facts, 8 serve as examples, 10 are not drawn."]

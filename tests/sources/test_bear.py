@@ -53,7 +53,8 @@ def test_the_tables_are_those_of_the_archive(tmp_path):
     names = {row.entity_id: row for row in read(tmp_path / "out" / "entities.parquet", Entity)}
     assert names["Q1"] == Entity("Q1", "French Republic", ("France", "La | France"), None)
     assert read(tmp_path / "out" / "relations.parquet", Relation) == [
-        Relation(name, name, name, None, None, None) for name in ("P30", "P36")
+        Relation(number, label, number, None, None, None)
+        for number, label in (("P30", "continent"), ("P36", "capital"))
     ]
     assert [row.text for row in found.templates] == SAID["P36"]["templates"]
     assert {(row.table, row.reason, row.count, row.example) for row in found.omissions.rows()} == {

@@ -1067,6 +1067,32 @@ def test_a_relation_without_a_label_is_warned_of(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("subject", "relations", "label", "number"),
+    [
+        ("Q1", None, "capital", "P36"),
+        ("Peru", None, "P36", None),  # whose P36 that is, nobody knows
+        ("Q1", "relation_id,label\nP36,P36\n", "capital", "P36"),
+        ("Peru", "relation_id,label\nP36,Capital\n", "Capital", "P36"),
+        ("Peru", "relation_id,label\nP36,Shares border with\n", "Shares border with", "P47"),
+        ("Q1", "relation_id,label\nP36,Hauptstadt\n", "Hauptstadt", None),
+        ("Peru", "relation_id,label,property\nP36,Hauptstadt,P36\n", "Hauptstadt", "P36"),
+    ],
+)
+def test_a_relation_with_a_number_of_wikidata_is_that_property_where_its_subjects_are_items(
+    tmp_path, subject, relations, label, number
+):
+    rows = {"entities": f"entity_id,label\n{subject},Peru\nQ2,Lima\n", "relations": relations}
+    rows["facts"] = f"relation_id,subject_id,object_id\nP36,{subject},Q2\n"
+    (tmp_path / "f").mkdir()
+    for table, text in rows.items():
+        if text:
+            (tmp_path / "f" / f"{table}.csv").write_text(text)
+    found = read_columns(tmp_path / "f", "s")
+    assert found.relations == [Relation("P36", label, number, None, None, None)]
+    assert len(found.notes) == (label == "P36")
+
+
 def test_two_relations_of_one_label_are_warned_of(tmp_path):
     relations = "relation_id,label\nP17,country\nP571,begin\nP1,Country\n"
     path = written(tmp_path / "f", relations=relations)

@@ -29,7 +29,7 @@ def marks(path, change=lambda row: {}):
 
 
 def test_the_reading_that_ships_told_spoiled_templates_apart_and_found_the_others_good(capsys):
-    """Its numbers are those of resources/belief/README.md, and the templates of a relation share few words."""
+    """Its numbers are those of resources/templates/README.md, and the templates of a relation share few words."""
     assert main([]) == 0
     said = capsys.readouterr().out
     assert "| all | 200 | 0.995 | 0.955 | 0.985 | 1.000 | 3.94 | 0.27 |" in said

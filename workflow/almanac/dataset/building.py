@@ -11,7 +11,7 @@ from almanac import tables
 from almanac.dataset.multiple_choice import Building
 from almanac.dataset.options import DatasetOptions
 from almanac.dataset.popularity import with_buckets
-from almanac.dataset.templates import merged
+from almanac.dataset.templates import merged, with_shipped
 from almanac.errors import AlmanacError
 from almanac.rows import (
     Choices,
@@ -84,7 +84,7 @@ def build_tables(
     _write(folder, "popularity", Popularity, with_buckets(source.popularity.lazy())[0].collect())
     tables.write(folder / "relations.parquet", Relation, building.qualifying)
     own = (row for row in source.templates if row.relation_id in kept)
-    tables.write(folder / "templates.parquet", Template, own)
+    tables.write(folder / "templates.parquet", Template, with_shipped(own, building.qualifying))
     counts = _write_parts(folder, building, on_relation)
     return counts, tables.read_rows(folder / "refused.parquet", Refused)
 

@@ -1,23 +1,31 @@
-"""Templates that a model has drafted: what is wrong with them, and how those that a person keeps join the others."""
+"""Templates: those that ship, those made of a label, and those that a model has drafted and a person keeps."""
 
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import ClassVar, NamedTuple
 
 from almanac.dataset.text import normalise, singular
 from almanac.errors import AlmanacError
-from almanac.punctuation import is_question, space_after, words_of
+from almanac.project import RESOURCES
+from almanac.punctuation import ends_in_object, is_question, space_after, words_of
 from almanac.rows import Draft, Relation, Template
-from almanac.tables import identity
+from almanac.tables import identity, read_jsonl
 
 SLOTS = {"statement": (1, 1), "question": (1, 0)}  # how often [X] and [Y] must stand in a template of a style
 KEEP, DROP = "keep", "drop"
 VERDICTS = (KEEP, DROP)
 ORIGIN = "drafted"
 LABEL = "label"  # the origin, and part of the id, of a template that is made of a relation's label
+OF_PROPERTIES = [RESOURCES / "templates" / name for name in ("lama.jsonl", "wikidata.jsonl")]
+SHIPPED = "shipped"  # the origin of templates that ship for a property of Wikidata
+OF_A_GROUP = 2  # so many of them join a dataset
+ANSWERED = "question_answer"  # the style of a group of questions with their answer behind them
 AUXILIARIES = ("is", "are", "was", "were", "has", "have", "had", "can")
 PAST = ("died", "lived", "studied", "worked", "played", "starred", "moved", "graduated", "served", "competed")
 PREPOSITIONS = ("of", "in", "at", "by", "with", "for", "from", "to", "on", "after", "as", "under", "near")
@@ -33,6 +41,60 @@ class DraftedText(NamedTuple):
     style: str
     text: str
     parent_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateGroup:
+    """A row of a file that ships: a written template and its paraphrases."""
+
+    KEY: ClassVar = ("relation_id", "group")
+    relation_id: str
+    group: str
+    style: str
+    texts: tuple[str, ...]
+
+
+def of_groups(path: Path) -> list[Template]:
+    """Return the templates of a file with a group a row; those after a group's first name it as their parent."""
+    return [
+        Template(f"{group}/{at}", row.relation_id, text, row.style, SHIPPED, f"{group}/0" if at else None, ())
+        for row in read_jsonl(path, TemplateGroup)
+        for group in [f"{row.relation_id}/{row.group}"]
+        for at, text in enumerate(row.texts)
+    ]
+
+
+@cache
+def of_properties() -> Mapping[str, Sequence[Template]]:
+    """Return, by property, the sentences and questions that ship: the first of each group that end in the object.
+
+    Entailments are left out: they say another thing, of which the fact follows.
+    """
+    found: dict[str, list[Template]] = defaultdict(list)
+    taken: Counter[str] = Counter()
+    for row in chain.from_iterable(map(of_groups, OF_PROPERTIES)):
+        group = row.parent_id or row.template_id
+        if row.style in ("statement", ANSWERED) and ends_in_object(row.text) and taken[group] < OF_A_GROUP:
+            taken[group] += 1
+            parent = row.parent_id if row.parent_id in {one.template_id for one in found[row.relation_id]} else None
+            asked = row.text.removesuffix(" [Y].")
+            text, style = (asked, "question") if row.style == ANSWERED else (row.text, row.style)
+            found[row.relation_id].append(replace(row, text=text, style=style, parent_id=parent))
+    return found
+
+
+def with_shipped(own: Iterable[Template], relations: Iterable[Relation]) -> list[Template]:
+    """Return relations' templates by id, and those that ship for Wikidata's property where one has none of a style.
+
+    A relation with a prefix has a statement.
+    """
+    found = list(own)
+    there = {(row.relation_id, "statement" if row.style == "prefix" else row.style) for row in found}
+    for relation in relations:
+        name = relation.relation_id
+        ships = of_properties().get(relation.property or "", ())
+        found += [replace(row, relation_id=name) for row in ships if (name, row.style) not in there]
+    return sorted(found, key=lambda row: row.template_id)
 
 
 def first_line(text: str) -> str:

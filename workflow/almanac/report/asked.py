@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from almanac.dataset.templates import worded
+from almanac.dataset.templates import SHIPPED, worded
 from almanac.edition.layout import Layout
 from almanac.frames import read_frame
 from almanac.report.lines import share, shortened
@@ -41,6 +41,7 @@ class FactsAsked:
         refused: what it leaves out, and why.
         unlabelled: relations that are asked by their id (`Relation.without_words`, `Suite.by_label`).
         labelled: the labels of others that any suite asks by their label.
+        worded: how many are asked in sentences that ship for Wikidata's properties.
         doses: of real facts, how often each planted model was taught each test fact that its corpus knows of (0: its
             names).
         source: what the facts are of.
@@ -54,6 +55,7 @@ class FactsAsked:
     refused: Sequence[Refused] = ()
     unlabelled: Sequence[str] = ()
     labelled: Sequence[str] = ()
+    worded: int = 0
     doses: Sequence[Sequence[int]] = ()
     source: str = ""
     asked: Mapping[str, int] = field(default_factory=dict)
@@ -156,6 +158,8 @@ def facts_asked(layout: Layout) -> list[FactsAsked]:
         paths = {suite.name: layout.rounds(own)[0].folder / "items.parquet" for suite, own in here}
         items = {suite: read_frame(path, Item, ITEM).unique() for suite, path in paths.items()}
         asked = {suite: tested.join(own, on="fact_id", how="semi") for suite, own in items.items()}
+        ships = {row.template_id: row.relation_id for row in data.templates if row.origin == SHIPPED}
+        used = {ships[one] for own in items.values() for one in own["template_id"].unique() if one in ships}
         exposures = [read_frame(path, Exposure).join(tested, on="fact_id", how="semi") for path in sorted(told[name])]
         doses = [own["dose"].to_list() for own in exposures]
         highest = max(chain(*doses), default=0)
@@ -174,7 +178,9 @@ def facts_asked(layout: Layout) -> list[FactsAsked]:
             if key is not None:
                 of = f"datasets.{name}" if key == "test" else f"suites.{suite.name}.{name}"
                 raised[suite.name] = f"{of}.{key}"
-        found.append(FactsAsked(name, counts, refused, unlabelled, labelled, doses, source, counted, often, raised))
+        found.append(
+            FactsAsked(name, counts, refused, unlabelled, labelled, len(used), doses, source, counted, often, raised)
+        )
     return found
 
 
@@ -205,6 +211,12 @@ def sentences(found: Sequence[FactsAsked], answered: Mapping[str, int] | None = 
             out.append(one.asked_by_id())
         if one.labelled:
             out.append(one.asked_by_label())
+        if one.worded:
+            relations = "One relation" if one.worded == 1 else f"{one.worded} relations"
+            out.append(
+                f"{relations} of {one.dataset}, without a statement or question in its facts, "
+                f"{'is' if one.worded == 1 else 'are'} asked in the English ones that ship for Wikidata's properties."
+            )
     return out
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 
 from almanac.errors import AlmanacError
-from almanac.rows import Relation, Template
+from almanac.rows import Template
 from almanac.sources.lama import Collected
 from almanac.sources.options import BearOptions
+from almanac.sources.properties import of_property
 from almanac.sources.reading import BROKEN, decoded, member, zipped
 from almanac.sources.source_tables import SourceTables
 
@@ -64,7 +65,7 @@ def read(options: BearOptions, folder: Path) -> SourceTables:
                 continue
             for line in decoded(where, content.splitlines(), BearLine):
                 _add(collected, found[1], line)
-    relations = [Relation(name, name, name, None, None, None) for name in sorted(collected.relations())]
+    relations = [of_property(name) for name in sorted(collected.relations())]
     templates = [
         Template(f"{name}/source/{at}", name, text.strip(), "statement", "written", None, ())
         for name, own in sorted(sentences.items())

@@ -5,7 +5,7 @@ for among the others.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from almanac.frames import frame_of
 from almanac.punctuation import is_question
 from almanac.rows import ALIAS, Exposure, Relation, Template
 from almanac.sources import triples, values
+from almanac.sources.properties import numbers, properties
 from almanac.sources.records import LIST_SEPARATOR, TABLES, TRIPLES, passed_over
 from almanac.sources.thirds import BUCKETS
 from almanac.sources.user_table import ROW, SHOWN, Check, UserTable, read_file, read_table
@@ -24,6 +25,7 @@ from almanac.sources.user_table import ROW, SHOWN, Check, UserTable, read_file, 
 DATATYPES = ("date", "quantity", "string")
 PRECISIONS = ("year", "month", "day")  # of dates
 STYLES = ("statement", "question", "prefix", ALIAS)
+ITEM = r"^Q\d+$"  # an id of Wikidata
 DIGITS = 18  # of a count: as many as a whole number of 64 bits always holds
 MERGED = "or set datasets.NAME.merge: true"  # the remedy for many such rows
 TO_MERGE = (
@@ -93,7 +95,9 @@ def checked(folder: Path, source: str, merge: bool = False) -> FactColumns:
     described = {*relation_rows.named().drop_nulls(), *fact_rows.named().drop_nulls().unique()}
     things = entities(entity_rows, merge)
     stated, written = facts(fact_rows, source, named, merge)
-    known = relations(relation_rows, stated["relation_id"].unique().sort().to_list())
+    used = stated["relation_id"].unique().sort().to_list()
+    not_items = stated.filter(~pl.col("subject_id").str.contains(ITEM))["relation_id"].unique().to_list()
+    known = relations(relation_rows, used, properties().keys() - not_items)
     worded = opened("templates")
     _check_texts(worded, merge)
     out = FactColumns(
@@ -250,8 +254,14 @@ def _unnamed(name: str, ids: pl.Series) -> Check:
     return ~pl.col(name).is_in(ids), lambda row: f"{name} {row[name]!r} {says}"
 
 
-def relations(found: UserTable, used: list[str]) -> list[Relation]:
-    """Return the relations, sorted; those of ``used`` that no row describes bear their id as label."""
+def relations(found: UserTable, used: list[str], meant: Collection[str]) -> list[Relation]:
+    """Return the relations, sorted.
+
+    Args:
+        found: the table.
+        used: the relations of the facts; one that no row describes bears its id as label.
+        meant: the ids that are Wikidata's properties where no other label is given: such a relation is called so.
+    """
     rows: dict[str, Relation] = {}
     for number, record in found.records():
         identity = record["relation_id"]
@@ -269,7 +279,8 @@ def relations(found: UserTable, used: list[str]) -> list[Relation]:
             rows[identity] = Relation(**record, popularity=int(popularity) if popularity else None)
     described = set(rows)
     for identity in used:
-        row = rows.setdefault(identity, Relation(identity, identity, None, None, None, None))
+        own = rows.get(identity) or Relation(identity, identity, None, None, None, None)
+        row = rows[identity] = _as_property(own, identity in meant)
         if row.without_words():
             says, remedy = "has no label", "give it a label in words"
             if identity in described:
@@ -283,6 +294,12 @@ def relations(found: UserTable, used: list[str]) -> list[Relation]:
             told = f"relations {other!r} and {identity!r} are both called {label!r}, and may be asked by the same words"
             found.notes.append(f"{found.path}: {told}; give one another label")
     return sorted(rows.values(), key=lambda row: row.relation_id)
+
+
+def _as_property(row: Relation, meant: bool) -> Relation:
+    """Return a relation with Wikidata's name if it has none and its id is meant so; called so, it is the property."""
+    label = properties()[row.relation_id] if meant and row.label == row.relation_id else row.label
+    return replace(row, label=label, property=row.property or numbers().get(label.casefold()))
 
 
 def template_file(path: Path, sentences: Collection[str] = ()) -> list[Template]:

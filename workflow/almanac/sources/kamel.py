@@ -10,11 +10,12 @@ from zipfile import ZipFile
 import msgspec
 
 from almanac.errors import AlmanacError
-from almanac.rows import Relation, Template
+from almanac.rows import Template
 from almanac.sources import values
 from almanac.sources.lama import Collected, subject_of
 from almanac.sources.names import clean
 from almanac.sources.options import KamelOptions
+from almanac.sources.properties import of_property
 from almanac.sources.reading import BROKEN, decoded, member, zipped
 from almanac.sources.source_tables import SourceTables
 
@@ -80,7 +81,7 @@ def read(options: KamelOptions, folder: Path) -> SourceTables:
     for part in sorted(parts, key=lambda one: one.split != "test"):
         for line in part.lines:
             _add(collected, part, line, known, literal)
-    relations = [Relation(name, name, name, None, None, None) for name in sorted(collected.relations())]
+    relations = [of_property(name) for name in sorted(collected.relations())]
     for row in templates:
         if row.relation_id not in collected.relations():
             collected.omissions.add("templates", "relation has no facts", row.template_id)

@@ -9,13 +9,13 @@ from zipfile import ZipFile
 import msgspec
 
 from almanac.errors import AlmanacError
-from almanac.rows import Relation, Template
+from almanac.rows import Template
 from almanac.sources.lama import Collected
 from almanac.sources.names import clean
 from almanac.sources.options import KassessOptions
+from almanac.sources.properties import of_property
 from almanac.sources.reading import BROKEN, decoded, member, zipped
 from almanac.sources.source_tables import SourceTables
-from almanac.sources.trex import properties
 
 Value = TypeVar("Value")
 
@@ -60,8 +60,7 @@ def read(options: KassessOptions, folder: Path) -> SourceTables:
         _add(collected, fact, names, templates)
     if not collected.relations():
         raise AlmanacError(f"{path}: none of its {len(facts)} facts has names and a template; is it the released data?")
-    known = properties()
-    relations = [Relation(one, known.get(one, one), one, None, None, None) for one in sorted(collected.relations())]
+    relations = [of_property(one) for one in sorted(collected.relations())]
     for relation in templates.keys() - collected.relations():
         collected.omissions.add("templates", "relation has no facts", relation, len(templates[relation]))
     return collected.tables(relations, [row for relation in sorted(templates) for row in templates[relation]])

@@ -10,9 +10,10 @@ from zipfile import ZipFile
 import msgspec
 
 from almanac.errors import AlmanacError
-from almanac.rows import Relation, Template
+from almanac.rows import Template
 from almanac.sources.lama import Collected
 from almanac.sources.options import LpaqaOptions
+from almanac.sources.properties import of_property
 from almanac.sources.reading import BROKEN, decoded, lines_of, member, zipped
 from almanac.sources.source_tables import SourceTables
 
@@ -61,7 +62,7 @@ def read(options: LpaqaOptions, folder: Path) -> SourceTables:
         said: dict[str, dict[str, Template]] = {}
         for origin in options.prompts:
             _read_prompts(path, archive, origin, said, collected)
-    relations = [Relation(name, name, name, None, None, None) for name in sorted(collected.relations())]
+    relations = [of_property(name) for name in sorted(collected.relations())]
     templates = [row for name in sorted(said) for row in said[name].values()]
     for row in templates:
         if row.relation_id not in collected.relations():

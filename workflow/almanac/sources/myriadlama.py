@@ -7,9 +7,10 @@ from typing import Any
 import polars as pl
 
 from almanac.errors import AlmanacError
-from almanac.rows import Relation, Template
+from almanac.rows import Template
 from almanac.sources.lama import Collected, subject_of
 from almanac.sources.options import MyriadlamaOptions
+from almanac.sources.properties import of_property
 from almanac.sources.source_tables import SourceTables
 
 SOURCE = "myriadlama"
@@ -45,7 +46,7 @@ def read(options: MyriadlamaOptions, folder: Path) -> SourceTables:
     collected = Collected(SOURCE)
     for pair in _pairs(path, rows):
         _add(collected, pair)
-    relations = [Relation(name, name, name, None, None, None) for name in sorted(collected.relations())]
+    relations = [of_property(name) for name in sorted(collected.relations())]
     return collected.tables(relations, list(_templates(rows, collected)))
 
 

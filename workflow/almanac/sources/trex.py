@@ -7,30 +7,27 @@ by entity, and each part is put in order alone, so that memory grows with a part
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 import polars as pl
 import pyarrow as pa
-import yaml
 
 from almanac.columns import columns
 from almanac.errors import AlmanacError
-from almanac.project import RESOURCES
-from almanac.rows import Fact, Relation
+from almanac.rows import Fact
 from almanac.sources import values
 from almanac.sources.files import read_folder
 from almanac.sources.frames import popularity
 from almanac.sources.lama import Collected, probed
 from almanac.sources.options import TrexOptions
+from almanac.sources.properties import of_property
 from almanac.sources.reading import Aside, decoded, member, zipped
 from almanac.sources.source_tables import Omissions, SourceTables
 from almanac.sources.user_table import UNSEEN
 
 SOURCE = "trex"
-PROPERTIES = RESOURCES / "properties.yaml"
 PARTS = 32
 ITEM = re.compile(r"^https?://www\.wikidata\.org/entity/(Q\d+)$")
 PROPERTY = re.compile(r"^https?://www\.wikidata\.org/prop/direct/(P\d+)$")
@@ -106,12 +103,6 @@ class MaskedSentence(msgspec.Struct):
     obj_surface: str = ""
 
 
-def properties() -> dict[str, str]:
-    """Return the names of Wikidata's properties that ship, by their numbers."""
-    found: dict[str, str] = yaml.safe_load(PROPERTIES.read_text("utf-8"))
-    return found
-
-
 def read(options: TrexOptions, folder: Path) -> SourceTables:
     """Make the tables of T-REx, in the form that the options name.
 
@@ -120,25 +111,9 @@ def read(options: TrexOptions, folder: Path) -> SourceTables:
             is asked for has no facts.
     """
     if options.form == "tables":
-        found, known = read_folder(folder, SOURCE), properties()
-        return SourceTables(
-            found.entities,
-            [_named(row, known) for row in found.relations],
-            found.facts,
-            found.templates,
-            found.popularity,
-            evidence=found.evidence,
-        )
+        return SourceTables(**vars(read_folder(folder, SOURCE)))
     archive = folder / options.downloads()[0].name
     return _read_lama(archive, options) if options.form == "lama" else _read_documents(archive, options)
-
-
-def _named(relation: Relation, known: dict[str, str]) -> Relation:
-    """Return a relation of which the number alone is given with its property's name, if that is known."""
-    name = relation.relation_id
-    if relation.label != name or name not in known:
-        return relation
-    return replace(relation, label=known[name], property=relation.property or name)
 
 
 def _read_lama(path: Path, options: TrexOptions) -> SourceTables:
@@ -176,7 +151,6 @@ def _read_documents(path: Path, options: TrexOptions) -> SourceTables:
     """
     omissions, mentions, names = Omissions(), Aside(MENTIONS, "part"), Aside(NAMES, "part")
     relations: set[str] = set()
-    known = properties()
     for document in _documents(path):
         if document.title and (item := ITEM.match(document.uri or "")):
             names.add((_part(item[1]), item[1], document.title, 0))
@@ -190,7 +164,7 @@ def _read_documents(path: Path, options: TrexOptions) -> SourceTables:
     unnamed = pl.concat(one.filter(pl.col("name") == "") for one in of_names).collect()["entity_id"]
     return SourceTables(
         entities=_entities(names, unnamed),
-        relations=[Relation(name, known.get(name, name), name, None, None, None) for name in sorted(relations)],
+        relations=[of_property(name) for name in sorted(relations)],
         facts=_facts(mentions, dates, unnamed, omissions),
         popularity=_popularity(names, unnamed),
         evidence=_evidence(mentions, dates, unnamed, options.evidence),

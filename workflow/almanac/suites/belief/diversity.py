@@ -1,6 +1,6 @@
 """How different the templates of a relation are: in words, in syntax and in meaning (Zhao et al., Table 9).
 
-    python -m almanac.suites.belief.diversity resources/belief/lama.jsonl
+    python -m almanac.suites.belief.diversity resources/templates/lama.jsonl
     python -m almanac.suites.belief.diversity FILE … --parser en_core_web_sm    (environment of envs/lemmas.txt)
     python -m almanac.suites.belief.diversity FILE … --embedder FOLDER          (Almanac's own environment)
 
@@ -205,7 +205,7 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table of files of templates."""
     parser = argparse.ArgumentParser(description="how different the templates of a relation are (Zhao et al., Table 9)")
-    parser.add_argument("files", type=Path, nargs="+", help="templates: as in resources/belief, or a user's own")
+    parser.add_argument("files", type=Path, nargs="+", help="templates: as in resources/templates, or a user's own")
     parser.add_argument("--parser", help="a spaCy pipeline or its folder, for syntax")
     parser.add_argument("--embedder", help="a model's folder, for meaning")
     given = parser.parse_args(arguments)

@@ -19,9 +19,9 @@ class BeliefOptions(SampledOptions):
     templates: Annotated[
         Literal["auto", "lama", "shipped", "invented", "dataset"],
         Field(
-            description="where templates come from first: a file of resources/belief, the dataset's own, or (auto) the "
-            "dataset's where you wrote two or more of a relation, else the file of resources/belief that has most of "
-            "the dataset's relations, the others, and last, without a `file`, two made of the label"
+            description="where templates come from first: a file of resources/templates, the dataset's own, or (auto) "
+            "the dataset's where you wrote two or more of a relation, else the file of resources/templates that has "
+            "most of the dataset's relations, the others, and last, without a `file`, two made of the label"
         ),
     ] = "auto"
     file: Annotated[

@@ -3,13 +3,11 @@
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
-from almanac import tables
-from almanac.dataset.templates import LABEL, of_label
+from almanac.dataset.templates import ANSWERED, LABEL, of_groups, of_label
 from almanac.errors import refuse
 from almanac.project import RESOURCES
 from almanac.punctuation import is_question
@@ -18,13 +16,12 @@ from almanac.sources.checking import template_file
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.data import Data
 
-SHIPPED = RESOURCES / "belief"
+SHIPPED = RESOURCES / "templates"
 OF_FACTS = RESOURCES / "facts" / "templates.jsonl"  # of the facts that ship: other suites' sentences
 ENOUGH = 2  # templates of a relation that can agree, or not
 SETS = ("lama", "shipped", "invented")
 OWN, DATASET = "file", "dataset"
-QUESTION = "question_answer"
-FORMS = ("statement", "entailment", QUESTION)
+FORMS = ("statement", "entailment", ANSWERED)
 
 
 class AskedTemplate(NamedTuple):
@@ -52,17 +49,6 @@ class AskedTemplate(NamedTuple):
         """The question alone, of a question with its answer."""
         asked = self.text.removesuffix(" [Y].")
         return asked if asked != self.text and is_question(asked) and "[X]" in asked else None
-
-
-@dataclass(frozen=True, slots=True)
-class TemplateGroup:
-    """A row of a file that ships: a written template and its paraphrases."""
-
-    KEY: ClassVar = ("relation_id", "group")
-    relation_id: str
-    group: str
-    style: str
-    texts: tuple[str, ...]
 
 
 class RelationTemplates(NamedTuple):
@@ -113,18 +99,8 @@ def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplate
 
 
 def shipped(name: str) -> dict[str, list[AskedTemplate]]:
-    """Return the templates of a file of resources/belief, by relation."""
-    return of_rows(_of_groups(SHIPPED / f"{name}.jsonl"))
-
-
-def _of_groups(path: Path) -> list[Template]:
-    """Return the templates of a file with a group a row, as those of a user's own file."""
-    return [
-        Template(f"{group}/{at}", row.relation_id, text, row.style, OWN, f"{group}/0" if at else None, ())
-        for row in tables.read_jsonl(path, TemplateGroup)
-        for group in [f"{row.relation_id}/{row.group}"]
-        for at, text in enumerate(row.texts)
-    ]
+    """Return the templates of a file of resources/templates, by relation."""
+    return of_rows(of_groups(SHIPPED / f"{name}.jsonl"))
 
 
 def of_rows(rows: Iterable[Template]) -> dict[str, list[AskedTemplate]]:
@@ -140,7 +116,7 @@ def of_rows(rows: Iterable[Template]) -> dict[str, list[AskedTemplate]]:
         if question or "[Y]" in row.text:
             text = f"{row.text} [Y]." if question else row.text
             group = row.parent_id if row.parent_id in known else row.template_id
-            form = QUESTION if question else row.style
+            form = ANSWERED if question else row.style
             found.setdefault(row.relation_id, []).append(AskedTemplate(row.template_id, text, group or "", form))
     for own in found.values():  # sentences before questions, as in the files that ship
         own.sort(key=lambda one: one.question is not None)
@@ -164,7 +140,7 @@ def rows_of(path: Path) -> list[Template]:
         AlmanacError: the file cannot be read, or templates are none; up to twenty mistakes together.
     """
     grouped = begins_with(path, "texts")
-    rows = _of_groups(path) if grouped else template_file(path, FORMS)
+    rows = of_groups(path) if grouped else template_file(path, FORMS)
     strange = {row.parent_id or row.template_id: row.style for row in rows if grouped and row.style not in FORMS}
     unknown = [
         f"group {group.removesuffix('/0')!r}: style {style!r} is unknown; allowed are {', '.join(FORMS)}"
