@@ -10,7 +10,7 @@ from almanac.report.failing import Failures, Unanswered
 from almanac.report.sentences import Told, _advice, by_themselves, sentences
 from almanac.rows import Measure, RelationCount
 from almanac.suites.chapter import NOT_TAUGHT, Drawing, Table
-from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, TOO_FEW, UNDEFINED, Finding
+from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, TOO_FEW, UNDEFINED, WITHOUT_WORDS, Finding
 from almanac.suites.suite import Method
 
 SAID = Told(["It knows."], [])
@@ -89,6 +89,15 @@ def test_of_many_models_that_know_nothing_controls_are_named_and_of_many_groups_
     assert "g3 (a control) by 4 of 10" in told and "; 4 more models; " in told, "no control is counted among others"
     ends = [one.split(" by ")[0] for one in (parts[0], parts[-2])], parts[-1].rpartition(",")[2]
     assert ends == (["Dataset world: knows knows more than chance", "5 more models"], " each by 0 of 2 tested methods.")
+
+
+def test_models_whose_answers_hold_no_words_are_named():
+    rows = [finding("m", "asking", NOT_ABOVE), finding("o", "asking", NOT_ABOVE)]
+    silent = replace(rows[0].known, metric=WITHOUT_WORDS, value=0.2)
+    assert not sentences(rows).notes
+    [told] = sentences([rows[0]._replace(without_words=silent), rows[1]]).notes
+    assert told.startswith("At least 20 % of a model's answers hold no words.") and told.endswith("asking (m).")
+    assert not sentences([rows[0]._replace(without_words=replace(silent, value=0.19)), rows[1]]).notes
 
 
 def test_answers_of_another_form_are_no_missing_answers():

@@ -106,6 +106,14 @@ def test_a_samples_answers_are_held_against_the_facts_that_were_not_drawn_too():
     assert restricted[CHANCE].value == pytest.approx(((1 + 1 / 3) / 4 + (2 + 1 / 3) / 5) / 2)
 
 
+@pytest.mark.parametrize(("answers", "share"), [(("Rome", "…", "", "7"), 0.5), (("Rome", "₂", "é", None), None)])
+def test_answers_without_words_are_counted(answers, share):
+    own, _ = judged([("a", f"s{at}", ["Rome"], answer) for at, answer in enumerate(answers)])
+    answered, read = own.frame.filter(pl.col("hit").is_not_null()), own.frame.select("item", "prediction")
+    found = list(headline._without_words(own, answered, read))
+    assert [row.value for row in found] == ([] if share is None else [share])
+
+
 def test_where_no_fact_that_is_asked_is_a_test_fact_answers_are_held_against_these_all_the_same():
     own, truths = judged([("a", "s1", ["Rome"], "Rome"), ("a", "s2", ["Paris"], "Rome")])
     named = {"a": {f"t{at}": frozenset({name}) for at, name in enumerate(["rome", "oslo", "oslo", "bern"])}}

@@ -19,8 +19,8 @@ VERSIONS = {
     "plant": 9,
     "ask": 28,
     "answer": 11,
-    "measure": 77,
-    "report": 99,
+    "measure": 78,
+    "report": 100,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

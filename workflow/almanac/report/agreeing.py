@@ -61,11 +61,16 @@ def chapter(layout: Layout) -> Chapter | None:
             knowledge[one.dataset, one.model].append(one)
     named = method_labels([key for row in rows for key in _methods(row)])
     models, datasets = (list(dict.fromkeys(getattr(row, of) for row in rows)) for of in ("model", "dataset"))
-    over = f", a mean over those of {len(models)} models" if len(models) > 1 else f" of {models[0]}"
+    participants = layout.config.participants()
+    controls = {name for name, one in participants.items() if (own := one.model.planted) and own.permuted}
+    drawn = [row for row in rows if row.model not in controls] or rows
+    left_out = ", controls left out" * (0 < len(drawn) < len(rows))
+    many = f", a mean over those of up to {len({row.model for row in drawn})} models that both asked{left_out}"
+    over = many if len(models) > 1 else f" of {models[0]}"
     over += f" and over {len(datasets)} datasets" if len(datasets) > 1 else f" ({datasets[0]})"
     caption = f"Cohen's κ of each two methods on the facts that both asked{over}; the table has each model's."
     parts: list[Table | Drawing | str] = [
-        Drawing("kappa", caption, lambda: _heat_map(rows, named)),
+        Drawing("kappa", caption, lambda: _heat_map(drawn, named)),
         *_facts(layout, knowledge),
         _pairs(rows, named),
     ]

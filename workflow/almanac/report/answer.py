@@ -66,7 +66,9 @@ OF_THESE = (
 BY_MODEL = (
     "Above chance, a method a row and a model a column (dataset {}).\n\nKnown minus chance, with its 95 % interval of "
     "these relations: the numbers of the table above, whose verdicts are adjusted for all of them. Empty where a model "
-    "was not asked, answered too few facts or mostly in another form, or was not taught the format."
+    "was not asked, answered too few facts or mostly in another form, or was not taught the format. Where a method "
+    "chooses a threshold for each model, a difference between models may be one of thresholds: compare them under "
+    "“Models compared”, at one."
 )
 Key = tuple[str, str, str, str]
 

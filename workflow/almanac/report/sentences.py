@@ -18,6 +18,7 @@ from almanac.rows import Item, Measure
 from almanac.suites.headline import ABOVE_CHANCE, FEW, LEVEL, NO_FORMAT, TESTED, TOO_FEW, UNDEFINED, Finding, holm, p_of
 from almanac.suites.listing import SUITES
 
+SILENT = 0.2  # the share of answers without words from which it is said
 TOLD = 2  # kinds of models that did not answer the same methods
 
 
@@ -144,10 +145,15 @@ def sentences(
         notes.append(f"Fewer than {FEW} facts, too few for a verdict, were answered to {labels}. {advice}.")
     if untested := _labels([one for one in rows if one.verdict == UNDEFINED], rows):
         notes.append(f"Not tested, since no chance is defined: {shortened(untested, '; ')}.")
-    if astray := _labels([one for one in rows if _astray(one, missing)], rows):
+    if astray := [one for one in rows if _astray(one, missing)]:
         notes.append(
             "Most answers of a model could not be judged, being in another form than was asked for or of several "
-            f"tokens where one is scored: {shortened(astray, '; ')}."
+            f"tokens where one is scored: {_whose(astray, rows)}."
+        )
+    if silent := [one for one in rows if one.facts >= FEW and _share(one.without_words) >= SILENT]:
+        notes.append(
+            f"At least {100 * SILENT:.0f} % of a model's answers hold no words. They count as wrong or missing, and "
+            f"need not mean that the facts are not known: {_whose(silent, rows)}."
         )
     return Told([*out, *failing, *compared], notes)
 
@@ -155,6 +161,11 @@ def sentences(
 def _astray(one: Finding, missing: Unanswered) -> bool:
     """Return whether most answers of a method were of another form, and not for want of what the model can do."""
     return one.verdict == NO_FORMAT and (bool(one.facts) or _asking(one) not in missing.unsupported)
+
+
+def _share(row: Measure | None) -> float:
+    """Return a share, 0 where there is none."""
+    return 0.0 if row is None or row.value is None else row.value
 
 
 def _asking(one: Finding) -> Asking:

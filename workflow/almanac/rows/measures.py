@@ -69,8 +69,9 @@ class Validation:
     It is of the first dataset of each world that its suite is asked. ``where`` says which items it counts, as in
     `Measure`. ``failed`` lists the bars that are missed; ``judged`` says whether there are bars for this row at all.
     ``auc`` and ``prior_auc`` are means over the worlds, of each of which another model is asked; ``spearman`` and
-    ``never`` are of all facts. Intervals cover 95 %, but that of ``never`` in judged rows 95 % of all these rows
-    together (Bonferroni), so that it is wider.
+    ``never`` are of all facts. ``chance`` is what the page calls guessing: one in so many choices, or how often false
+    objects are called known, or stand in a text; 0 where an answer cannot be guessed. Intervals cover 95 %, but that of
+    ``never`` in judged rows 95 % of all these rows together (Bonferroni), so that it is wider.
     """
 
     KEY: ClassVar = ("suite", "method", "where", "model")

@@ -23,6 +23,7 @@ from almanac.suites.truths import Truths, objects_of
 KNOWN, FACTS = "headline", "headline_facts"
 OTHER_RELATIONS = "headline_other_relations"
 KNOWN_OF_RELATION = "known_of_relation"
+WITHOUT_WORDS = "headline_without_words"  # the share of answers in which no letter or digit stands
 NULL_KNOWN = "null_model_known"  # of a model's null, where the method judges it by what it found in the model
 NULL_NEVER = "null_model_known_never"  # the same of facts that the model was never taught
 FEW = 20  # answered facts of a method, or of several together, below which nothing is concluded
@@ -48,6 +49,7 @@ class Finding(NamedTuple):
         adjusted: the p after Holm's adjustment over all findings of the edition.
         verdict: one of the five that this module names, or `NOT_TAUGHT`.
         other_relations: ``known`` again, with the interval of other relations; its own is of these relations.
+        without_words: the share of the answers that hold no words, where any does.
         beyond_names: whether it is above chance also without the facts that names give away (`Data.given_by_names`),
             by the same test of the others, adjusted likewise; none where it is not above chance.
     """
@@ -60,6 +62,7 @@ class Finding(NamedTuple):
     adjusted: float | None
     verdict: str
     other_relations: Measure | None = None
+    without_words: Measure | None = None
     beyond_names: bool | None = None
 
     @property
@@ -104,6 +107,7 @@ def measures(
                 accepts = suite.accepts(method, options)
                 truths = Truths.of(answers, offered, objects, accepts, forms, suite.asks_subjects)
             if method.by_answer:
+                yield from _without_words(own, answered, read)
                 states = truths.offered is not None and "shown" in truths.offered.columns
                 chance = against_statements if states else against_others
                 yield from chance(own, _with_answers(method, answered, read), truths)
@@ -140,6 +144,13 @@ def _with_answers(method: Method, answered: pl.DataFrame, read: pl.DataFrame) ->
     return answered.with_columns(pl.col(method.answer).cast(pl.String).fill_null("").alias("prediction"))
 
 
+def _without_words(own: Judged, answered: pl.DataFrame, read: pl.DataFrame) -> Iterator[Measure]:
+    """Yield which share of the answers hold no letter and no digit, if any does."""
+    said = read.join(answered, on="item", how="semi")["prediction"].cast(pl.String).drop_nulls()
+    if silent := said.filter(~said.str.contains(r"[\p{L}\p{N}]")).len():
+        yield own.measure(WITHOUT_WORDS, silent / len(said), "other", ("prediction",))
+
+
 def _offered(suite: Suite[Any], method: Method, answers: Answers, data: Data, options: Any) -> pl.DataFrame | None:
     found = suite.offered(method, answers, data, options)
     if found is not None and not ("offered" in found.columns and {"item", "fact"} & set(found.columns)):
@@ -162,7 +173,7 @@ def findings(
     """
     of: dict[tuple[str, str, str | None, str], dict[str, Measure]] = defaultdict(dict)
     for row in rows:
-        if row.metric in (KNOWN, OTHER_RELATIONS, CHANCE, ABOVE, GIVEN, FACTS):
+        if row.metric in (KNOWN, OTHER_RELATIONS, CHANCE, ABOVE, GIVEN, FACTS, WITHOUT_WORDS):
             of[row.suite, row.dataset, row.model, row.where][row.metric] = row
     found = [(own, method_of(own[KNOWN], methods[own[KNOWN].suite])) for own in of.values()]
     lacks = [_lack(own, method, models.get(str(own[KNOWN].model))) for own, method in found]
@@ -174,7 +185,8 @@ def findings(
         verdict = lack or (ABOVE_CHANCE if p is not None and p <= LEVEL else NOT_ABOVE)
         beyond_names = beyond <= LEVEL if beyond is not None and verdict == ABOVE_CHANCE and GIVEN in own else None
         numbers = own[KNOWN], own.get(CHANCE), own.get(ABOVE), int(own[FACTS].value or 0)
-        out.append(Finding(method, *numbers, p, verdict, own.get(OTHER_RELATIONS), beyond_names))
+        more = own.get(OTHER_RELATIONS), own.get(WITHOUT_WORDS)
+        out.append(Finding(method, *numbers, p, verdict, *more, beyond_names))
     return out
 
 
