@@ -89,6 +89,7 @@ NOT_MENTIONED = [
     ("Paris", "It isn't in Paris"),
     ("Paris", "neither Paris nor Lyon"),
     ("Lyon", "neither Paris nor Lyon"),
+    ("Lyon", "Nice, not in Paris or in Lyon"),
     ("1982", "19"),
     ("19", "1982"),
     ("Paris", "p"),

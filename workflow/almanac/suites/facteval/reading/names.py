@@ -24,10 +24,12 @@ from almanac.dataset.values import Dated, Number, dates, numbers, read_date, rea
 from almanac.punctuation import UNSPACED
 
 WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
+_OF_NAMES = r"(?:(?:in|at|on|by|from|to|of|an?|the)\s+){0,2}"
+# Also of the second of two that are denied together: `not Marseille or Nice`.
 NEGATED = re.compile(
-    r"(?:\b(?:not|never|neither|nor|cannot be)|n't(?: be)?)\s+(?:(?:in|at|on|by|from|to|of|an?|the)\s+){0,2}$"
+    rf"(?:\b(?:not|never|neither|nor|cannot be)|n't(?: be)?)\s+{_OF_NAMES}(?:(?:\w+\s+){{1,3}}n?or\s+{_OF_NAMES})?$"
 )
-BEFORE_MENTION = 30  # characters before a mention in which a negation can stand
+BEFORE_MENTION = 60  # characters before a mention in which a negation can stand
 LEAST_WITHOUT_ARTICLE = 4  # letters; "The Who" is not "who"
 CODE = 3  # letters of a code such as ISL; one of fewer may stand in any answer, in whatever capitals it is written
 CODE_WORD = re.compile(rf"\b\w{{1,{CODE}}}\b")
