@@ -16,6 +16,7 @@ from almanac.rows import Measure
 from almanac.suites.chapter import Drawing, Entrant, Table
 from almanac.suites.comparison import ALONE, DIFFERENCE_OF_RELATION, Board, compare, ordered, size_pairs
 from almanac.suites.comparison_chapter import by_setting, chapter
+from almanac.suites.headline import FEW
 from almanac.suites.judged import Judged, Not, as_text, conditions_of, from_text
 from almanac.suites.suite import Method
 
@@ -61,6 +62,11 @@ def judged(marks, relations=2, draws=1, popular=(None,)):
         frame = frame.with_columns(hit, *untaught).with_columns(pl.col(pl.String).cast(pl.Categorical))
         found[model] = Judged("ic_lke", "d", model, frame)
     return found
+
+
+def of_many_facts(rows):
+    """The same numbers as if each relation had enough facts to be drawn."""
+    return [replace(row, n=FEW) if row.metric == "relation_accuracy" else row for row in rows]
 
 
 def together(*draws):
@@ -143,7 +149,7 @@ def test_of_many_relations_those_with_most_and_fewest_right_answers_are_named_an
         many = [
             replace(first, value=value, where=first.where.replace("r0", f"r{at:02}")) for at, value in enumerate(values)
         ]
-        found = chapter(METHOD, [*others, *many], ENTRANTS, {"r00": "the first"})
+        found = chapter(METHOD, of_many_facts([*others, *many]), ENTRANTS, {"r00": "the first"})
         return [one for one in found.parts if isinstance(one, str) and one.startswith("Most right answers")]
 
     assert told([(10 - at) / 10 for at in range(10)]) == [], "both would name all of them"
@@ -156,7 +162,7 @@ def test_of_many_relations_those_with_most_and_fewest_right_answers_are_named_an
 
 
 def test_pre_trained_models_are_drawn_alone_where_tuned_ones_stand_beside():
-    found = chapter(METHOD, ROWS, ENTRANTS, {"r0": "first", "r1": "second"})
+    found = chapter(METHOD, of_many_facts(ROWS), ENTRANTS, {"r0": "first", "r1": "second"})
     drawn = {part.name: part.draw() for part in found.parts if isinstance(part, Drawing)}
     figures = (drawn["relations"], drawn["relations-pretrained"])
     every, alone = (set(drawn_names(one, 1)) for one in figures)
@@ -164,7 +170,7 @@ def test_pre_trained_models_are_drawn_alone_where_tuned_ones_stand_beside():
     untuned = [one for one in ENTRANTS if one.base is None]
     names = [one.name for one in untuned]
     rows = made({name: MARKS[name] for name in names}, untuned)
-    parts = chapter(METHOD, rows, untuned, {}).parts
+    parts = chapter(METHOD, of_many_facts(rows), untuned, {}).parts
     assert not [part for part in parts if isinstance(part, Drawing) and part.name.endswith("pretrained")]
     # Their relations go by their own mean: as if nobody else had been asked.
     first = next(part.draw() for part in parts if isinstance(part, Drawing) and part.name == "relations")
@@ -385,9 +391,12 @@ def test_every_number_has_a_key_of_its_own(tmp_path):
 def test_where_each_model_is_a_family_of_its_own_nothing_is_said_of_families():
     entrants = [Entrant("one", "one", None, 2_000_000), Entrant("other", "other", None, 2_000_000)]
     marks = {"one": "+--- ++-- +++- ++++", "other": "++-- +--- ++++ +++-"}
-    found = chapter(METHOD, made(marks, entrants, 4), entrants, {})
+    rows = made(marks, entrants, 4)
+    found = chapter(METHOD, of_many_facts(rows), entrants, {})
     [table] = [part for part in found.parts if isinstance(part, Table) and part.name == "correlations"]
     assert [row[2] for row in table.rows] == ["models"]
+    [board, said] = chapter(METHOD, rows, entrants, {}).parts
+    assert board.name == "board" and said.startswith("Of a relation 4 facts are asked (the median), fewer than 20")
     captions = " ".join(part.caption for part in found.parts if isinstance(part, Drawing))
     assert "models are ordered by their accuracy" in captions
     assert "families" not in captions

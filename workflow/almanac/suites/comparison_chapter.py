@@ -1,12 +1,14 @@
 """The chapter of the page that compares models: leaderboard, relations, correlations, subsumption, tuned and base."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Drawing, Entrant, Table, filled
 from almanac.suites.comparison import TUNED, setting_of
+from almanac.suites.headline import FEW
 from almanac.suites.judged import as_text, conditions_of
 from almanac.suites.suite import Method
 
@@ -17,6 +19,10 @@ CORRELATIONS = (
     "would be too narrow. They are of measured accuracies: of fewer than about 100 facts a relation, chance in which "
     "facts are right makes a correlation smaller, and the deviation over relations larger, than those of what the "
     "models know."
+)
+FEWER = (
+    "Of a relation {facts} facts are asked (the median), fewer than {few}: too few to draw relations, and to correlate "
+    "models over them. The numbers are in the table between models."
 )
 LUCK = (
     "All models were asked the same facts: two that know the same ones are alike here even where no relation is better "
@@ -51,8 +57,6 @@ def chapter(
 
     ``rows`` are its numbers between models in one setting (`by_setting`), in the order of `comparison.compare`.
     """
-    from almanac.suites import comparison_figures as figures
-
     found: dict[str, list[Measure]] = defaultdict(list)
     for row in rows:
         found[row.metric].append(row)
@@ -61,43 +65,57 @@ def chapter(
         return None
     series = {one.name: one.series for one in models}
     families = len({series[str(row.model)] for row in leaders}) < len(leaders)  # not each model its own
+    facts = median(row.n for row in found["relation_accuracy"])
+    of_relations: list[Any] = [FEWER.format(facts=f"{facts:g}", few=FEW)]
+    if facts >= FEW:
+        of_relations = [
+            *_ends(found.get("relation_mean", ()), relations),
+            *_drawn(rows, relations, series, families),
+            *_pretrained(rows, models, relations),
+            _correlations(found, families),
+        ]
+    asks = (
+        f"All models' answers to the same questions of {method.label}. Of a fact that is asked several times the share "
+        "of right answers counts; for η it is known where that is more than half."
+    )
+    judged = method.compared[:1].upper() + method.compared[1:]
+    tables = [_board(found, leaders, series), _popular(found.get("popularity_accuracy", ()))]
+    parts = [*tables, _subsumption(found), _tuned(found), *of_relations]
+    return filled(f"Models compared, {method.label}", f"{asks} {judged}".strip(), parts)
+
+
+def _drawn(
+    rows: Sequence[Measure], relations: Mapping[str, str], series: Mapping[str, str], families: bool
+) -> Iterator[Drawing]:
+    """Yield the figures of relations and of how alike models are over them."""
+    from almanac.suites import comparison_figures as figures
+
     order = (
         "families are ordered by the accuracy of one member, of several that which is closest to 7 B parameters, and "
         "members by their own"
         if families
         else "models are ordered by their accuracy"
     )
-    parts: list[Any] = [
-        _board(found, leaders, series),
-        _popular(found.get("popularity_accuracy", ())),
-        *_ends(found.get("relation_mean", ()), relations),
-        Drawing(
-            "relations",
-            f"Accuracy in percent by relation (best first) and model; {order}.",
-            lambda: figures.heat_map(found["relation_accuracy"], relations, series),
-        ),
-    ]
-    metrics = ("series_pearson", "pearson") if families else ("pearson",)
-    pairs = [row for metric in metrics for row in found.get(metric, ()) if row.value is not None]
-    if any(row.metric == "pearson" for row in pairs):
+    accuracy = [row for row in rows if row.metric == "relation_accuracy"]
+    caption = f"Accuracy in percent by relation (best first) and model; {order}."
+    yield Drawing("relations", caption, lambda: figures.heat_map(accuracy, relations, series))
+    if any(row.metric == "pearson" and row.value is not None for row in rows):
         of_families = (
             "; between families, the mean over pairs of their members, over the relations that all models answered"
         )
         caption = f"Pearson's correlation of accuracies over relations{of_families if families else ''}. {LUCK}"
-        parts.append(Drawing("likeness", caption, lambda: figures.likeness(rows)))
+        yield Drawing("likeness", caption, lambda: figures.likeness(rows))
+
+
+def _correlations(found: Mapping[str, Sequence[Measure]], families: bool) -> Table:
+    metrics = ("series_pearson", "pearson") if families else ("pearson",)
+    pairs = [row for metric in metrics for row in found.get(metric, ()) if row.value is not None]
     listed = [
         (str(row.model), str(row.other), "families" if row.metric == "series_pearson" else "models", row, row.n)
         for row in pairs
     ]
     head = ("one", "other", "of", "correlation", "relations")
-    correlations = Table("correlations", CORRELATIONS, head, listed, folded=True)
-    parts += [*_pretrained(rows, models, relations), _subsumption(found), _tuned(found), correlations]
-    asks = (
-        f"All models' answers to the same questions of {method.label}. Of a fact that is asked several times the share "
-        "of right answers counts; for η it is known where that is more than half."
-    )
-    judged = method.compared[:1].upper() + method.compared[1:]
-    return filled(f"Models compared, {method.label}", f"{asks} {judged}".strip(), parts)
+    return Table("correlations", CORRELATIONS, head, listed, folded=True)
 
 
 def _pretrained(rows: Sequence[Measure], models: Sequence[Entrant], relations: Mapping[str, str]) -> list[Drawing]:
