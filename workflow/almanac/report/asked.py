@@ -212,10 +212,9 @@ def sentences(found: Sequence[FactsAsked], answered: Mapping[str, int] | None = 
         if one.labelled:
             out.append(one.asked_by_label())
         if one.worded:
-            relations = "One relation" if one.worded == 1 else f"{one.worded} relations"
             out.append(
-                f"{relations} of {one.dataset}, without a statement or question in its facts, "
-                f"{'is' if one.worded == 1 else 'are'} asked in the English ones that ship for Wikidata's properties."
+                f"Relations of {one.dataset} without a statement or question of their own, that are asked in the English "
+                f"ones which ship for Wikidata's properties: {one.worded}."
             )
     return out
 
