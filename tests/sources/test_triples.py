@@ -130,7 +130,10 @@ def test_names_are_labels_and_ids_and_a_relation_is_its_words(tmp_path):
         ("located_in", "located in"),
         ("size", "size"),
     ]
-    assert found.notes == (f"{tmp_path}/a.csv: line 2: the relation 'Capital city' is read as 'capital city'",)
+    assert found.notes == (
+        f"{tmp_path}/a.csv: line 3: relation 'capital  city' is read with single spaces",
+        f"{tmp_path}/a.csv: line 2: the relation 'Capital city' is read as 'capital city'",
+    )
 
 
 def test_the_most_frequent_spelling_of_a_relation_is_its_label_in_whatever_order(tmp_path):

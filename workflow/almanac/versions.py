@@ -14,8 +14,8 @@ from almanac import __version__
 from almanac.project import INSTALLED, PROJECT
 
 VERSIONS = {
-    "pull": 16,
-    "build": 16,
+    "pull": 17,
+    "build": 17,
     "plant": 9,
     "ask": 28,
     "answer": 11,

@@ -32,9 +32,8 @@ def tables_of(found: UserTable) -> dict[str, UserTable]:
         found.refuse(0, NO_FACTS)
     found.check(_complete(), *(_without_bar(name) for name in ("subject", "relation")), _no_sentence())
     number = pl.when(pl.col("relation").str.contains(PROPERTY)).then(pl.col("relation").str.to_uppercase())
-    squeezed = pl.col("relation").str.replace_all(r"\s+", " ")
-    words = squeezed.str.to_lowercase().str.replace_all(" ", "_")
-    rows = found.rows.with_columns(relation_id=pl.coalesce(number, words), relation=pl.coalesce(number, squeezed))
+    words = pl.col("relation").str.to_lowercase().str.replace_all(" ", "_")
+    rows = found.rows.with_columns(relation_id=pl.coalesce(number, words), relation=pl.coalesce(number, "relation"))
     # The most frequent spelling, of equal ones that in small letters.
     spelt = rows.group_by("relation_id", label="relation").len()
     spelt = spelt.sort("relation_id", "len", "label", descending=[False, True, True])

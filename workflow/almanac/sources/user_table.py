@@ -1,8 +1,8 @@
 """A user's table as columns, and what is wrong with it by row.
 
 Cells are texts without white space around them, null where empty, or lists of such texts. Characters that nobody sees
-are left out, and said. Whole columns of texts stay Arrow's and polars'; a column that holds anything else is read cell
-by cell.
+are left out, and white space inside a name is one space; both are said. Whole columns of texts stay Arrow's and
+polars'; a column that holds anything else is read cell by cell.
 """
 
 import datetime
@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ UNSEEN = (
     r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e"
     r"\u2060-\u2064\u2066-\u206f\ufeff]"
 )
+SPACES = r" [\s\x1c-\x1f]+|[\s\x1c-\x1f--[ ]][\s\x1c-\x1f]*"  # of polars: white space that is no single space
 APART = r"[^\x00-\u02ff]"  # without such characters a text is composed (NFC) already
 SEEN_AS_IT_IS = "text"  # the column of sentences, which keep what nobody sees
 
@@ -177,21 +179,25 @@ def completed(path: Path, known: Columns, rows: pl.DataFrame | None = None) -> U
 
 
 def _seen(out: UserTable, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows without characters that nobody sees."""
-    for name in rows.columns[1:]:
+    """Return rows without characters that nobody sees, and with one space for any white space."""
+    for name, (odd, instead) in product(rows.columns[1:], ((UNSEEN, ""), (SPACES, " "))):
         if name == SEEN_AS_IT_IS:
             continue
         column = rows[name]
-        texts = column.list.join("\n") if name in LISTS else column
-        holds = texts.str.contains(UNSEEN).fill_null(False)
+        texts = column.list.join(" ") if name in LISTS else column
+        holds = texts.str.contains(odd).fill_null(False)
         if not holds.any():
             continue
-        first = str(texts.filter(holds).str.extract(f"({UNSEEN})")[0])
-        seen = pl.element().str.replace_all(UNSEEN, "").str.strip_chars(WHITE)
-        mended = column.list.eval(seen) if name in LISTS else column.str.replace_all(UNSEEN, "").str.strip_chars(WHITE)
+        first = texts.filter(holds)[0]
+        seen = pl.element().str.replace_all(odd, instead).str.strip_chars(WHITE)
+        mended = (
+            column.list.eval(seen) if name in LISTS else column.str.replace_all(odd, instead).str.strip_chars(WHITE)
+        )
         cleared = mended.list.eval(pl.element().filter(pl.element() != "")) if name in LISTS else mended
         rows = rows.with_columns(cleared if name in LISTS else cleared.set(cleared == "", None))
-        out.note(rows[ROW].filter(holds), f"{name} holds U+{ord(first):04X}, which nobody sees; it is left out")
+        unseen = re.search(UNSEEN, first)
+        said = f"holds U+{ord(unseen[0]):04X}, which nobody sees; it is left out" if unseen else ""
+        out.note(rows[ROW].filter(holds), f"{name} {said or f'{first[:60]!r} is read with single spaces'}")
     return rows
 
 
