@@ -79,7 +79,10 @@ def test_a_part_becomes_tables(tmp_path, prefix):
     ]
     text = "[X] is treated with [Y]."
     assert found["templates"] == [Template("P2176/source/0", "P2176", text, "statement", "written", None, ())]
-    assert [(row.reason, row.count) for row in found["omissions"]] == [("objects and their labels are not as many", 1)]
+    assert [(row.reason, row.count) for row in found["omissions"]] == [
+        ("objects and their labels are not as many", 1),
+        ("relation has no facts", 1),
+    ]
 
 
 def test_every_fact_can_be_asked(tmp_path):

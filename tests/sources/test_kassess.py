@@ -37,6 +37,7 @@ FILES = {
             "[X]'s capital is [Y].",
             "The capital of [X] is [Y].",
             "[X] is a country.",
+            "The Capital of  [X] is [Y].",
         ],
         "P571": ["[X] began in [Y]."],
         "P1": ["[X] has [Y]."],
@@ -77,7 +78,7 @@ def test_the_tables_are_those_of_the_release_and_what_the_code_drops_is_counted(
         ("facts", "relation has no template", 1),
         ("facts", "subject has no name", 1),
         ("templates", "a slot is missing or stands twice", 1),
-        ("templates", "another says the same", 1),
+        ("templates", "another says the same", 2),
         ("templates", "relation has no facts", 2),
     }
 

@@ -24,9 +24,10 @@ FACTS = {
     "P19": [line("Q4", "Ada", "Q12", "London")],
 }
 PROMPTS = {
-    "mine/P36.jsonl": '{"template": "[Y] , capital of [X] .", "weight": 0.5}\n{"template": "[X] city"}\n',
+    "mine/P36.jsonl": '{"template": "[Y] , capital of [X] .", "weight": 0.5}\n{"template": "[X] city"}\n'
+    '{"template": "[Y] , Capital of [X] ."}\n',
     "paraphrase/P36.jsonl": '{"template": "the capital of [X] is [Y] .", "weight": 0.1}\n',
-    "manual_paraphrase/P36.txt": "the capital of [X] is [Y] .\n[X] is ruled from [Y] .\n",
+    "manual_paraphrase/P36.txt": "the Capital of [X] is  [Y] .\n[X] is ruled from [Y] .\n",
     "manual_paraphrase/P9.txt": "[X] is [Y] .\n",
 }
 
@@ -64,7 +65,7 @@ def test_the_tables_are_those_of_the_archive(tmp_path):
     assert {(row.table, row.reason, row.count) for row in found["omissions"]} == {
         ("facts", "subject has no label", 1),
         ("templates", "a slot is missing or stands twice", 1),
-        ("templates", "another says the same", 1),
+        ("templates", "another says the same", 2),
         ("templates", "relation has no facts", 1),
     }
 

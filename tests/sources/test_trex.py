@@ -283,7 +283,10 @@ def test_lamas_lines_become_facts_with_its_templates(tmp_path):
     text = "[X] was born in [Y] ."
     assert found["templates"] == [Template("P19/source/0", "P19", text, "statement", "written", None, ())]
     assert found["evidence"][0] == Evidence("P19|Q7|Q90", "NA came from Paree.")
-    assert found["omissions"] == [Omission("facts", "subject has no label", 1, "Q9")]
+    assert found["omissions"] == [
+        Omission("facts", "subject has no label", 1, "Q9"),
+        Omission("templates", "relation has no facts", 1, "P36/source/0"),
+    ]
 
 
 def test_relations_of_bare_tables_bear_their_properties_names_unless_the_tables_name_them(tmp_path):

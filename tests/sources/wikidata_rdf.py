@@ -98,7 +98,7 @@ class WikidataShape:
                 yield f"<{WD}{one}>", f"<{WIKIBASE}propertyType>", f"<{WIKIBASE}{its}>"
                 yield f"<{WD}{one}>", f"<{RDFS_LABEL}>", f'"label of {one}"@en'
                 yield f"<{WD}{one}>", f"<{RDFS_LABEL}>", f'"Name von {one}"@de'
-                for language, name in (("en", "also  said"), ("mul", "an alias"), ("de", "auch")):
+                for language, name in (("en", "also  said"), ("mul", "Also said"), ("mul", "an alias"), ("de", "auch")):
                     yield f"<{WD}{one}>", f"<{ALT_LABEL}>", f'"{name} of {one}"@{language}'
 
     def _names(self) -> Iterator[tuple[str, str, str]]:

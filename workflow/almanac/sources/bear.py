@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -10,8 +9,7 @@ from almanac.errors import AlmanacError
 from almanac.rows import Template
 from almanac.sources.lama import Collected
 from almanac.sources.options import BearOptions
-from almanac.sources.properties import of_property
-from almanac.sources.reading import BROKEN, decoded, member, zipped
+from almanac.sources.reading import decoded, member, zipped
 from almanac.sources.source_tables import SourceTables
 
 SOURCE = "bear"
@@ -56,34 +54,20 @@ def read(options: BearOptions, folder: Path) -> SourceTables:
             raise AlmanacError(f"{path}: holds no {FOLDERS[options.part]}/P….jsonl; is it BEAR's repository?")
         for name in names:
             found, where = part.search(name), f"{path}: {name}"
-            try:
-                content = member(path, archive, name)
-            except BROKEN as error:
-                raise AlmanacError(f"{where}: cannot be read ({error}); is it whole? Bring it again") from error
+            content = member(path, archive, name)
             if found is None or found[1] is None:
                 sentences |= next(decoded(where, [content], dict[str, Templates]), {})
                 continue
             for line in decoded(where, content.splitlines(), BearLine):
                 _add(collected, found[1], line)
-    relations = [of_property(name) for name in sorted(collected.relations())]
-    templates = [
+    return collected.tables(
         Template(f"{name}/source/{at}", name, text.strip(), "statement", "written", None, ())
         for name, own in sorted(sentences.items())
         for at, text in enumerate(own.templates)
-    ]
-    for row in templates:
-        if row.relation_id not in collected.relations():
-            collected.omissions.add("templates", "relation has no facts", row.template_id)
-    return collected.tables(relations, templates)
+    )
 
 
 def _add(collected: Collected, relation: str, line: BearLine) -> None:
-    ends: dict[str, tuple[str, list[Any]]] = {
-        "subject": (line.sub_id, [line.sub_label, *line.sub_aliases]),
-        "object": (line.obj_id, [line.obj_label]),
-    }
-    for end, (identity, names) in ends.items():
-        if not collected.entity(identity, names):
-            collected.omissions.add("facts", f"{end} has no label", identity)
-            return
-    collected.fact(relation, line.sub_id, object_id=line.obj_id)
+    subject = line.sub_id, [line.sub_label, *line.sub_aliases]
+    if collected.named(subject=subject, object=(line.obj_id, [line.obj_label])):
+        collected.fact(relation, line.sub_id, object_id=line.obj_id)

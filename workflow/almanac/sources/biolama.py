@@ -79,7 +79,7 @@ def read(options: BiolamaOptions, folder: Path) -> SourceTables:
         for relation in sorted({*labels, *collected.relations()})
     }
     templates: dict[str, Template] = {prompt.relation: template(prompt.relation, prompt.template) for prompt in prompts}
-    return collected.tables(list(relations.values()), list(templates.values()))
+    return collected.tables(templates.values(), relations.values())
 
 
 def _property(relation: str) -> str | None:

@@ -73,7 +73,7 @@ def read(_options: GoogleReOptions, folder: Path) -> SourceTables:
         for name, (label, wikidata, _) in RELATIONS.items()
     ]
     templates = [template(f"{SOURCE}.{name}", text) for name, (_, _, text) in RELATIONS.items()]
-    return collected.tables(relations, templates)
+    return collected.tables(templates, relations)
 
 
 def _add(collected: Collected, line: GoogleReLine) -> None:

@@ -15,8 +15,7 @@ from almanac.sources import values
 from almanac.sources.lama import Collected, subject_of
 from almanac.sources.names import clean
 from almanac.sources.options import KamelOptions
-from almanac.sources.properties import of_property
-from almanac.sources.reading import BROKEN, decoded, member, zipped
+from almanac.sources.reading import decoded, member, zipped
 from almanac.sources.source_tables import SourceTables
 
 SOURCE = "kamel"
@@ -81,25 +80,14 @@ def read(options: KamelOptions, folder: Path) -> SourceTables:
     for part in sorted(parts, key=lambda one: one.split != "test"):
         for line in part.lines:
             _add(collected, part, line, known, literal)
-    relations = [of_property(name) for name in sorted(collected.relations())]
-    for row in templates:
-        if row.relation_id not in collected.relations():
-            collected.omissions.add("templates", "relation has no facts", row.template_id)
-    return collected.tables(relations, templates)
-
-
-def _bytes(path: Path, archive: ZipFile, name: str) -> bytes:
-    try:
-        return member(path, archive, name)
-    except BROKEN as error:
-        raise AlmanacError(f"{path}: {name}: cannot be read ({error}); is it whole? Bring it again") from error
+    return collected.tables(templates)
 
 
 def _parts(path: Path, archive: ZipFile) -> Iterator[KamelFile]:
     for name in sorted(archive.namelist()):
         if (found := FACTS.search(name)) is not None:
             where = f"{path}: {name}"
-            lines = list(decoded(where, _bytes(path, archive, name).splitlines(), KamelLine))
+            lines = list(decoded(where, member(path, archive, name).splitlines(), KamelLine))
             for number, line in enumerate(lines, 1):
                 if line.obj_uri and len(line.obj_uri) != len(line.obj_label):
                     counts = f"{len(line.obj_label)} objects and {len(line.obj_uri)} of their ids"
@@ -109,7 +97,7 @@ def _parts(path: Path, archive: ZipFile) -> Iterator[KamelFile]:
 
 def _questions(path: Path, archive: ZipFile, collected: Collected) -> Iterator[Template]:
     for name in filter(QUESTIONS.search, archive.namelist()):
-        for number, line in enumerate(_bytes(path, archive, name).decode("utf-8-sig").splitlines(), 1):
+        for number, line in enumerate(member(path, archive, name).decode("utf-8-sig").splitlines(), 1):
             if not line.strip():
                 continue
             found = QUESTION.fullmatch(line)

@@ -1,7 +1,7 @@
 """KAssess: the facts, templates and names that Dong et al. released, in the layout of their archive."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 from zipfile import ZipFile
@@ -13,9 +13,8 @@ from almanac.rows import Template
 from almanac.sources.lama import Collected
 from almanac.sources.names import clean
 from almanac.sources.options import KassessOptions
-from almanac.sources.properties import of_property
-from almanac.sources.reading import BROKEN, decoded, member, zipped
-from almanac.sources.source_tables import SourceTables
+from almanac.sources.reading import decoded, member, zipped
+from almanac.sources.source_tables import SourceTables, distinct
 
 Value = TypeVar("Value")
 
@@ -23,7 +22,6 @@ SOURCE = "kassess"
 NAMES = "cleaned_T_REx"  # the folder of the files of names
 TEMPLATES, SUBJECTS, OBJECTS = "relation2template.json", f"{NAMES}/allsub2alias.json", f"{NAMES}/allobj2alias.json"
 VOCABULARY = re.compile(rf"(?:^|/){NAMES}/(obj2alias_for_.+_vocab)\.json$")
-SLOTS = ("[X]", "[Y]")
 
 
 class KassessLine(msgspec.Struct):
@@ -50,34 +48,30 @@ def read(options: KassessOptions, folder: Path) -> SourceTables:
     path = folder / KassessOptions.DOWNLOADS[0].name
     collected = Collected(SOURCE)
     with zipped(path) as archive:
-        templates = _templates(_dictionary(path, archive, TEMPLATES, dict[str, list[str]]), collected)
+        released = _dictionary(path, archive, TEMPLATES, dict[str, list[str]])
+        templates = list(distinct(_templates(released), collected.omissions))
         facts = list(_facts(path, archive, options.facts))
         names = {
             SUBJECTS: _dictionary(path, archive, SUBJECTS, dict[str, list[str]]),
             OBJECTS: _dictionary(path, archive, _objects(path, archive, options.objects), dict[str, list[str]]),
         }
+    worded = {row.relation_id for row in templates}
     for fact in facts:
-        _add(collected, fact, names, templates)
+        _add(collected, fact, names, worded)
     if not collected.relations():
         raise AlmanacError(f"{path}: none of its {len(facts)} facts has names and a template; is it the released data?")
-    relations = [of_property(one) for one in sorted(collected.relations())]
-    for relation in templates.keys() - collected.relations():
-        collected.omissions.add("templates", "relation has no facts", relation, len(templates[relation]))
-    return collected.tables(relations, [row for relation in sorted(templates) for row in templates[relation]])
+    return collected.tables(templates)
 
 
 def _add(
-    collected: Collected,
-    fact: KassessLine,
-    names: Mapping[str, Mapping[str, Sequence[str]]],
-    templates: Mapping[str, Sequence[Template]],
+    collected: Collected, fact: KassessLine, names: Mapping[str, Mapping[str, Sequence[str]]], worded: set[str]
 ) -> None:
     """Add a fact with the names of its ends, or count it as left out."""
     ends = {"subject": (fact.subj_label, SUBJECTS), "object": (fact.obj_label, OBJECTS)}
     if any("#" in identity for identity, _ in ends.values()):
         collected.omissions.add("facts", "a value and no thing", f"{fact.relation}: {fact.subj_label} {fact.obj_label}")
         return
-    if not templates.get(fact.relation):
+    if fact.relation not in worded:
         collected.omissions.add("facts", "relation has no template", fact.relation)
         return
     called = {what: [one for one in names[of].get(key, ()) if clean(one)] for what, (key, of) in ends.items()}
@@ -90,21 +84,10 @@ def _add(
     collected.fact(fact.relation, fact.subj_label, object_id=fact.obj_label)
 
 
-def _templates(found: Mapping[str, Sequence[str]], collected: Collected) -> dict[str, list[Template]]:
-    """Return the templates of each relation; one that lacks a slot, or says what another says, is counted."""
-    out: dict[str, list[Template]] = {}
+def _templates(found: Mapping[str, Sequence[str]]) -> Iterator[Template]:
     for relation, texts in sorted(found.items()):
-        own: dict[str, Template] = {}
         for at, text in enumerate(map(str.strip, texts)):
-            template_id = f"{relation}/released/{at}"
-            if any(text.count(slot) != 1 for slot in SLOTS):
-                collected.omissions.add("templates", "a slot is missing or stands twice", f"{template_id}: {text}")
-            elif text in own:
-                collected.omissions.add("templates", "another says the same", template_id)
-            else:
-                own[text] = Template(template_id, relation, text, "statement", "released", None, ())
-        out[relation] = list(own.values())
-    return out
+            yield Template(f"{relation}/released/{at}", relation, text, "statement", "released", None, ())
 
 
 def _facts(path: Path, archive: ZipFile, folder: str) -> Iterable[KassessLine]:
@@ -113,7 +96,7 @@ def _facts(path: Path, archive: ZipFile, folder: str) -> Iterable[KassessLine]:
     if not found:
         raise AlmanacError(f"{path}: holds no {folder}/P….jsonl; correct `facts`")
     for name in found:
-        yield from decoded(f"{path}: {name}", _member(path, archive, name).splitlines(), KassessLine)
+        yield from decoded(f"{path}: {name}", member(path, archive, name).splitlines(), KassessLine)
 
 
 def _objects(path: Path, archive: ZipFile, named: str | None) -> str:
@@ -134,13 +117,6 @@ def _dictionary(path: Path, archive: ZipFile, name: str, kind: type[Value]) -> V
     if not found:
         raise AlmanacError(f"{path}: holds no {name}; is it the released data?")
     try:
-        return msgspec.json.decode(_member(path, archive, found[0]), type=kind)
+        return msgspec.json.decode(member(path, archive, found[0]), type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise AlmanacError(f"{path}: {found[0]} is not what is expected ({error}); is it the right file?") from error
-
-
-def _member(path: Path, archive: ZipFile, name: str) -> bytes:
-    try:
-        return member(path, archive, name)
-    except BROKEN as error:
-        raise AlmanacError(f"{path}: {name}: cannot be read ({error}); is it whole? Bring it again") from error

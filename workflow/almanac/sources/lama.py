@@ -7,9 +7,10 @@ import msgspec
 
 from almanac.rows import Entity, Evidence, Fact, Relation, Template
 from almanac.sources.names import clean
+from almanac.sources.properties import of_property
 from almanac.sources.reading import decoded, member, zipped
 from almanac.sources.records import LIST_SEPARATOR
-from almanac.sources.source_tables import Omissions, SourceTables
+from almanac.sources.source_tables import Omissions, SourceTables, distinct
 
 RELATIONS = "data/relations.jsonl"
 
@@ -46,6 +47,14 @@ class Collected:
         self._types[identity] = self._types.get(identity) or kind
         return bool(found)
 
+    def named(self, **ends: tuple[str, Iterable[str]]) -> bool:
+        """Name the ends of a fact, each by id and names; return whether all have names, and count the first without."""
+        for end, (identity, names) in ends.items():
+            if not self.entity(identity, names):
+                self.omissions.add("facts", f"{end} has no label", identity)
+                return False
+        return True
+
     def fact(
         self,
         relation: str,
@@ -74,9 +83,17 @@ class Collected:
         """Return the relations that any fact has."""
         return {fact.relation_id for fact in self._facts.values()}
 
-    def tables(self, relations: list[Relation], templates: list[Template]) -> SourceTables:
-        """Return the tables; relations that no fact has are left out, with their templates."""
-        used = self.relations()
+    def tables(self, templates: Iterable[Template], relations: Iterable[Relation] = ()) -> SourceTables:
+        """Return the tables; without ``relations`` all are Wikidata's properties.
+
+        Relations that no fact has are left out, and so are their templates and those that are not `distinct`.
+        """
+        used, kept = self.relations(), list[Template]()
+        for row in distinct(templates, self.omissions):
+            if row.relation_id in used:
+                kept.append(row)
+            else:
+                self.omissions.add("templates", "relation has no facts", row.template_id)
         entities = [
             Entity(identity, next(iter(names)), tuple(names)[1:], self._types[identity])
             for identity, names in self._names.items()
@@ -84,16 +101,16 @@ class Collected:
         ]
         return SourceTables(
             entities=entities,
-            relations=[row for row in relations if row.relation_id in used],
+            relations=[row for row in relations or map(of_property, sorted(used)) if row.relation_id in used],
             facts=list(self._facts.values()),
-            templates=[row for row in templates if row.relation_id in used],
+            templates=kept,
             evidence=list(self._evidence.values()),
             omissions=self.omissions,
         )
 
 
-def probed(archive: Path) -> tuple[list[Relation], list[Template]]:
-    """Return the relations of LAMA's archive, with their templates.
+def probed(archive: Path) -> tuple[list[Template], list[Relation]]:
+    """Return the templates of LAMA's archive, and their relations.
 
     Raises:
         AlmanacError: the archive is missing or damaged, or lacks them.
@@ -104,7 +121,7 @@ def probed(archive: Path) -> tuple[list[Relation], list[Template]]:
     relations = [
         Relation(row.relation, row.label or row.relation, row.relation, row.type or None, None, None) for row in found
     ]
-    return relations, [template(row.relation, row.template) for row in found]
+    return [template(row.relation, row.template) for row in found], relations
 
 
 def subject_of(name: str) -> str:

@@ -164,12 +164,15 @@ def member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
     """Return an archive's member whole.
 
     Raises:
-        AlmanacError: it says it is larger than any of its kind, or is.
+        AlmanacError: it is damaged, or says it is larger than any of its kind, or is.
     """
     data = b""
-    if (size := archive.getinfo(name).file_size) <= LARGEST_MEMBER:
-        with archive.open(name) as handle:
-            data = handle.read(LARGEST_MEMBER + 1)
+    try:
+        if (size := archive.getinfo(name).file_size) <= LARGEST_MEMBER:
+            with archive.open(name) as handle:
+                data = handle.read(LARGEST_MEMBER + 1)
+    except BROKEN as error:
+        raise AlmanacError(f"{path}: {name}: cannot be read ({error}); is it whole? Bring it again") from error
     if max(size, len(data)) > LARGEST_MEMBER:
         raise AlmanacError(f"{path}: {name} has more than {LARGEST_MEMBER} bytes; is it the right archive?")
     return data

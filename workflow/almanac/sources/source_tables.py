@@ -5,7 +5,7 @@ files in a folder (raw answers, or downloads) that was frozen before.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,25 @@ class Omissions:
     def rows(self) -> list[Omission]:
         """Return what was counted, sorted by table and reason."""
         return [Omission(*key, count, example) for key, (count, example) in sorted(self._found.items())]
+
+
+def distinct(templates: Iterable[Template], omitted: Omissions) -> Iterator[Template]:
+    """Yield the templates that a dataset takes: each slot once, and of those that differ in case and spaces the first.
+
+    Args:
+        templates: statements, with [X] and [Y], or questions, with [X] alone.
+        omitted: counts the others.
+    """
+    said = set()
+    for row in templates:
+        alike = row.relation_id, row.style, " ".join(row.text.lower().split())
+        if any(row.text.count(slot) != 1 for slot in ("[X]", "[Y]")[: 1 if row.style == "question" else 2]):
+            omitted.add("templates", "a slot is missing or stands twice", f"{row.template_id}: {row.text}")
+        elif alike in said:
+            omitted.add("templates", "another says the same", row.template_id)
+        else:
+            said.add(alike)
+            yield row
 
 
 def _text(example: object) -> str:

@@ -133,10 +133,8 @@ def _all_there(path: Path, options: TrexOptions, found: set[str]) -> None:
 
 
 def _add_probe(collected: Collected, line: Probe, evidence: int) -> None:
-    for what, identity, label in (("subject", line.sub_uri, line.sub_label), ("object", line.obj_uri, line.obj_label)):
-        if not collected.entity(identity, [label]):
-            collected.omissions.add("facts", f"{what} has no label", identity)
-            return
+    if not collected.named(subject=(line.sub_uri, [line.sub_label]), object=(line.obj_uri, [line.obj_label])):
+        return
     fact = collected.fact(line.predicate_id, line.sub_uri, object_id=line.obj_uri)
     for sentence in line.evidences[:evidence]:
         collected.evidence(fact, sentence.masked_sentence.replace("[MASK]", sentence.obj_surface or line.obj_label))

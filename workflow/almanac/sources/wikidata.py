@@ -13,7 +13,7 @@ from almanac.sources.answers import QueryServer, Recorder
 from almanac.sources.names import clean, named
 from almanac.sources.options import NOBEL, WikidataOptions
 from almanac.sources.paging import Row
-from almanac.sources.source_tables import Omissions, SourceTables
+from almanac.sources.source_tables import Omissions, SourceTables, distinct
 from almanac.sources.sparql import Client, count_rows
 from almanac.sources.wikidata_api import Api, Spoken, count_entities, spoken_by_api
 from almanac.sources.wikidata_claims import Claim, Property, best, facts_of, in_one_unit, of_laureates, of_relation
@@ -74,7 +74,7 @@ def pull(
         entities=entities,
         relations=[_relation_row(path, properties) for path in wanted],
         facts=facts_of(claims, {entity.entity_id for entity in entities}, omitted),
-        templates=list(_named_alike(facts, list(wanted), options)) if options.property_aliases else (),
+        templates=list(distinct(_named_alike(facts, wanted, options), omitted)) if options.property_aliases else (),
         popularity=popularity,
         omissions=omitted,
     )
@@ -100,7 +100,7 @@ def _properties(server: QueryServer, ids: Sequence[str], options: WikidataOption
     return out
 
 
-def _named_alike(server: QueryServer, paths: Sequence[str], options: WikidataOptions) -> Iterator[Template]:
+def _named_alike(server: QueryServer, paths: Iterable[str], options: WikidataOptions) -> Iterator[Template]:
     """Yield a template for each other name of a property, which stands between subject and object; of qualifiers none.
 
     Their style is their own, so that only who asks for them sees them.
@@ -110,7 +110,7 @@ def _named_alike(server: QueryServer, paths: Sequence[str], options: WikidataOpt
     for row in paging.batched(server, queries.ALIASES, own, options.batch):
         found[row["e"].removeprefix(queries.ENTITY)].add(clean(row["name"]))
     for relation, names in sorted(found.items()):
-        for number, name in enumerate(sorted(name for name in names if name and "[" not in name)):
+        for number, name in enumerate(sorted((name for name in names if name and "[" not in name), key=str.swapcase)):
             text = f"[X] {name} [Y]."
             yield Template(f"{relation}/alias/{number}", relation, text, ALIAS, "property_alias", None, ())
 
