@@ -4,6 +4,7 @@ What is wrong is noted in the table, by row. A row with a mistake is left out, s
 for among the others.
 """
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -332,14 +333,14 @@ def templates(
     """
     styles = dict.fromkeys((*STYLES, *sentences))
     rows: dict[str, Template] = {}
+    kept = Counter[str | None]()  # rows by relation
     if merge:
         strange = ~pl.col("relation_id").is_in(list(known))
         found.drop(strange, lambda row: f"relation {row['relation_id']!r} has no facts; its template is left out")
     taken = set(found.rows["template_id"].drop_nulls())
     for number, record in found.records():
         text, relation = record["text"] or "", record["relation_id"]
-        before = sum(row.relation_id == relation for row in rows.values())
-        free = (name for name in (f"{relation}/{at}" for at in count(before)) if name not in taken)
+        free = (name for name in (f"{relation}/{at}" for at in count(kept[relation])) if name not in taken)
         identity = record["template_id"] or next(free)
         needs_object = record["style"] in ("statement", ALIAS, *sentences)
         if relation is None:
@@ -360,6 +361,7 @@ def templates(
             origin = record["origin"] or "written"
             entails = tuple(record["entails"])
             taken.add(identity)
+            kept[relation] += 1
             rows[identity] = Template(identity, relation, text, record["style"], origin, record["parent_id"], entails)
     return list(rows.values())
 
