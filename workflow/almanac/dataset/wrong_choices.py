@@ -18,7 +18,7 @@ from almanac.tables import seed_of
 
 Integers = npt.NDArray[np.int64]
 
-DATE = r"^-?\d{4,}(-\d\d){0,2}$"  # a name that reads as a year, a month or a day
+DATE = r"^\d{4,}(-\d\d){0,2}$"  # a name that reads as a year, a month or a day
 HASHED = 2000  # objects of a relation up to which each place is a hash of its own
 
 
@@ -94,7 +94,7 @@ def within_dates(facts: pl.DataFrame, entities: pl.DataFrame) -> pl.DataFrame:
     days = pl.concat([literals, things]).drop_nulls().unique()
     coarse = pl.concat(
         days.select("day", coarse=pl.col("day").str.extract(pattern)).drop_nulls()
-        for pattern in (r"^(-?\d+-\d\d)-\d\d$", r"^(-?\d+)-\d\d")
+        for pattern in (r"^(\d+-\d\d)-\d\d$", r"^(\d+)-\d\d")
     )
     pairs = coarse.join(days, left_on="coarse", right_on="day", how="semi").with_columns(
         name=pl.format("{} in {}", "day", "coarse")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 
 # Values that are as they are read already: a year or a whole number without a sign or zeros before it.
-PLAIN = r"^(0|[1-9][0-9]{0,3})$"
+PLAIN = r"^[1-9][0-9]{0,3}$"
 DATE = re.compile(r"[+]?(-?)0*([0-9]{1,9})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 UNPARTED = re.compile("[0-9]{8}")  # a day of ISO's basic form, which would be the year of millions
 MIDNIGHT = re.compile(r"[T ]00:00(:00([.]0+)?)?(Z|[+-]00:00)?")
@@ -23,7 +23,7 @@ def date(text: str, precision: str | None) -> str:
         precision: ``year`` or ``month``: what is finer is left out; anything else: nothing is.
 
     Raises:
-        ValueError: it is no date, or has a time of day.
+        ValueError: it is no date, has a time of day, or a year below 1.
     """
     if (era := ERA.fullmatch(text)) is not None:
         return era[1]
@@ -35,6 +35,8 @@ def date(text: str, precision: str | None) -> str:
     if (found := DATE.fullmatch(day)) is None:
         raise ValueError(f"date {text!r} is no date; write YYYY, YYYY-MM, YYYY-MM-DD or NN BC")
     sign, year, *parts = found.groups()
+    if sign or int(year) == 0:  # some count a year 0, and some do not
+        raise ValueError(f"date {text!r} has a year below 1; write a year before Christ as NN BC")
     kept = [part for part in parts if part]
     while kept and kept[-1] == "00":
         kept.pop()
@@ -42,7 +44,7 @@ def date(text: str, precision: str | None) -> str:
         raise ValueError(f"date {text!r} has a month that there is not; write YYYY-MM-DD")
     if len(kept) == 2 and not 1 <= int(kept[1]) <= monthrange(int(year) % 400 + 400, int(kept[0]))[1]:
         raise ValueError(f"date {text!r} has a day that there is not; write YYYY-MM-DD")
-    return "-".join([f"{sign}{year}", *kept][: PARTS.get(precision or "", 3)])
+    return "-".join([year, *kept][: PARTS.get(precision or "", 3)])
 
 
 def quantity(text: str, _: str | None = None) -> str:
