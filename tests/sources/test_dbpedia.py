@@ -330,6 +330,29 @@ def test_over_sparql_dates_and_numbers_keep_their_type(tmp_path, text, datatype,
     assert fact.fact_id == f"has|France|{fact.value}"
 
 
+def test_over_sparql_dbpedias_own_datatypes_are_units_of_which_a_relation_has_one(tmp_path):
+    said = {"Titanic": '"2.0E8"^^{usDollar}', "Avatar": '"2.37E8"^^{usDollar}', "Solaris": '"1.0E6"^^{rouble}'}
+    said |= {"Alien": '"11000000"', "Cube": '"little"^^{canadianDollar}', "Dune": f"<{DBR}Cube>"}
+    lines = [f'<{DBR}{thing}> <{LABEL}> "{thing}"@en .' for thing in said]
+    for thing, text in said.items():
+        literal = text.replace("{", "<http://dbpedia.org/datatype/").replace("}", ">")
+        lines.append(f"<{DBR}{thing}> <{DBO}budget> {literal} .")
+    with oxigraph("\n".join(lines).encode()) as url:
+        options = DbpediaOptions(by="sparql", endpoint=url, relations=["budget"], pause=0)
+        dbpedia.fetch(options, tmp_path, "test@example.org", print, lambda **note: None)
+    tables = dbpedia.read(options, tmp_path)
+    assert {(row.fact_id, row.datatype, row.qualifiers) for row in tables.facts} == {
+        ("budget|Titanic|200000000", "quantity", ("unit=usDollar",)),
+        ("budget|Avatar|237000000", "quantity", ("unit=usDollar",)),
+        ("budget|Alien|11000000", "string", ()),
+        ("budget|Cube|little", "string", ()),
+        ("budget|Dune|Cube", None, ()),
+    }
+    assert [(row.reason, row.count, row.example) for row in tables.omissions.rows()] == [
+        ("budget in another unit than usDollar, its most frequent", 1, "Solaris 1000000 rouble")
+    ]
+
+
 @pytest.fixture(scope="module")
 def limited(tmp_path_factory):
     """Virtuoso, which DBpedia runs, set to give 100 rows an answer as DBpedia's own is to give 10,000."""

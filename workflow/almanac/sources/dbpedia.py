@@ -12,6 +12,7 @@ from almanac.sources.options import DbpediaOptions
 from almanac.sources.paging import Pattern, Row
 from almanac.sources.source_tables import Omissions, SourceTables
 from almanac.sources.sparql import Client, count_rows
+from almanac.sources.wikidata_claims import in_one_unit
 
 PREFIXES = f"""\
 PREFIX dbo: <{ONTOLOGY}>
@@ -23,6 +24,7 @@ WHOLE = ("integer", "int", "long", "nonNegativeInteger", "positiveInteger")
 DATATYPES = dict.fromkeys(("gYear", "gYearMonth", "date", "dateTime"), "date") | dict.fromkeys(
     (*WHOLE, "decimal", "float", "double"), "quantity"
 )
+UNIT = "http://dbpedia.org/datatype/"  # of DBpedia's own datatypes, which name the unit of a number
 LABELS = Pattern(PREFIXES, "?e ?name", '  VALUES ?e { {values} }\n  ?e rdfs:label ?name . FILTER(LANG(?name) = "en")')
 ALIASES = Pattern(  # a page that redirects to another bears another of its names
     PREFIXES,
@@ -64,14 +66,16 @@ def pull(
                 there = facts.setdefault(fact.fact_id, fact)
                 if there != fact:
                     omitted.add("facts", "another literal reads the same", fact.fact_id)
-                    facts[fact.fact_id] = min(there, fact, key=lambda one: (one.datatype or "", one.precision or ""))
+                    facts[fact.fact_id] = min(
+                        there, fact, key=lambda one: (one.datatype or "", one.precision or "", one.qualifiers)
+                    )
                 addresses.update(row[end] for end in ("s", "o") if row[f"{end}.type"] == "uri")
         done(note=relation)
     entities = _entities(server, sorted(addresses), options.batch, omitted)
     done(note="names")
     known = {entity.entity_id for entity in entities}
     kept = []
-    for fact in facts.values():
+    for fact in in_one_unit([*facts.values()], omitted, lambda one: "".join(one.qualifiers)[len("unit=") :] or None):
         if not {fact.subject_id, fact.object_id} - {None} <= known:
             omitted.add("facts", "subject or object has no name", fact.fact_id)
         elif fact.value in known:  # objects are told apart by id or value
@@ -97,20 +101,22 @@ def _fact(relation: str, row: Row, omitted: Omissions) -> Fact | None:
     if not (text := clean(value)):
         omitted.add("facts", "the object is an empty text", row["s"])
         return None
-    return _row(relation, subject, None, *_literal(text, row.get("o.datatype", "").removeprefix(XSD)))
+    return _row(relation, subject, None, *_literal(text, row.get("o.datatype", "")))
 
 
-def _literal(text: str, datatype: str) -> tuple[str, str, str | None]:
-    """Return a literal's value, datatype and precision.
+def _literal(text: str, datatype: str) -> tuple[str, str, str | None, tuple[str, ...]]:
+    """Return a literal's value, datatype, precision and qualifiers: the unit.
 
     What is no value of its type is a text, and so is a date before Christ, of which the number does not say whether
     there is a year 0.
     """
-    kind = DATATYPES.get(datatype, "string")
+    unit = datatype.removeprefix(UNIT) if datatype.startswith(UNIT) else ""
+    kind = "quantity" if unit else DATATYPES.get(datatype.removeprefix(XSD), "string")
     value = values.read(kind, text, None)[0] if kind != "string" else None
-    if value is None or (kind == "date" and value[0] in "-0"):
-        return text, "string", None
-    return value, kind, ("year", "month", "day")[value.count("-")] if kind == "date" else None
+    if value is None:
+        return text, "string", None, ()
+    precision = ("year", "month", "day")[value.count("-")] if kind == "date" else None
+    return value, kind, precision, (f"unit={unit}",) if unit else ()
 
 
 def _row(
@@ -120,9 +126,10 @@ def _row(
     value: str | None = None,
     datatype: str | None = None,
     precision: str | None = None,
+    qualifiers: tuple[str, ...] = (),
 ) -> Fact:
     key = f"{relation}|{subject}|{object_id or value}"
-    return Fact(key, relation, subject, object_id, value, datatype, precision, (), None, "dbpedia")
+    return Fact(key, relation, subject, object_id, value, datatype, precision, qualifiers, None, "dbpedia")
 
 
 def _entities(server: QueryServer, addresses: Sequence[str], batch: int, omitted: Omissions) -> list[Entity]:

@@ -66,7 +66,7 @@ def pull(
         done(note="Nobel laureates")
     if options.ranks == "best":
         claims = list(best(claims, preferred, omitted))
-    claims = list(in_one_unit(claims, omitted))
+    claims = list(in_one_unit(claims, omitted, lambda claim: claim.unit))
     ids = sorted({key for claim in claims for key in (claim.subject_id, claim.object_id) if key})
     entities, popularity = _entities(facts, api, ids, options, omitted)
     done(note="names")

@@ -2,8 +2,9 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from almanac.rows import Fact
 from almanac.sources import paging, values
@@ -45,6 +46,9 @@ class Claim:
     preferred: bool
     qualifiers: tuple[str, ...]
     unit: str | None = None
+
+
+Stated = TypeVar("Stated", Claim, Fact)
 
 
 def of_relation(
@@ -189,18 +193,21 @@ def best(claims: Iterable[Claim], preferred: set[tuple[str, str]], omitted: Omis
             omitted.add("facts", "a preferred statement stands beside it", f"{claim.relation_id} {claim.subject_id}")
 
 
-def in_one_unit(claims: Sequence[Claim], omitted: Omissions) -> Iterator[Claim]:
-    """Yield the claims that have their relation's most frequent unit: numbers in different units cannot be compared."""
+def in_one_unit(
+    claims: Sequence[Stated], omitted: Omissions, unit_of: Callable[[Stated], str | None]
+) -> Iterator[Stated]:
+    """Yield all but the quantities in another unit than their relation's most frequent: they cannot be compared."""
     counts: dict[str, Counter[str | None]] = defaultdict(Counter)
     for claim in claims:
-        counts[claim.relation_id][claim.unit] += 1
+        if claim.datatype == "quantity":
+            counts[claim.relation_id][unit_of(claim)] += 1
     units = {relation: min(own, key=lambda unit: (-own[unit], unit or "")) for relation, own in counts.items()}
     for claim in claims:
-        if claim.unit == (unit := units[claim.relation_id]):
+        if claim.datatype != "quantity" or unit_of(claim) == units[claim.relation_id]:
             yield claim
         else:
-            reason = f"{claim.relation_id} in another unit than {unit}, its most frequent"
-            omitted.add("facts", reason, f"{claim.subject_id} {claim.value} {claim.unit}")
+            reason = f"{claim.relation_id} in another unit than {units[claim.relation_id]}, its most frequent"
+            omitted.add("facts", reason, f"{claim.subject_id} {claim.value} {unit_of(claim)}")
 
 
 def facts_of(claims: Iterable[Claim], known: set[str], omitted: Omissions) -> list[Fact]:
