@@ -8,13 +8,14 @@ import itertools
 import threading
 
 import pytest
+from pydantic import ValidationError
 from tests.sources.faults import table
 from tests.sources.sparql_servers import FAULTS
 from tests.sources.test_wikidata_api import Handler
 
 from almanac.errors import AlmanacError
 from almanac.sources import wikidata_queries as queries
-from almanac.sources.options import Manners
+from almanac.sources.options import DbpediaOptions, Manners, WikidataOptions
 from almanac.sources.retries import TransientError, agent, persistently, retry_after
 from almanac.sources.sparql import Client, rows_of
 
@@ -178,6 +179,15 @@ def test_another_hosts_answer_is_refused(canned):
     canned.troubles = [(303, {"Location": place}, b"")]
     with pytest.raises(AlmanacError, match=f"sends on to {place}, another host; if that is right, give its address"):
         asking(canned)
+
+
+@pytest.mark.parametrize("address", ["query.wikidata.org/sparql", "localhost:8890/sparql", "ftp://localhost/sparql"])
+@pytest.mark.parametrize(
+    ("kind", "name"), [(WikidataOptions, "endpoint"), (WikidataOptions, "api"), (DbpediaOptions, "endpoint")]
+)
+def test_an_address_that_nothing_can_be_asked_at_is_refused_at_once(kind, name, address):
+    with pytest.raises(ValidationError, match="string_pattern_mismatch"):
+        kind(relations=["P36"], **{name: address})
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -13,6 +13,7 @@ DBPEDIA_DUMP = (
 )
 
 
+Address = Annotated[str, Field(pattern=r"^https?://")]
 NOBEL = ("P166", "P166/P585", "P569", "P21")  # Wikidata's relations of laureates
 OF_LAMA = 41  # relations of T-REx that LAMA has
 
@@ -92,7 +93,9 @@ class WikidataOptions(NetworkOptions):
     kind: Literal["wikidata"] = Field(default="wikidata", description="wikidata: facts over SPARQL")
     licence: str = Field(default="CC0-1.0", description="the terms under which the facts may be used")
     redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
-    endpoint: str = Field(default="https://query.wikidata.org/sparql", description="the address that answers SPARQL")
+    endpoint: Address = Field(
+        default="https://query.wikidata.org/sparql", description="the address that answers SPARQL"
+    )
     relations: tuple[Annotated[str, Field(pattern=r"^P[1-9][0-9]*(/P[1-9][0-9]*)?$")], ...] = Field(
         default=(), description="properties (P36), or a qualifier of one (P166/P585: when an award was received)"
     )
@@ -115,7 +118,7 @@ class WikidataOptions(NetworkOptions):
     names: Literal["sparql", "api"] = Field(
         default="sparql", description="where labels, aliases and sitelinks come from; api: wbgetentities"
     )
-    api: str = Field(default="https://www.wikidata.org/w/api.php", description="the address of wbgetentities")
+    api: Address = Field(default="https://www.wikidata.org/w/api.php", description="the address of wbgetentities")
 
     @model_validator(mode="after")
     def _something(self) -> Self:
@@ -158,7 +161,7 @@ class DbpediaOptions(DumpOptions):
     licence: str = Field(default="CC-BY-SA-3.0", description="the terms under which the facts may be used")
     redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
     by: Literal["sparql", "dump"] = Field(default="dump", description="how the facts are brought")
-    endpoint: str = Field(default="https://dbpedia.org/sparql", description="the address that answers SPARQL")
+    endpoint: Address = Field(default="https://dbpedia.org/sparql", description="the address that answers SPARQL")
     relations: tuple[str, ...] = Field(
         default=(), description="properties of the ontology (capital), or their whole addresses; none: all of the dump"
     )
