@@ -22,8 +22,8 @@ def name(concept, label, language="ENG", status="S", form="VO", preferred="N", s
     return cells(18, _0=concept, _1=language, _2=status, _4=form, _6=preferred, _14=label, _16=suppressed)
 
 
-def related(first, second, relation) -> str:
-    return cells(16, _0=first, _3="RO", _4=second, _7=relation)
+def related(first, second, relation, suppressed="N") -> str:
+    return cells(16, _0=first, _3="RO", _4=second, _7=relation, _14=suppressed)
 
 
 SMALL = {
@@ -45,6 +45,8 @@ SMALL = {
         related("C1", "C3", "may_treat"),
         related("C1", "C4", "may_treat"),
         related("C1", "C1", "may_treat"),
+        related("C2", "C3", "may_treat", suppressed="O"),
+        related("C3", "C2", "may_treat", suppressed="Y"),
         related("C1", "C9", "isa"),
     ],
     umls.TYPES: [cells(6, _0="C1", _1="T121", _3="Pharmacologic Substance"), cells(6, _0="C2", _3="Sign or Symptom")],
@@ -71,7 +73,12 @@ def test_the_tables_of_a_small_release(tmp_path):
         Entity("C2", '"Quoted" pain', (), "Sign or Symptom"),
         Entity("C3", "NA", (), None),
     ]
-    assert [(row.table, row.count, row.example) for row in found["omissions"]] == [("facts", 1, "umls.may_treat|C1|C4")]
+    assert [(row.table, row.count, row.example) for row in found["omissions"]] == [
+        ("facts", 1, "C1 may_treat C1"),
+        ("facts", 1, "C1 may_treat C2"),
+        ("facts", 1, "umls.may_treat|C1|C4"),
+        ("facts", 2, "C2 may_treat C3"),
+    ]
 
 
 def test_the_other_direction(tmp_path):

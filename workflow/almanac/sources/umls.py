@@ -16,16 +16,18 @@ NAMES, RELATED, TYPES = (download.name for download in UmlsOptions.DOWNLOADS)
 # Cells a line has (the last, after the final bar, is empty), and the ones that are read, counted from 0.
 LAYOUT = {
     NAMES: (19, {"concept": 0, "language": 1, "status": 2, "form": 4, "preferred": 6, "label": 14, "suppressed": 16}),
-    RELATED: (17, {"first": 0, "second": 4, "relation": 7}),
+    RELATED: (17, {"first": 0, "second": 4, "relation": 7, "suppressed": 14}),
     TYPES: (7, {"concept": 0, "type": 3}),
 }
+
+SUPPRESSED = pl.col("suppressed").is_in(["O", "E", "Y"])  # obsolete, by an editor, by the release's rules
 
 
 def read(options: UmlsOptions, folder: Path) -> SourceTables:
     """Make the tables of MRCONSO, MRREL and MRSTY.
 
-    A concept's label is its preferred name in the language, the other names are aliases; obsolete names are left out. A
-    fact whose concepts have no name in the language is left out, and counted.
+    A concept's label is its preferred name in the language, the other names are aliases; obsolete and suppressed names
+    and rows are left out. A fact whose concepts have no name in the language is left out, and counted.
 
     Args:
         options: the relations, the language, which concept of a row is the subject.
@@ -36,7 +38,17 @@ def read(options: UmlsOptions, folder: Path) -> SourceTables:
     """
     subject, found = ("first", "second") if options.subject == "first" else ("second", "first")
     rows = _rows(folder, RELATED, pl.col("relation").is_in(options.relations))
-    rows = rows.filter(pl.col("first") != pl.col("second")).unique().with_columns(subject_id=subject)
+    omissions = Omissions()
+    reasons = {
+        "row is obsolete or suppressed": SUPPRESSED,
+        "a concept is related to itself": pl.col("first") == pl.col("second"),
+        "another row says the same": ~pl.struct("first", "second", "relation").is_first_distinct(),
+    }
+    for reason, left_out in reasons.items():
+        for example in rows.filter(left_out).select("first", "relation", "second").iter_rows():
+            omissions.add("facts", reason, " ".join(example))
+        rows = rows.filter(~left_out)
+    rows = rows.with_columns(subject_id=subject)
     if missing := sorted(set(options.relations) - set(rows["relation"])):
         raise AlmanacError(f"{folder / RELATED}: has no facts of {', '.join(missing)}; correct `relations`")
     named = pl.concat([rows["first"], rows["second"]]).unique().implode()
@@ -51,7 +63,7 @@ def read(options: UmlsOptions, folder: Path) -> SourceTables:
     ]
     none = pl.DataFrame(schema={"entity_id": pl.String, "source": pl.String, "type": pl.String, "score": pl.Int64})
     popularity = none.with_columns(bucket=pl.lit(None, pl.String))  # UMLS has no measure of its own
-    return assembled(relations, tables, [entities], [popularity], [], Omissions())
+    return assembled(relations, tables, [entities], [popularity], [], omissions)
 
 
 def _rows(folder: Path, file: str, wanted: pl.Expr) -> pl.DataFrame:
@@ -63,7 +75,7 @@ def _rows(folder: Path, file: str, wanted: pl.Expr) -> pl.DataFrame:
 
 def _entities(folder: Path, named: pl.Series, language: str) -> pl.DataFrame:
     theirs = pl.col("concept").is_in(named)
-    usable = theirs & (pl.col("language") == language) & ~pl.col("suppressed").is_in(["O", "E", "Y"])
+    usable = theirs & (pl.col("language") == language) & ~SUPPRESSED
     best = (pl.col("status") == "P").cast(pl.Int8) * 4 + (pl.col("form") == "PF") * 2 + (pl.col("preferred") == "Y")
     names = (
         _rows(folder, NAMES, usable & shown(pl.col("label")))
