@@ -874,6 +874,27 @@ def test_numbers_and_times_of_cells_are_written_as_one_writes_them(tmp_path):
         read_values(tmp_path / "later", [{}], table=pa.table({**columns, "value": moments}))
 
 
+@pytest.mark.parametrize("number", ["1e5000", "1e-5000", "-1E+101"])
+def test_a_number_that_nobody_would_write_out_is_refused(tmp_path, number):
+    rows = f'{{"relation_id": "P", "subject_id": "Q0", "value": {number}}}\n'
+    path = written(tmp_path / "f", facts_jsonl=rows, entities=ENTITIES_OF_THREE)
+    assert "facts.jsonl: line 1: value is " in (said := refusal(path))
+    assert "which is no number; write one, or a text" in said
+
+
+@pytest.mark.parametrize("buckets", [["head", "", ""], ["", "", ""], ["head", "torso", "tail"]])
+def test_scores_without_a_bucket_where_others_have_one_are_said(tmp_path, buckets):
+    rows = "".join(f"Q{at},{at},{bucket}\n" for at, bucket in enumerate(buckets))
+    facts = "relation_id,subject_id,object_id\nP17,Q0,Q1\n"
+    popularity = f"entity_id,score,bucket\n{rows}"
+    path = written(tmp_path / "f", facts=facts, entities=ENTITIES_OF_THREE, popularity=popularity)
+    said = [note for note in read_columns(path, "s").notes if "bucket" in note]
+    assert said == [
+        f"{path}/popularity.csv: line 3: the popularity of entity 'Q1' (source 's', type 'entity') has no bucket where "
+        "others of its source and type have one, and is in none; fill all, or leave all empty (and 1 more rows so)"
+    ] * (buckets == ["head", "", ""])
+
+
 @pytest.mark.parametrize("unseen", ["\u200b", "\u200e", "\u202e", "\x00", "\ufeff", "\u00ad", "\x1b"])
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
 def test_characters_that_nobody_sees_are_left_out_and_said(tmp_path, unseen, form):
@@ -950,9 +971,10 @@ def test_letters_that_are_joined_stay_so(tmp_path):
 
 def test_a_list_of_json_in_a_cell_is_a_list_and_may_hold_a_bar(tmp_path):
     rows = 'entity_id,label,aliases\nQ1,A,"[""B|C"", ""D""]"\nQ2,[B],[sic]|x\nQ3,C,[]\nQ4,D,E|F\n'
+    rows += 'Q5,E,"[1990, ""MCMXC""]"\nQ6,F,"[null, 2.5]"\nQ7,G,[1\n'
     path = written(tmp_path / "f", entities=rows, facts="relation_id,subject_id,object_id\nP,Q1,Q2\n")
     found = [entity.aliases for entity in read_folder(path, "s").entities]
-    assert found == [("B|C", "D"), ("[sic]", "x"), (), ("E", "F")]
+    assert found == [("B|C", "D"), ("[sic]", "x"), (), ("E", "F"), ("1990", "MCMXC"), ("2.5",), ("[1",)]
     (path / "entities.csv").write_text("entity_id,label,aliases\nQ1,A,\"['B', 'C']\"\nQ2,B,\n")
     assert "entities.csv: line 2: aliases is \"['B', 'C']\", a list that is no JSON; write a list of JSON" in refusal(
         path

@@ -197,6 +197,12 @@ BAR = "holds '|', which separates the parts of a fact's id; write it in another 
 TWICE = "the fact capital|Peru|Lima stands in line 2 too; keep one row, or set datasets.NAME.merge: true"
 
 
+def test_several_objects_in_a_cell_are_no_object(tmp_path):
+    path = written(tmp_path, "a.csv", "subject,relation,object\nPeru,language,Spanish|Quechua\nPeru,capital,Lima\n")
+    says = "holds '|', which separates the parts of a fact's id; give each object a row of its own"
+    assert mistakes(path) == [f"line 2: object 'Spanish|Quechua' {says}"]
+
+
 def test_all_mistakes_are_named_by_the_lines_of_the_file(tmp_path):
     path = written(tmp_path, "inventory.csv", MESSY)
     assert mistakes(path) == [

@@ -390,6 +390,10 @@ def popularity(
         named: the ids of the entities, of those with a mistake too.
         merge: as for `checked`.
     """
+
+    def of(row: dict[str, Any]) -> str:
+        return f"the popularity of entity {row['entity_id']!r} (source {row['source']!r}, type {row['type']!r})"
+
     kinds = things.select("entity_id", kind="type")
     rows = found.rows.join(kinds, on="entity_id", how="left", maintain_order="left")
     kind = pl.coalesce("type", "kind", pl.lit(TYPE))
@@ -403,11 +407,13 @@ def popularity(
         (~pl.col("bucket").is_in(BUCKETS), lambda row: str(_bucket_mistake(row))),
     )
     found.rows = found.rows.with_columns(_whole(found.rows["score"]))
+    empty = pl.col("bucket").is_null()
+    if (bare := found.rows.filter(empty & ~empty.all().over("source", "type"))).height:
+        says = (
+            "has no bucket where others of its source and type have one, and is in none; fill all, or leave all empty"
+        )
+        found.note(bare[ROW], f"{of(bare.row(0, named=True))} {says}")
     key = ("entity_id", "source", "type")
-
-    def of(row: dict[str, Any]) -> str:
-        return f"the popularity of entity {row['entity_id']!r} (source {row['source']!r}, type {row['type']!r})"
-
     twice = ~pl.struct(key).is_first_distinct()
     if merge:
         found.rows = found.rows.sort("score", descending=True, maintain_order=True)

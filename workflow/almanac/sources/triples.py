@@ -30,7 +30,7 @@ def tables_of(found: UserTable) -> dict[str, UserTable]:
     found.drop(pl.all_horizontal(*(cell.is_null() for cell in cells)), lambda _: "is an empty row; it is left out")
     if found.rows.is_empty() and not found.count:
         found.refuse(0, NO_FACTS)
-    found.check(_complete(), *(_without_bar(name) for name in ("subject", "relation")), _no_sentence())
+    found.check(_complete(), *(_without_bar(name) for name in TRIPLES.required), _no_sentence())
     number = pl.when(pl.col("relation").str.contains(PROPERTY)).then(pl.col("relation").str.to_uppercase())
     words = pl.col("relation").str.to_lowercase().str.replace_all(" ", "_")
     rows = found.rows.with_columns(relation_id=pl.coalesce(number, words), relation=pl.coalesce(number, "relation"))
@@ -62,7 +62,8 @@ def _complete() -> Check:
 
 
 def _without_bar(name: str) -> Check:
-    says = f"holds {LIST_SEPARATOR!r}, which separates the parts of a fact's id; write it in another way"
+    remedy = "give each object a row of its own" if name == "object" else "write it in another way"
+    says = f"holds {LIST_SEPARATOR!r}, which separates the parts of a fact's id; {remedy}"
     return pl.col(name).str.contains(LIST_SEPARATOR, literal=True), lambda row: f"{name} {row[name]!r} {says}"
 
 

@@ -35,6 +35,7 @@ from almanac.sources.records import (
     readable,
     wrong_columns,
 )
+from almanac.sources.values import LONGEST
 
 ROW = "row"  # the column of a row's number, as `records.RowBlock` has it
 SHOWN = 20  # mistakes of a kind that are described; the others are counted
@@ -270,7 +271,7 @@ def _lists(name: str, cells: Cells, wrong: dict[int, str]) -> pl.Series:
     except (pa.ArrowException, ValueError, TypeError):
         return pl.Series(name, _each(name, cells, wrong), LIST)
     if lists.dtype == pl.String:
-        if lists.str.contains(r"^\s*\[\s*[\]\"']").any():
+        if lists.str.contains(r"^\s*\[").any():
             return pl.Series(name, _each(name, lists, wrong), LIST)
         lists = lists.str.split(LIST_SEPARATOR)
     texts = pl.element().str.strip_chars(WHITE)
@@ -311,14 +312,14 @@ def _cell(name: str, value: Any) -> Any:
 
 def _listed(name: str, text: str) -> list[Any]:
     """Return the texts of a cell: between bars, or a list of JSON, whose texts may hold a bar."""
-    if not re.match(r"\s*\[\s*[\]\"']", text):
-        return text.split(LIST_SEPARATOR)
     try:
-        found = json.loads(text)
+        found = json.loads(text) if text.lstrip().startswith("[") else None
     except (ValueError, RecursionError) as error:
-        says = "a list that is no JSON; write a list of JSON, or A|B"
-        raise ValueError(f"{name} is {text[:60]!r}, {says}") from error
-    return list(found)
+        if re.match(r"\s*\[\s*[\]\"']", text):  # [sic] is a text
+            says = "a list that is no JSON; write a list of JSON, or A|B"
+            raise ValueError(f"{name} is {text[:60]!r}, {says}") from error
+        found = None
+    return text.split(LIST_SEPARATOR) if found is None else list(found)
 
 
 def _whole(name: str, value: Any) -> str:
@@ -333,7 +334,7 @@ def _whole(name: str, value: Any) -> str:
         return str(value).lower()
     if isinstance(value, float | decimal.Decimal):
         value = decimal.Decimal(str(value))
-        if not value.is_finite():
+        if not value.is_finite() or abs(value.adjusted()) > LONGEST:
             raise ValueError(f"{name} is {value}, which is no number; write one, or a text")
         value = int(value) if value == int(value) else format(value, "f")
     text = str(value).strip()
