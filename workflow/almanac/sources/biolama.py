@@ -10,7 +10,7 @@ from almanac.errors import AlmanacError
 from almanac.rows import Relation, Template
 from almanac.sources.lama import Collected, template
 from almanac.sources.options import BiolamaOptions
-from almanac.sources.reading import BROKEN, decoded, lines_of, opened
+from almanac.sources.reading import decoded, lines_of, opened
 from almanac.sources.source_tables import SourceTables
 
 SOURCE = "biolama"
@@ -53,24 +53,21 @@ def read(options: BiolamaOptions, folder: Path) -> SourceTables:
     prompts_file = re.compile(rf"(?:^|/){options.part}/prompts/manual\.jsonl$")
     triples_file = re.compile(rf"(?:^|/){options.part}/triples_processed/[^/]+/(train|dev|test)\.jsonl$")
     collected, prompts, read_any = Collected(SOURCE), list[BioLamaPrompt](), False
-    try:
-        with opened(path) as handle, tarfile.open(fileobj=handle, mode="r|") as archive:
-            for member in archive:
-                found = triples_file.search(member.name)
-                if found is None and not prompts_file.search(member.name):
-                    continue
-                where = f"{path}: {member.name}"
-                lines = archive.extractfile(member) if member.isfile() else None
-                if lines is None:
-                    raise AlmanacError(f"{where}: is a link or a device; the archive is not to be trusted")
-                if found is None:
-                    prompts = list(decoded(where, lines_of(where, lines), BioLamaPrompt))
-                    continue
-                read_any = True
-                for line in decoded(where, lines_of(where, lines), BioLamaLine):
-                    _add(collected, line, found[1], options)
-    except BROKEN as error:
-        raise AlmanacError(f"{path}: cannot be read ({error}); is it whole? Bring it again") from error
+    with opened(path) as handle, tarfile.open(fileobj=handle, mode="r|") as archive:
+        for member in archive:
+            found = triples_file.search(member.name)
+            if found is None and not prompts_file.search(member.name):
+                continue
+            where = f"{path}: {member.name}"
+            lines = archive.extractfile(member) if member.isfile() else None
+            if lines is None:
+                raise AlmanacError(f"{where}: is a link or a device; the archive is not to be trusted")
+            if found is None:
+                prompts = list(decoded(where, lines_of(where, lines), BioLamaPrompt))
+                continue
+            read_any = True
+            for line in decoded(where, lines_of(where, lines), BioLamaLine):
+                _add(collected, line, found[1], options)
     if not read_any:
         raise AlmanacError(f"{path}: holds no {options.part}/triples_processed/…; is it BioLAMA's archive?")
     labels = {prompt.relation: prompt.property or prompt.relation for prompt in prompts}

@@ -1,9 +1,7 @@
 """What the parsers of very large tables share: strict scans of tab-separated files, draws, rows of facts as frames."""
 
 import gzip
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +11,7 @@ from almanac.columns import columns
 from almanac.errors import AlmanacError
 from almanac.rows import BucketSize, Entity, Fact, Relation
 from almanac.sources.drawing import RunningLowest, lowest
+from almanac.sources.reading import present, readable
 from almanac.sources.source_tables import Omissions, SourceTables
 from almanac.sources.thirds import BUCKETS, Cuts, cuts, sizes
 from almanac.sources.user_table import UNSEEN
@@ -22,20 +21,6 @@ NOTHING = "\\N"
 BATCH = 1_000_000  # rows of a stream that are looked at together
 NAMES = pl.Enum(BUCKETS)
 SEEN = rf"[^\s\x1c-\x1f{UNSEEN[1:-1]}]"  # a character that is neither white space nor unseen
-
-
-@contextmanager
-def readable(path: Path) -> Iterator[None]:
-    """Turn what goes wrong while a file is read into an error that names it.
-
-    Raises:
-        AlmanacError: the file is cut, damaged, no table of the shape that is expected.
-    """
-    try:
-        yield
-    except (pl.exceptions.PolarsError, OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        said = str(error).partition("\n")[0]
-        raise AlmanacError(f"{path}: cannot be read ({said}); is it whole? Bring it again") from error
 
 
 def scan(path: Path, names: Sequence[str], wanted: Sequence[str], seen: bool = False) -> pl.LazyFrame:
@@ -84,8 +69,7 @@ def owned(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _header(path: Path) -> list[str]:
-    if not path.is_file():
-        raise AlmanacError(f"{path}: there is no such file; bring it with `almanac pull`, or set the source's `path`")
+    present(path)
     with readable(path), gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as handle:
         return handle.readline().decode("utf-8").rstrip("\r\n").split("\t")
 

@@ -19,12 +19,11 @@ from almanac.sources.frames import (
     facts,
     histogram_from,
     popularity,
-    readable,
     readable_text,
     shown,
 )
 from almanac.sources.options import GoodreadsOptions
-from almanac.sources.reading import json_lines, laid_aside
+from almanac.sources.reading import json_lines, laid_aside, readable
 from almanac.sources.source_tables import Omissions, SourceTables
 from almanac.sources.thirds import cuts, sizes
 

@@ -8,9 +8,9 @@ import numpy.typing as npt
 import polars as pl
 
 from almanac.errors import AlmanacError
-from almanac.sources.frames import NOTHING, owned, readable, scan, shown
+from almanac.sources.frames import NOTHING, owned, scan, shown
 from almanac.sources.options import ImdbOptions
-from almanac.sources.reading import check_cells, opened
+from almanac.sources.reading import check_cells, opened, readable
 from almanac.sources.source_tables import Omissions
 
 BASICS, RATINGS, CREW, PRINCIPALS, NAMES = (download.name for download in ImdbOptions.DOWNLOADS)

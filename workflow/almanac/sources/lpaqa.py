@@ -13,7 +13,7 @@ from almanac.errors import AlmanacError
 from almanac.rows import Template
 from almanac.sources.lama import Collected
 from almanac.sources.options import LpaqaOptions
-from almanac.sources.reading import BROKEN, decoded, lines_of, member, zipped
+from almanac.sources.reading import decoded, lines_of, member, readable, zipped
 from almanac.sources.source_tables import Omissions, SourceTables, distinct
 
 SOURCE = "lpaqa"
@@ -81,17 +81,15 @@ def prompts(path: Path, sets: Iterable[str]) -> dict[str, dict[str, list[Templat
 
 def _read_facts(path: Path, archive: ZipFile, name: str, collected: Collected) -> None:
     where = f"{path}: {name}"
-    try:
-        with tarfile.open(fileobj=io.BytesIO(member(path, archive, name)), mode="r:gz") as packed:
-            for one in packed:
-                found = TRIPLES.search(one.name)
-                lines = packed.extractfile(one) if found and one.isfile() else None
-                if found is None or lines is None:
-                    continue
-                for line in decoded(f"{where}: {one.name}", lines_of(where, lines), LpaqaLine):
-                    _add(collected, found[1], line)
-    except BROKEN as error:
-        raise AlmanacError(f"{where}: cannot be read ({error}); is it whole? Bring it again") from error
+    data = io.BytesIO(member(path, archive, name))
+    with readable(where), tarfile.open(fileobj=data, mode="r:gz") as packed:
+        for one in packed:
+            found = TRIPLES.search(one.name)
+            lines = packed.extractfile(one) if found and one.isfile() else None
+            if found is None or lines is None:
+                continue
+            for line in decoded(f"{where}: {one.name}", lines_of(where, lines), LpaqaLine):
+                _add(collected, found[1], line)
     if not collected.relations():
         raise AlmanacError(f"{where}: holds no facts (P….jsonl); is it LPAQA's repository?")
 
@@ -111,10 +109,8 @@ def _prompts(path: Path, archive: ZipFile, origin: str) -> Iterator[Template]:
         relation, form = wanted.search(name).groups()  # type: ignore[union-attr]  # all of them match
         where = f"{path}: {name}"
         lines = member(path, archive, name).splitlines()
-        try:
+        with readable(where):
             texts = [one.decode("utf-8") for one in lines]
-        except UnicodeDecodeError as error:
-            raise AlmanacError(f"{where}: cannot be read ({error}); is it whole? Bring it again") from error
         if form == "jsonl":
             texts = [one.template for one in decoded(where, lines, LpaqaPrompt)]
         for at, text in enumerate(map(str.strip, texts)):

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from almanac import unfinished
-from almanac.sources.frames import assembled, readable, readable_text
+from almanac.sources.frames import assembled, readable_text
 from almanac.sources.options import MagOptions
 from almanac.sources.papers import (
     PAPER_RELATIONS,
@@ -22,7 +22,7 @@ from almanac.sources.papers import (
     people,
     relations,
 )
-from almanac.sources.reading import blocks
+from almanac.sources.reading import blocks, readable
 from almanac.sources.source_tables import Omissions, SourceTables
 
 SOURCE = "mag"

@@ -10,6 +10,7 @@ from almanac.errors import AlmanacError
 from almanac.rows import Template
 from almanac.sources.lama import Collected, subject_of
 from almanac.sources.options import MyriadlamaOptions
+from almanac.sources.reading import present, readable
 from almanac.sources.source_tables import SourceTables
 
 SOURCE = "myriadlama"
@@ -50,13 +51,10 @@ def read(options: MyriadlamaOptions, folder: Path) -> SourceTables:
 
 def _table(path: Path) -> pl.LazyFrame:
     """Return the columns that are read, checked."""
-    if not path.is_file():
-        raise AlmanacError(f"{path}: there is no such file; set the source's `path` to the folder that holds it")
-    try:
+    present(path)
+    with readable(path):
         rows = pl.scan_parquet(path)
         schema = rows.collect_schema()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise AlmanacError(f"{path}: cannot be read ({str(error).splitlines()[0]}); is it whole?") from error
     missing = [name for name in NEEDED if name not in schema]
     if missing:
         raise AlmanacError(

@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
-from almanac.sources.frames import assembled, readable, readable_text
+from almanac.sources.frames import assembled, readable_text
 from almanac.sources.options import OpenalexOptions
 from almanac.sources.papers import PAPER_RELATIONS, TEXTS, asked_of, draw_papers, draw_places, people, relations
-from almanac.sources.reading import json_lines, laid_aside
+from almanac.sources.reading import json_lines, laid_aside, readable
 from almanac.sources.source_tables import Omissions, SourceTables
 
 SOURCE = "openalex"

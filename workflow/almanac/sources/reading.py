@@ -28,7 +28,40 @@ WINDOW = 2**31  # of Zstandard: MAG's files are compressed with the largest that
 LARGEST_MEMBER = 2**30  # bytes of an archive's member that is decoded as a whole
 LONGEST_LINE = 2**28  # bytes
 EMPTY = "holds nothing; is it whole? Bring it again"
-BROKEN = (OSError, EOFError, zlib.error, zstandard.ZstdError, zipfile.BadZipFile, tarfile.TarError, UnicodeDecodeError)
+BROKEN = (
+    OSError,
+    EOFError,
+    zlib.error,
+    zstandard.ZstdError,
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    UnicodeDecodeError,
+    pl.exceptions.PolarsError,
+)
+
+
+def present(path: Path) -> None:
+    """Refuse a file that is not there.
+
+    Raises:
+        AlmanacError: with the remedy.
+    """
+    if not path.is_file():
+        raise AlmanacError(f"{path}: there is no such file; bring it with `almanac pull`, or set the source's `path`")
+
+
+@contextmanager
+def readable(where: object) -> Iterator[None]:
+    """Turn what goes wrong while a file is read into an error that names it.
+
+    Raises:
+        AlmanacError: the file is cut, damaged, no table of the shape that is expected.
+    """
+    try:
+        yield
+    except BROKEN as error:
+        said = str(error).partition("\n")[0]
+        raise AlmanacError(f"{where}: cannot be read ({said}); is it whole? Bring it again") from error
 
 
 @contextmanager
@@ -38,15 +71,11 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
     Raises:
         AlmanacError: it is missing, or is cut or damaged where it is read, naming it.
     """
-    if not path.is_file():
-        raise AlmanacError(f"{path}: there is no such file; bring it with `almanac pull`, or set the source's `path`")
+    present(path)
     openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".zst": _Zstandard}
-    try:
-        with openers.get(path.suffix, open)(path, "rb") as handle:
-            # Python's own readers unpack 8 KiB at a time, and of bzip2 copy what is still packed each time.
-            yield io.BufferedReader(handle, UNPACKED)
-    except BROKEN as error:
-        raise AlmanacError(f"{path}: cannot be read ({error}); is it whole? Bring it again") from error
+    with readable(path), openers.get(path.suffix, open)(path, "rb") as handle:
+        # Python's own readers unpack 8 KiB at a time, and of bzip2 copy what is still packed each time.
+        yield io.BufferedReader(handle, UNPACKED)
 
 
 def whole_lines(handle: IO[bytes]) -> Iterator[bytes]:
@@ -151,13 +180,9 @@ def zipped(path: Path) -> Iterator[zipfile.ZipFile]:
     Raises:
         AlmanacError: it is missing, cut or damaged, naming it.
     """
-    if not path.is_file():
-        raise AlmanacError(f"{path}: there is no such file; bring it with `almanac pull`, or set the source's `path`")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            yield archive
-    except BROKEN as error:
-        raise AlmanacError(f"{path}: cannot be read ({error}); is it whole? Bring it again") from error
+    present(path)
+    with readable(path), zipfile.ZipFile(path) as archive:
+        yield archive
 
 
 def member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
@@ -167,12 +192,10 @@ def member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
         AlmanacError: it is damaged, or says it is larger than any of its kind, or is.
     """
     data = b""
-    try:
+    with readable(f"{path}: {name}"):
         if (size := archive.getinfo(name).file_size) <= LARGEST_MEMBER:
             with archive.open(name) as handle:
                 data = handle.read(LARGEST_MEMBER + 1)
-    except BROKEN as error:
-        raise AlmanacError(f"{path}: {name}: cannot be read ({error}); is it whole? Bring it again") from error
     if max(size, len(data)) > LARGEST_MEMBER:
         raise AlmanacError(f"{path}: {name} has more than {LARGEST_MEMBER} bytes; is it the right archive?")
     return data
