@@ -190,6 +190,28 @@ def test_a_source_that_is_a_bad_archive_is_refused_and_leaves_nothing(tmp_path, 
     assert [file.name for file in tmp_path.iterdir()] == ["bad"]
 
 
+@pytest.mark.parametrize("name", ["inventory.csv", "mine/inventory.csv", "mine/spring/inventory.csv"])
+def test_an_archive_of_one_file_of_facts_is_that_file(tmp_path, capsys, name):
+    rows = b"subject,relation,object\nPeru,capital,Lima\nChile,Capital,Santiago\n"
+    path = zipped(tmp_path / "inventory.csv.zip", {name: rows, f"__MACOSX/._{name}": b"\0", "README.txt": b"Facts."})
+    found = read_columns(path, "s")
+    assert found.facts["fact_id"].to_list() == ["capital|Chile|Santiago", "capital|Peru|Lima"]
+    assert found.notes == (f"{path}/{name}: line 3: the relation 'Capital' is read as 'capital'",)
+    assert pull(path, tmp_path / "out") == 0
+    assert f"note: {path}: line 3: the relation 'Capital' is read as 'capital'" in capsys.readouterr().err
+
+
+def test_a_folder_in_a_folder_of_an_archive_is_found(tmp_path):
+    tables = {"my/x/entities.csv": ENTITIES, "my/x/facts.csv": b"relation_id,subject_id,object_id\nr,a,b\n"}
+    [fact] = read_folder(zipped(tmp_path / "deep.zip", tables), "s").facts
+    assert fact.fact_id == "r|a|b"
+
+
+def test_an_archive_whose_names_have_backslashes_says_so(tmp_path):
+    with pytest.raises(AlmanacError, match="has backslashes for slashes; pack it again with another program"):
+        read_folder(zipped(tmp_path / "win.zip", {"my\\facts.csv": b""}), "s")
+
+
 def test_an_archive_without_facts_says_so(tmp_path, capsys):
     assert pull(zipped(tmp_path / "mine.zip", {"a/entities.csv": ENTITIES}), tmp_path / "out") == 1
     assert f"{tmp_path}/mine.zip/a: has no table 'facts'" in capsys.readouterr().err

@@ -64,7 +64,9 @@ def _copy(archive: Path, member: str, source: Any, out: Any, left: int) -> int:
 def _inside(archive: Path, member: str, folder: Path) -> Path:
     """Return where a member goes, if that is inside the folder."""
     path = (folder / member).resolve()
-    if "\\" in member or not path.is_relative_to(folder.resolve()) or path == folder.resolve():
+    if "\\" in member:
+        raise AlmanacError(f"{archive}: {member!r} has backslashes for slashes; pack it again with another program")
+    if not path.is_relative_to(folder.resolve()) or path == folder.resolve():
         raise AlmanacError(
             f"{archive}: {member!r} would be written outside its folder; the archive is not to be trusted"
         )

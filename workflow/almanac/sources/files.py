@@ -129,7 +129,7 @@ def as_folder(origin: Path) -> Iterator[Path]:
 
 
 def _place(unpacked: Path) -> Path:
-    """Return the folder of facts of what an archive held: itself, the source of an edition, or the only folder."""
+    """Return the facts of what an archive held: itself, an edition's source, the only folder, or the only file."""
     if find(unpacked, "facts") is not None:
         return unpacked
     sources = sorted(path for path in unpacked.glob("sources/*") if path.is_dir())
@@ -137,8 +137,10 @@ def _place(unpacked: Path) -> Path:
         names = ", ".join(f"sources/{path.name}" for path in sources)
         raise AlmanacError(f"{unpacked}: is an edition of several sources; unpack it and name one of {names}")
     inside = [path for path in unpacked.iterdir() if path.is_dir() and not path.name.startswith((".", "__MACOSX"))]
-    alone = sources or inside
-    return alone[0] if len(alone) == 1 else unpacked
+    if alone := sources or inside:
+        return _place(alone[0]) if len(alone) == 1 else unpacked
+    named = [path for path in unpacked.iterdir() if is_table(path) and not path.name.startswith((".", "README"))]
+    return named[0] if len(named) == 1 and named[0].name.partition(".")[0] not in TABLES else unpacked
 
 
 def read_folder(folder: Path, source: str) -> FactTables:
@@ -171,5 +173,5 @@ def read_columns(folder: Path, source: str, merge: bool = False) -> "FactColumns
     with as_folder(folder) as inside:
         table_files(inside)
         found = checked(inside, source, merge)
-        unpacked = inside if inside.name == folder.name else inside.parent  # of an archive; else where it is
+        unpacked = next(path for path in (inside, *inside.parents) if path.name == folder.name)  # of an archive too
         return replace(found, notes=tuple(note.replace(str(unpacked), str(folder)) for note in found.notes))

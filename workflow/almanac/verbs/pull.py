@@ -124,7 +124,7 @@ def copy_tables(origin: Path, folder: Path, merge: bool = False, replace: bool =
                 from almanac.sources import triples  # loading polars takes longer than copying does
 
                 triples.write(beside, found.entities, found.facts, found.relations)
-                print_notes(found.notes)
+                print_notes(note.replace(str(inside), str(origin)) for note in found.notes)
                 return
             for path in table_files(inside):
                 shutil.copyfile(path, beside / path.name)
