@@ -96,6 +96,22 @@ def test_a_cell_that_shows_nothing_gives_no_fact(tmp_path, blank):
     assert {row.relation_id for row in found["facts"]} == {"openalex.paper_year", "openalex.paper_author"}
 
 
+def test_a_titles_mark_up_is_no_part_of_it(tmp_path):
+    titles = ["H<sub>2</sub>O &amp; <i>E. coli</i>.", "&lt;i&gt;Cats&lt;/i&gt; where p < 0.05 > q"]
+    found = tables(write(tmp_path / "raw", [work(at, 8, (), title=title) for at, title in enumerate(titles)]), tmp_path)
+    papers = {row.label for row in found["entities"] if row.entity_id.startswith("paper:")}
+    assert papers == {"H2O & E. coli", "Cats where p < 0.05 > q"}
+
+
+def test_a_work_that_stands_again_counts_once_and_one_with_other_values_is_refused(tmp_path):
+    found = tables(write(tmp_path / "raw", [work(1, 8), work(2, 5), work(2, 5), work(3, 2)]), tmp_path)
+    assert {row.entity_id: row.score for row in found["popularity"]}["journal:9"] == 15
+    assert sum(row.entities for row in found["buckets"] if row.type == "paper") == 3
+    assert found["omissions"] == [Omission("popularity", "work that stands again", 1, "2")]
+    with pytest.raises(AlmanacError, match="the number 2 stands twice, with other values; keep the line that is right"):
+        tables(write(tmp_path / "raw", [work(1, 8), work(2, 5), work(2, 6), work(3, 2)]), tmp_path)
+
+
 def test_a_work_whose_citations_are_not_told_has_none(tmp_path):
     untold = {key: value for key, value in work(3, 2).items() if key != "cited_by_count"}
     found = tables(write(tmp_path / "raw", [*WORKS[:2], untold]), tmp_path)

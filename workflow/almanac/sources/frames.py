@@ -191,6 +191,31 @@ def readable_text(column: str) -> pl.Expr:
     return 5 * plain > 3 * pl.col(column).str.len_chars().cast(pl.Int64)
 
 
+def once(path: Path, rows: pl.LazyFrame, omissions: Omissions, what: str) -> pl.LazyFrame:
+    """Return rows with an ``id``, of those that stand several times one.
+
+    Args:
+        path: where they are from.
+        rows: too many to be held.
+        omissions: counts the others.
+        what: a row is.
+
+    Raises:
+        AlmanacError: two rows differ that have one id.
+    """
+    ids = rows.group_by("id").len().filter(pl.col("len") > 1).collect(engine="streaming")["id"]
+    if ids.is_empty():
+        return rows
+    several = pl.col("id").is_in(ids.implode())
+    again = rows.filter(several).collect(engine="streaming")
+    alike = again.unique(maintain_order=True)
+    if (twice := alike["id"].is_duplicated()).any():
+        number = alike["id"].filter(twice)[0]
+        raise AlmanacError(f"{path}: the number {number} stands twice, with other values; keep the line that is right")
+    omissions.add("popularity", f"{what} that stands again", str(again["id"].min()), again.height - alike.height)
+    return pl.concat([rows.filter(~several), alike.lazy()])
+
+
 def shown(text: pl.Expr) -> pl.Expr:
     """Whether a text has anything that is seen: to a dataset all others are empty."""
     return text.str.contains(SEEN)

@@ -10,7 +10,6 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
-from almanac.errors import AlmanacError
 from almanac.rows import Relation
 from almanac.sources.checking import DIGITS
 from almanac.sources.frames import (
@@ -18,6 +17,7 @@ from almanac.sources.frames import (
     drawn_from,
     facts,
     histogram_from,
+    once,
     popularity,
     readable_text,
     shown,
@@ -93,7 +93,7 @@ def read(options: GoodreadsOptions, folder: Path) -> SourceTables:
     omissions = Omissions()
     with readable(folder / BOOKS):
         aside = laid_aside(_books(folder / BOOKS, omissions), SCHEMA)
-        books = _once(folder / BOOKS, aside.stream(), omissions)
+        books = once(folder / BOOKS, aside.stream(), omissions, "edition")
         folded = books.with_columns(folded=pl.col("title").str.to_lowercase())
         titles = folded.group_by("folded").agg(score=pl.col("ratings").sum()).collect(engine="streaming")
         histogram = histogram_from(titles.lazy())
@@ -125,21 +125,6 @@ def read(options: GoodreadsOptions, folder: Path) -> SourceTables:
         sizes(SOURCE, "book", histogram, found),
         omissions,
     )
-
-
-def _once(path: Path, books: pl.LazyFrame, omissions: Omissions) -> pl.LazyFrame:
-    """Return the books, of those that stand several times one."""
-    ids = books.group_by("id").len().filter(pl.col("len") > 1).collect(engine="streaming")["id"]
-    if ids.is_empty():
-        return books
-    several = pl.col("id").is_in(ids.implode())
-    again = books.filter(several).collect(engine="streaming")
-    alike = again.unique(maintain_order=True)
-    if (twice := alike["id"].is_duplicated()).any():
-        number = alike["id"].filter(twice)[0]
-        raise AlmanacError(f"{path}: the number {number} stands twice, with other values; keep the line that is right")
-    omissions.add("popularity", "edition that stands again", str(again["id"].min()), again.height - alike.height)
-    return pl.concat([books.filter(~several), alike.lazy()])
 
 
 def _reason(last_year: int) -> pl.Expr:

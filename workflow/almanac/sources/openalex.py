@@ -4,13 +4,15 @@ Only the parts of the snapshot that the configuration names are read. A journal'
 citations in these parts. There are no conferences' locations, so that template of Head-to-Tail has no facts here.
 """
 
+import html
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 import polars as pl
 
-from almanac.sources.frames import assembled, readable_text
+from almanac.sources.frames import assembled, once, readable_text
 from almanac.sources.options import OpenalexOptions
 from almanac.sources.papers import PAPER_RELATIONS, TEXTS, asked_of, draw_papers, draw_places, people, relations
 from almanac.sources.reading import json_lines, laid_aside, readable
@@ -18,6 +20,7 @@ from almanac.sources.source_tables import Omissions, SourceTables
 
 SOURCE = "openalex"
 DOI = ("https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "http://dx.doi.org/")
+TAG = re.compile("</?[A-Za-z][^<>]*>")  # of a title: H<sub>2</sub>O
 SCHEMA = TEXTS | {
     "score": pl.Int64(),
     "journal": pl.UInt64(),
@@ -76,13 +79,14 @@ def read(options: OpenalexOptions, folder: Path) -> SourceTables:
         folder: holds the parts.
 
     Raises:
-        AlmanacError: a part is missing, cut or not of its shape, naming it and the line.
+        AlmanacError: a part is missing, cut or not of its shape, naming it and the line; or a work stands twice, with
+            other values.
     """
     omissions = Omissions()
     files = [folder / download.name for download in options.downloads()]
     with readable(folder):
         aside = laid_aside(_works(files, options.last_year, omissions), SCHEMA)
-        works = aside.stream()
+        works = once(folder, aside.stream(), omissions, "work")
         there = asked_of({column: pl.col(column) for column in PAPER_RELATIONS if column in TEXTS})
         numbers = works.filter(readable_text("title")).select("id", "score", **there)
 
@@ -121,7 +125,7 @@ def read(options: OpenalexOptions, folder: Path) -> SourceTables:
 def _works(files: Iterable[Path], last_year: int, omissions: Omissions) -> Iterator[tuple[object, ...]]:
     for path in files:
         for work in json_lines(path, Work):
-            number, title = _number(work.id, "W"), (work.title or "").strip().rstrip(".")
+            number, title = _number(work.id, "W"), TAG.sub("", html.unescape(work.title or "")).strip().rstrip(".")
             if number is None or not title:
                 omissions.add("popularity", "work without a number or a title", work.id)
             elif work.publication_year is None or work.publication_year > last_year:
