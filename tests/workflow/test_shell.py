@@ -213,7 +213,7 @@ def told(folder, keys):
     values, taken = WHOLE, {}
     named = {place.way: place for place in places(check(WHOLE, "mine.yaml", folder))}
     for number, (way, several, is_path) in enumerate(keys):
-        text = f"{number}@x {ALL}"
+        text = f"{'http://' if way[-1] in ('endpoint', 'api') else ''}{number}@x {ALL}"
         if is_path:
             if way not in named or way[-1] == "registry":
                 continue
