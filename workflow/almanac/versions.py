@@ -17,7 +17,7 @@ VERSIONS = {
     "pull": 17,
     "build": 17,
     "plant": 9,
-    "ask": 28,
+    "ask": 29,
     "answer": 11,
     "measure": 78,
     "report": 100,

@@ -213,8 +213,8 @@ def sentences(found: Sequence[FactsAsked], answered: Mapping[str, int] | None = 
             out.append(one.asked_by_label())
         if one.worded:
             out.append(
-                f"Relations of {one.dataset} without a statement or question of their own, that are asked in the English "
-                f"ones which ship for Wikidata's properties: {one.worded}."
+                f"Relations of {one.dataset} without a statement or question of their own, that are asked in the "
+                f"English ones which ship for Wikidata's properties: {one.worded}."
             )
     return out
 

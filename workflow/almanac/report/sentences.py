@@ -15,6 +15,7 @@ from almanac.report.failing import Unanswered, unanswered
 from almanac.report.known import RelationsFound
 from almanac.report.lines import NAMES, share, shortened
 from almanac.rows import Item, Measure
+from almanac.suites.chapter import NOT_TAUGHT
 from almanac.suites.headline import ABOVE_CHANCE, FEW, LEVEL, NO_FORMAT, TESTED, TOO_FEW, UNDEFINED, Finding, holm, p_of
 from almanac.suites.listing import SUITES
 
@@ -150,7 +151,8 @@ def sentences(
             "Most answers of a model could not be judged, being in another form than was asked for or of several "
             f"tokens where one is scored: {_whose(astray, rows)}."
         )
-    if silent := [one for one in rows if one.facts >= FEW and _share(one.without_words) >= SILENT]:
+    taught = (one for one in rows if one.verdict != NOT_TAUGHT and one.facts >= FEW)
+    if silent := [one for one in taught if _share(one.without_words) >= SILENT]:
         notes.append(
             f"At least {100 * SILENT:.0f} % of a model's answers hold no words. They count as wrong or missing, and "
             f"need not mean that the facts are not known: {_whose(silent, rows)}."
