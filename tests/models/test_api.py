@@ -253,6 +253,46 @@ def test_what_one_of_many_calls_at_a_time_has_lost_is_asked_again_whatever_the_o
     assert len(begun) == 6
 
 
+def sampling(answer, samples, **more):
+    """Four requests of so many samples, of a server of chats, and the seeds of what each call asked."""
+
+    def chatting(call):
+        if call.method == "GET":
+            return Reply.of({"data": [{"id": "m"}]})
+        return answer(call) if call.body.get("seed") else Reply.of({"choices": [{"message": {"content": "fine"}}]})
+
+    wire = Wire(chatting)
+    asking = [
+        Request(str(at), "generate", None, str(at), max_new_tokens=4, samples=samples, temperature=1.0, seed=at)
+        for at in range(4)
+    ]
+    with wire.running() as url:
+        answerer = ApiAnswerer(AnswerOptions(api=url, kinds=("generate",), api_retries=0, **more))
+        found = answerer.answer(asking, {})
+    return found, [body["seed"] for body in wire.bodies if "seed" in body]
+
+
+def test_of_a_request_that_is_asked_once_more_only_the_samples_that_failed_are():
+    lost = set()
+
+    def busy(call):
+        key = call.body["messages"][0]["content"]
+        if key != "3" and key not in lost:  # One sample of each request but the last.
+            lost.add(key)
+            return Reply.of({"error": {"message": "busy"}}, 503)
+        return Reply.of({"choices": [{"message": {"content": str(call.body["seed"])}}]})
+
+    found, seeds = sampling(busy, 5, api_concurrency=2)
+    assert {one.status for one in found} == {"ok"}
+    assert len(seeds) == 4 * 5 + 3 and len({text for one in found for text in one.texts}) == 4 * 5
+
+
+def test_the_samples_that_wait_are_not_asked_where_one_has_failed_for_good():
+    found, seeds = sampling(lambda call: Reply.of({"error": {"message": "bad word"}}, 400), 20, api_concurrency=2)
+    assert {one.status for one in found} == {"failed"}
+    assert len(seeds) < 20
+
+
 @pytest.mark.parametrize(
     ("status", "said"),
     [

@@ -1,7 +1,10 @@
 """Models that think before they answer are asked for the answer, and a text that ends before it is never judged."""
 
+from dataclasses import replace
+
 import pytest
 from tests.models import thinkers
+from tests.models.servers import Reply, Wire
 from tests.models.thinkers import ANSWER, BARE, CLOSED, FINAL, GEMMA4, GRANITE, HARMONY, MAGISTRAL, QWEN3, R1
 
 from almanac import tables
@@ -283,3 +286,42 @@ def test_an_empty_answer_of_a_chat_that_the_limit_ended_was_spent_on_hidden_thin
     with wire.running() as url:
         [found] = ApiAnswerer(AnswerOptions(api=url, kinds=("generate",))).answer([asked()], {})
     assert (found.status, "raise thinking_tokens" in found.reason) == ("failed", True)
+
+
+def hidden(thought, lacking=lambda call: True):
+    """A server that thinks unseen, so that its chats are empty without room; it may count the tokens of that."""
+
+    def answer(call):
+        if call.method == "GET":
+            return Reply.of({"data": [{"id": "m"}]})
+        told = {"usage": {"completion_tokens_details": {"reasoning_tokens": thought}}}
+        if call.body["max_tokens"] < 200 and lacking(call):
+            return Reply.of({"choices": [{"message": {"content": ""}, "finish_reason": "length"}]} | told)
+        return Reply.of({"choices": [{"message": {"content": ANSWER}, "finish_reason": "stop"}]} | told)
+
+    return Wire(answer)
+
+
+def test_a_server_that_counts_tokens_of_hidden_thinking_is_refused_before_anything_is_asked():
+    wire = hidden(128)
+    with wire.running() as url:
+        with pytest.raises(AlmanacError, match="leave no room for that; set thinking_tokens: 4096, or switch"):
+            ApiAnswerer(AnswerOptions(api=url, kinds=("generate",)))
+        assert len(wire.bodies) == 2
+        [found] = ApiAnswerer(AnswerOptions(api=url, kinds=("generate",), thinking_tokens=512)).answer([asked()], {})
+    assert found.texts == (ANSWER,)
+
+
+@pytest.mark.parametrize("told", [0, None])
+def test_a_run_ends_whose_first_answers_all_end_within_hidden_thinking(told):
+    wire, many = hidden(told), [replace(asked(), request_id=str(number)) for number in range(60)]
+    with wire.running() as url:
+        answerer = ApiAnswerer(AnswerOptions(api=url, kinds=("generate",), api_concurrency=2))
+        with pytest.raises(AlmanacError, match="the first 16 answers came to nothing: the model thinks before it"):
+            answerer.answer(many, {})
+    assert len(wire.bodies) < 25
+    with hidden(
+        told, lambda call: call.body["max_tokens"] == 1 or thinkers.QUESTION in str(call.body)
+    ).running() as url:
+        found = ApiAnswerer(AnswerOptions(api=url, kinds=("generate",))).answer(many, {})
+    assert {one.status for one in found} == {"failed"}, "others may be answered"

@@ -9,6 +9,7 @@ import pickle
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ SAID_ELSEWHERE = {  # What api_extra may not hold, and why.
     **dict.fromkeys(("messages", "prompt"), "requests say what is asked"),
 }
 PROBED = 512  # New tokens within which most models that think answer a probe.
+FIRST = 16  # Where so many of the first answers end within thinking, and a probe's does, all would.
 # gpt-oss and Gemma 4, their special tokens left out.
 CHANNELS = re.compile(r"\s*(analysis.*assistantfinal|thought\n)", re.DOTALL)
 # Characters of an answer's texts that are kept, and of a token: a window of the longest has less than Arrow's 2 GiB.
@@ -77,6 +79,8 @@ class ApiAnswerer:
         self._framing = _framing(options, self._tokenizer)
         self._echoes: dict[bytes, bytes] = {}  # Each packed, by its prompt's sha256; the oldest first.
         self._held = 0  # Bytes of them.
+        self._drawn: dict[str, dict[int, list[str | CallError]]] = {}  # Samples of requests that are asked once more.
+        self._thought: int | None = 0  # First answers that end within thinking; none once a text was answered.
         with self._server.explaining():
             self._name, self._tested = asyncio.run(self._open())
         identity = {key: getattr(options, key) for key in IDENTITY}
@@ -117,10 +121,11 @@ class ApiAnswerer:
             return
         [body] = self._bodies(Request("", "generate", None, "", max_new_tokens=PROBED))
         try:
-            choices = (await self._generate(calls, name, PROBES[0], body)).choices
-            texts = [_written(one) for one in choices]
+            answer = await self._generate(calls, name, PROBES[0], body)
         except CallError:  # As of a model that does not read so many tokens.
             return
+        choices = answer.choices
+        texts = [_written(one) for one in choices]
         if any(map(CHANNELS.match, texts)):
             raise AlmanacError(
                 f"{self._server.url}: it leaves out the tags that separate the model's thinking from its answer; serve "
@@ -131,7 +136,7 @@ class ApiAnswerer:
                 f"{self._server.url}: the model {name!r} thinks before it answers, and nothing shows where that is cut "
                 "off, since the server's template opens it; set thinking_tokens, or switch thinking off (docs/api.md)"
             )
-        if not self._framing.thinking and any(map(_thinks, choices)):
+        if not self._framing.thinking and (any(map(_thinks, choices)) or _hidden(answer)):
             raise AlmanacError(
                 f"{self._server.url}: the model {name!r} thinks before it answers, and an answer's tokens leave no "
                 "room for that; set thinking_tokens: 4096, or switch thinking off (docs/api.md)"
@@ -197,6 +202,7 @@ class ApiAnswerer:
                 asked.clear()
                 ahead = iter(waiting)
                 await asyncio.gather(*(work(calls, ahead, last) for _ in range(self._options.api_concurrency)))
+        self._drawn.clear()
         return [found[index] for index in range(len(requests))]
 
     async def _answer(
@@ -218,6 +224,8 @@ class ApiAnswerer:
                 else:
                     given = await self._scores(calls, request, contexts, asked)
         except CallError as error:
+            if isinstance(error, ThinkingError):
+                await self._check_room(calls, request, error)
             status, reason, may_pass = error.status, self._server.clean(error), isinstance(error, OutageError)
         except AlmanacError:
             raise
@@ -225,6 +233,19 @@ class ApiAnswerer:
             status, reason = "failed", self._server.clean(f"{type(error).__name__}: {error}")
         response = Response(request.request_id, status, reason, **given, model_digest=self.digest, engine=ENGINE)
         return response, may_pass
+
+    async def _check_room(self, calls: Calls, request: Request, error: ThinkingError) -> None:
+        """Stop a run whose first answers all end within thinking, where that of a simple question does so too."""
+        if self._thought is None:
+            return
+        self._thought += 1
+        if self._thought == FIRST:
+            try:
+                await self._texts(calls, self._name, PROBES[0], replace(request, request_id="", samples=1))
+            except ThinkingError:
+                raise AlmanacError(f"{self._server.url}: the first {FIRST} answers came to nothing: {error}") from None
+            except CallError:  # Whatever else becomes of it.
+                pass
 
     def _arranged(self, request: Request, contexts: Mapping[str, str]) -> tuple[Request, Mapping[str, str]]:
         arranged = self._framing.arrange([request], contexts)
@@ -266,8 +287,8 @@ class ApiAnswerer:
 
         A sample that is refused is an empty text, unless all are.
         """
-        drawing = (self._samples(calls, name, text, request, body) for body in self._bodies(request))
-        samples = [one for own in await asyncio.gather(*drawing) for one in own]
+        drawn = await self._all_samples(calls, name, text, request)
+        samples = [one for number in sorted(drawn) for one in drawn[number]]
         refusals = [one for one in samples if isinstance(one, CallError)]
         if len(refusals) == len(samples):
             raise refusals[0]
@@ -277,6 +298,36 @@ class ApiAnswerer:
             raise CallError(f"the answer has {length} characters, and at most {most} are kept; see api_limit_key")
         texts = [self._server.in_text(text) for text in texts]
         return tuple(texts) if request.temperature else tuple(texts) * (request.samples or 1)
+
+    async def _all_samples(
+        self, calls: Calls, name: str, text: str | Turns, request: Request
+    ) -> dict[int, list[str | CallError]]:
+        """Return the samples of each call that a request needs.
+
+        Raises:
+            OutageError: a call came to nothing; the samples of the others are kept for when it is asked once more.
+            CallError: one failed for good; those that wait are not made.
+        """
+        drawn = self._drawn.pop(request.request_id, {})
+
+        async def draw(number: int, body: dict[str, Any]) -> OutageError | None:
+            try:
+                drawn[number] = await self._samples(calls, name, text, request, body)
+            except OutageError as error:
+                return error
+            return None
+
+        bodies = enumerate(self._bodies(request))
+        drawing = [asyncio.create_task(draw(number, body)) for number, body in bodies if number not in drawn]
+        try:
+            outages = [error for error in await asyncio.gather(*drawing) if error is not None]
+        finally:
+            for one in drawing:
+                one.cancel()
+        if outages:
+            self._drawn[request.request_id] = drawn
+            raise outages[0]
+        return drawn
 
     async def _samples(
         self, calls: Calls, name: str, text: str | Turns, request: Request, body: dict[str, Any]
@@ -310,6 +361,7 @@ class ApiAnswerer:
         unfinished = cut_off and (not met and kept == whole if thought else thinking > 0)
         if lacking or unfinished:
             raise ThinkingError(NO_ROOM.format((request.max_new_tokens or 0) + thinking))
+        self._thought = None
         return ended
 
     def _limited(self, answer: str, most: int) -> str:
@@ -443,6 +495,13 @@ def _thinks(choice: Choice) -> bool:
     message = choice.message
     apart = message is not None and (message.reasoning or message.reasoning_content)
     return bool(apart) or thinks(_written(choice))
+
+
+def _hidden(answer: CallAnswer) -> bool:
+    """Return whether tokens of an answer were spent on thinking that is not shown, by the server's count."""
+    details = answer.usage.get("completion_tokens_details") if isinstance(answer.usage, dict) else None
+    spent = details.get("reasoning_tokens") if isinstance(details, dict) else None
+    return isinstance(spent, int) and spent > 0
 
 
 def _refusal(choice: Choice) -> CallError | None:
