@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 import httpx2
 import openai
 
+from almanac.errors import AlmanacError
 from almanac.models.options import is_here
 
 LARGEST = 1 << 26  # bytes of an answer: log-probabilities of a text as long as any model reads, several times
@@ -25,7 +26,16 @@ class Bounded(httpx2.AsyncHTTPTransport):
         host = parts.hostname or ""
         # Of a transport that is given, its client reads no proxy from the environment. What runs here needs none.
         proxies = {} if is_here(host) or urllib.request.proxy_bypass(host) else urllib.request.getproxies()
-        super().__init__(limits=openai.DEFAULT_CONNECTION_LIMITS, proxy=proxies.get(parts.scheme))
+        proxy = proxies.get(parts.scheme) or proxies.get("all")
+        if proxy and "://" not in proxy:  # As curl and others read it.
+            proxy = f"http://{proxy}"
+        try:
+            super().__init__(limits=openai.DEFAULT_CONNECTION_LIMITS, proxy=proxy)
+        except ImportError:  # SOCKS, by a package that is no part of the lock.
+            raise AlmanacError(
+                f"{url}: {parts.scheme}_proxy or all_proxy names a SOCKS proxy, which needs the package socksio; "
+                f"install it, name a proxy of HTTP, or put {host} into no_proxy"
+            ) from None
         self._seconds = seconds
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
