@@ -13,6 +13,7 @@ from almanac import tables
 from almanac.cli import main
 from almanac.errors import AlmanacError
 from almanac.models.api import ApiAnswerer
+from almanac.models.api.client import Server
 from almanac.models.options import AnswerOptions
 from almanac.models.scoring import reference
 from almanac.models.scoring.blanks import read_blank
@@ -267,9 +268,49 @@ def sampling(answer, samples, **more):
         for at in range(4)
     ]
     with wire.running() as url:
-        answerer = ApiAnswerer(AnswerOptions(api=url, kinds=("generate",), api_retries=0, **more))
+        answerer = ApiAnswerer(AnswerOptions(api=url, kinds=("generate",), **{"api_retries": 0} | more))
         found = answerer.answer(asking, {})
     return found, [body["seed"] for body in wire.bodies if "seed" in body]
+
+
+MESSAGES = {
+    "text": ({"content": "Rome"}, "ok", "Rome"),
+    "parts": ({"content": [{"type": "text", "text": "Ro"}, {"type": "text", "text": "me"}]}, "ok", "Rome"),
+    "reference": ({"content": [{"type": "text", "text": "Rome"}, {"type": "reference", "ids": [1]}]}, "ok", "Rome"),
+    "thought": (
+        {
+            "content": [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "?"}]},
+                {"type": "text", "text": "\nRome"},
+            ]
+        },
+        "ok",
+        "Rome",
+    ),
+    "only thought": (
+        {"content": [{"type": "thinking", "thinking": []}]},
+        "failed",
+        "the model thinks before it answers",
+    ),
+    "no text": ({"content": [{"type": "text", "text": 5}]}, "failed", "choices.0.message.content: Input should be a"),
+    "none": (None, "failed", "the answer has no message"),
+    "tool": ({"content": None, "finish_reason": "tool_calls"}, "failed", "the answer is a call of a tool, no text"),
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_the_forms_that_a_chats_message_may_have(name):
+    message, status, said = MESSAGES[name]
+    choice = {"finish_reason": (message or {}).get("finish_reason", "stop")} | ({"message": message} if message else {})
+    [found, *_], _ = sampling(lambda call: Reply.of({"choices": [choice]}), 1, api_concurrency=1)
+    assert (found.status, said in (found.reason or found.texts[0])) == (status, True), found
+    assert found.texts in (None, (said,))
+
+
+def test_an_answer_whose_form_is_none_is_not_repeated_at_once():
+    choices = [{"message": {"content": 5}}]
+    _, seeds = sampling(lambda call: Reply.of({"choices": choices}), 1, api_concurrency=8, api_retries=6)
+    assert len(seeds) <= 9, "each once, and once more at the end, and one to see whether the server is up"
 
 
 def test_of_a_request_that_is_asked_once_more_only_the_samples_that_failed_are():
@@ -299,6 +340,7 @@ def test_the_samples_that_wait_are_not_asked_where_one_has_failed_for_good():
         (401, "HTTP 401: the key in OPENAI_API_KEY is not set; see whether the server is up and the key right"),
         (503, "HTTP 503: busy; see whether the server is up and the key right"),
         (400, "the model 'm' does not generate: HTTP 400: busy; see api_model"),
+        (404, "the model 'm' does not generate: HTTP 404: busy; see api_model"),
     ],
 )
 def test_why_a_server_cannot_be_opened_is_told_from_what_its_model_cannot_do(status, said):
@@ -307,7 +349,7 @@ def test_why_a_server_cannot_be_opened_is_told_from_what_its_model_cannot_do(sta
         ApiAnswerer(AnswerOptions(api=url, api_model="m", api_retries=0, kinds=("generate",)))
     with wire.running() as url, pytest.raises(AlmanacError, match="the self-test of the model 'm' failed") as error:
         ApiAnswerer(AnswerOptions(api=url, api_model="m", api_retries=0))
-    assert ("whether the server is up and the key right" in str(error.value)) is (status != 400)
+    assert ("whether the server is up and the key right" in str(error.value)) is (status not in (400, 404))
 
 
 def test_a_text_is_scored_once_however_often_and_in_whatever_parts_it_is_asked(model, monkeypatch):
@@ -380,16 +422,25 @@ def test_an_error_that_is_sent_as_an_answer_says_what_the_server_said(target, re
     assert sum("Rome" in str(call.body) for call in wire.calls) <= 2, "a filter answers the same each time"
 
 
-def test_a_server_that_dies_stops_the_run(target):
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (500, "EngineCore"),
+        (402, "Insufficient Balance"),
+        (400, "Your credit balance is too low to access the API"),
+        (404, "The model `m` does not exist"),
+    ],
+)
+def test_a_server_that_dies_or_whose_account_is_empty_or_whose_model_is_gone_stops_the_run(target, status, message):
     dead = False
 
     def dying(call):
-        return Reply.of({"error": {"message": "EngineCore"}}, 500) if dead else call.pass_on(target)
+        return Reply.of({"error": {"message": message}}, status) if dead else call.pass_on(target)
 
     with Wire(dying).running() as url:
         answerer = ApiAnswerer(options(url, api_retries=0, api_concurrency=2))
         dead = True
-        with pytest.raises(AlmanacError, match="4 calls on end came to nothing; the last: HTTP 500: EngineCore"):
+        with pytest.raises(AlmanacError, match=f"4 calls on end came to nothing; the last: HTTP {status}: {message}"):
             answerer.answer([choices(number, f"The {number}", " tape") for number in range(9)], {})
 
 
@@ -423,6 +474,24 @@ def test_a_url_that_holds_a_secret_is_refused_without_showing_it(url):
     with pytest.raises(AlmanacError) as error:
         ApiAnswerer(options(url))
     assert "hunter2" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "more", "told"),
+    [
+        ("http://example.org/v1", {}, True),
+        ("http://example.org/v1", {"api_key_variable": "OTHER_KEY"}, False),
+        ("http://api.openai.com.example.org/v1", {}, True),
+        ("https://api.openai.com/v1", {}, False),
+        ("http://localhost:8000/v1", {}, False),
+    ],
+)
+def test_where_the_key_of_the_default_variable_goes_is_said(url, more, told, monkeypatch, capsys):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setenv("OTHER_KEY", "sk-other")
+    Server(options(url, **more))
+    error = capsys.readouterr().err
+    assert (f"{url}: is sent the key in OPENAI_API_KEY" in error, "sk-" in error) == (told, False)
 
 
 # Identity.

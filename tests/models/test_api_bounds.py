@@ -1,8 +1,10 @@
 """Of an answer no more is read than one can have, no longer than the time-out, and from no other server."""
 
 import asyncio
+import contextlib
 import gzip
 import http.server
+import socket
 import threading
 import time
 import tracemalloc
@@ -10,7 +12,8 @@ import tracemalloc
 import pytest
 from tests.models.servers import Reply, Wire
 
-from almanac.models.api import bounds
+from almanac.errors import AlmanacError
+from almanac.models.api import bounds, client
 from almanac.models.api.client import CallError, Server
 from almanac.models.options import ServerOptions, is_here
 
@@ -119,8 +122,9 @@ def test_an_answer_that_drips_is_given_up_after_the_time_out(serving):
 
 def test_nothing_is_sent_to_where_a_server_sends_on(serving):
     other = serving("well")
-    with pytest.raises(CallError, match="HTTP 307"):
-        ask(serving("elsewhere", f"http://localhost:{other.server_port}/v1/chat/completions"))
+    where = f"http://localhost:{other.server_port}/v1/chat/completions"
+    with pytest.raises(CallError, match=f"HTTP 307: it sends on to {where}; give the address that answers itself"):
+        ask(serving("elsewhere", where))
     assert other.calls == 0
 
 
@@ -134,9 +138,59 @@ def test_other_servers_are_not_taken_for_this_machine(host):
     assert not is_here(host)
 
 
-def test_a_proxy_of_the_environment_gets_no_call_to_this_machine(monkeypatch):
-    for name in ("no_proxy", "NO_PROXY"):
+def without_proxies(monkeypatch):
+    for name in ("no_proxy", "http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.mark.parametrize(("variable", "scheme"), [("http_proxy", "http://"), ("http_proxy", ""), ("ALL_PROXY", "")])
+def test_a_proxy_of_the_environment_is_asked_also_where_its_scheme_is_left_out(monkeypatch, variable, scheme):
+    without_proxies(monkeypatch)
+    with Wire(lambda call: Reply.of({"data": [{"id": call.path}]})).running() as url:
+        monkeypatch.setenv(variable, url.removesuffix("/v1").replace("http://", scheme))
+        server = Server(ServerOptions(api="http://far.example.org/v1", api_retries=0))
+
+        async def names():
+            async with server.calls() as calls:
+                return await calls.models()
+
+        assert asyncio.run(names()) == ["http://far.example.org/v1/models"]
+
+
+def test_a_socks_proxy_that_nothing_here_speaks_is_named(monkeypatch):
+    without_proxies(monkeypatch)
+    monkeypatch.setenv("all_proxy", "socks5://127.0.0.1:9")
+    with pytest.raises(AlmanacError, match=r"all_proxy names a SOCKS proxy, .* or put far\.example\.org into"):
+        bounds.Bounded("https://far.example.org/v1", 1)
+
+
+def test_an_address_that_takes_no_call_is_given_up_soon_and_told_of(monkeypatch, capsys):
+    monkeypatch.setattr(client, "CONNECTING", 1.0)
+    monkeypatch.setattr(client, "SILENT", 0.3)
+    with contextlib.ExitStack() as open_:
+        full = open_.enter_context(socket.socket())
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for _ in range(3):  # Whose queue is full: further calls are dropped, as by a firewall.
+            waiting = open_.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        server = Server(ServerOptions(api=f"http://127.0.0.1:{full.getsockname()[1]}/v1", api_retries=0))
+        began = time.monotonic()
+
+        async def names():
+            async with server.calls() as calls:
+                return await calls.models()
+
+        with pytest.raises(CallError, match="timed out"):
+            asyncio.run(names())
+    assert time.monotonic() - began < 20
+    assert "a call has no answer after 0 s; it is tried 1 times, 300 s each" in capsys.readouterr().err
+
+
+def test_a_proxy_of_the_environment_gets_no_call_to_this_machine(monkeypatch):
+    without_proxies(monkeypatch)
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # nobody is there
     with Wire(lambda call: Reply.of({"data": [{"id": "near"}]})).running() as url:
         server = Server(ServerOptions(api=url, api_retries=0))

@@ -348,6 +348,10 @@ class ApiAnswerer:
     def _answered(self, choice: Choice, prompt: str | Turns, request: Request) -> str:
         """Return what a choice answers: what follows its thinking, up to where it stops."""
         text, message, thinking = _written(choice), choice.message, self._framing.thinking
+        if self._chats and (message is None or (choice.finish_reason == "tool_calls" and not text)):
+            raise CallError(
+                "the answer has no message" if message is None else "the answer is a call of a tool, no text"
+            )
         begun = None if self._chats or not isinstance(prompt, str) else opened(prompt)
         # What a server's own template opens is not seen, but where thinking and answer come together.
         answer = after_thinking(text, begun or closed(text))

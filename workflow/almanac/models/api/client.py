@@ -8,20 +8,23 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import httpx2
 import openai
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, model_validator
 
 from almanac.errors import AlmanacError
 from almanac.models.api.bounds import Bounded
 from almanac.models.api.key import MASK, ApiKey
-from almanac.models.options import ServerOptions, checked_url
+from almanac.models.options import ServerOptions, checked_url, is_here
 from almanac.rows import Status
 
 logging.getLogger("openai").setLevel(logging.WARNING)  # OPENAI_LOG=debug writes what a server's headers say.
 
 SHOWN = 300  # Characters of a server's message that are passed on.
+CONNECTING = 20.0  # Seconds within which a server that is there takes a call.
+SILENT = 60.0  # Seconds after which a call without an answer is told of.
 FIRST_WAIT, LONGEST_WAIT = 0.5, 8.0  # Seconds, as in the openai package.
 TOO_LONG = re.compile(
     r"context[ _](length|size|window)|maximum (input|sequence|model) length|max_model_len|prompt is too long|"
@@ -29,6 +32,7 @@ TOO_LONG = re.compile(
     re.I,
 )
 PASSING = re.compile(r"'(code|status)': '?(408|409|429|5\d\d)\b")  # in an error that is sent as an answer
+UNPAID = re.compile(r"credit balance|insufficient (balance|credit|funds|quota)|billing", re.I)  # some by HTTP 400
 FILTERED = re.compile(r"content[ _](filter|policy|management|blocked)|moderation|flagged", re.I)
 
 
@@ -58,6 +62,19 @@ class Message(BaseModel):
     refusal: str | None = None
     reasoning: Any = None  # What the model thought, as vLLM names it now,
     reasoning_content: Any = None  # and as DeepSeek, SGLang and llama.cpp do.
+
+    @model_validator(mode="before")
+    @classmethod
+    def _joined(cls, given: Any) -> Any:
+        """Join the texts of a content that is a list of parts, as Mistral writes it; thinking stands apart."""
+        parts = given.get("content") if isinstance(given, dict) else None
+        if not isinstance(parts, list) or not all(isinstance(one, dict) for one in parts):
+            return given
+        texts = [one.get("text") for one in parts if one.get("type") == "text"]
+        if not all(isinstance(one, str) for one in texts):
+            return given
+        thought = [one for one in parts if one.get("type") in ("thinking", "reasoning")]
+        return given | {"content": "".join(texts), "reasoning": given.get("reasoning") or thought}
 
 
 class Choice(BaseModel):
@@ -134,26 +151,55 @@ class Server:
                 "as its server's owner gave it"
             )
         self.key = ApiKey(key)
-        self.repeats_key = False
+        host = urlsplit(self.url).hostname or ""
+        named = options.api_key_variable != ServerOptions.model_fields["api_key_variable"].default
+        if self.key and not (named or is_here(host) or f".{host}".endswith(".openai.com")):
+            print(
+                f"{self.url}: is sent the key in {options.api_key_variable}; if that is another server's, unset it, or "
+                "name this one's variable with api_key_variable",
+                file=sys.stderr,
+            )
+        self.repeats_key = self.told_waiting = False
         self.worked: tuple[str, dict[str, Any]] | None = None  # The first call that was answered: its path and body.
 
     @asynccontextmanager
     async def calls(self) -> AsyncIterator["Calls"]:
         """Yield what makes calls, for as long as an event loop runs."""
         options = self.options
+        timeout = httpx2.Timeout(options.api_timeout, connect=min(CONNECTING, options.api_timeout))
         async with openai.AsyncOpenAI(
             api_key=self.key.reveal() or "none",
             base_url=self.url,
             max_retries=options.api_retries,
-            timeout=options.api_timeout,
+            timeout=timeout,
             http_client=httpx2.AsyncClient(
                 transport=Bounded(self.url, options.api_timeout),
-                timeout=options.api_timeout,
+                timeout=timeout,
                 # What is asked, and the key, go to the server that is named and to no other.
                 follow_redirects=False,
             ),
         ) as client:
             yield Calls(self, client)
+
+    @asynccontextmanager
+    async def waiting(self) -> AsyncIterator[None]:
+        """Say on stderr that a call takes long, the first time that one does: the openai package repeats in silence."""
+
+        def tell() -> None:
+            if not self.told_waiting:
+                self.told_waiting = True
+                options = self.options
+                print(
+                    f"{self.url}: a call has no answer after {SILENT:.0f} s; it is tried {options.api_retries + 1} "
+                    f"times, {options.api_timeout:g} s each, and waits as long as the server says between",
+                    file=sys.stderr,
+                )
+
+        timer = asyncio.get_running_loop().call_later(SILENT, tell)
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def clean(self, text: object) -> str:
         """Return a message on one line, cut to a length, without the key or a part of it, as a file can hold it."""
@@ -202,8 +248,13 @@ class Server:
         if error.status_code == 401 or (forbidden and self.worked is None):  # Such bodies like to quote keys.
             held = "is refused" if self.key else "is not set"
             return self.outage(f"HTTP {error.status_code}: the key in {self.options.api_key_variable} {held}")
+        if 300 <= error.status_code < 400:
+            said = f"it sends on to {error.response.headers.get('Location')}; give the address that answers itself"
         reason = f"HTTP {error.status_code}: {self.clean(said)}"
-        if forbidden or error.status_code in (408, 409, 429) or error.status_code >= 500:
+        # A model that has answered is not missing by what is asked: it was removed, or its name is another now.
+        gone = error.status_code == 404 and self.worked and str(error.request.url).endswith(self.worked[0])
+        unpaid = error.status_code == 400 and UNPAID.search(said)
+        if forbidden or gone or unpaid or error.status_code in (402, 408, 409, 429) or error.status_code >= 500:
             return self.outage(reason)
         self.lost = 0
         status: Status = "refused" if filtered else "failed"
@@ -274,7 +325,7 @@ class Calls:
         retries, problem = self.server.options.api_retries, ""
         for attempt in range(retries + 1):
             try:
-                async with self._room:
+                async with self._room, self.server.waiting():
                     got: Any = (
                         await self._client.get(path, cast_to=object)
                         if body is None
@@ -290,6 +341,8 @@ class Calls:
                 raise self.server.explained(error) from None
             except (ValueError, RecursionError) as error:  # JSON's and pydantic's are of these kinds.
                 problem = self.server.clean(damage(error))
+                if isinstance(error, ValidationError) and "choices" in got:
+                    break  # An answer of another form, which the next would have too, and which was paid for.
             else:
                 self.server.lost = 0
                 return answer
