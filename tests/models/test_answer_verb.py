@@ -148,7 +148,7 @@ class Recording:
     def __init__(self, answerer, stop_after=None, paid=False):
         self.answerer, self.stop_after, self.paid = answerer, stop_after, paid
         self.asked, self.alive = [], []
-        self.digest, self.record = answerer.digest, answerer.record
+        self.digest, self.record, self.alike = answerer.digest, answerer.record, answerer.alike
 
     def answer(self, requests, contexts, on_progress=None, keep=None):
         if self.stop_after is not None and len(self.asked) == self.stop_after:

@@ -222,6 +222,39 @@ def test_of_special_tokens_only_those_that_mark_thinking_stand_in_a_text(special
 # Servers.
 
 
+def test_what_was_whole_with_fewer_tokens_to_think_with_is_not_paid_for_again(tmp_path):
+    """A server that thinks unseen, of one question longer than of others."""
+
+    def answer(call):
+        if call.method == "GET":
+            return Reply.of({"data": [{"id": "m"}]})
+        short = call.body["max_tokens"] < (1000 if "Peru" in str(call.body) else 200)
+        said = ("", "length") if short else (ANSWER, "stop")
+        return Reply.of({"choices": [{"message": {"content": said[0]}, "finish_reason": said[1]}]})
+
+    questions = [replace(asked(at), text=text) for at, text in enumerate(("Rome?", "Peru?", "Lima?"))]
+    tables.write(tmp_path / "contexts.parquet", Context, [])
+    tables.write(tmp_path / "requests.parquet", Request, questions)
+    wire = Wire(answer)
+
+    def told(url, tokens):
+        """The rows, and which questions were asked for them."""
+        wire.calls.clear()
+        files = ["--requests", tmp_path / "requests.parquet", "--contexts", tmp_path / "contexts.parquet"]
+        words = ["answer", "--api", url, "--kinds", "generate", "--thinking-tokens", tokens, *files]
+        assert main([str(word) for word in (*words, "--output", tmp_path / "out.parquet")]) == 0
+        rows = tables.read(tmp_path / "out.parquet", Response)
+        assert {row.model_digest for row in rows} == {tables.read_metadata(tmp_path / "out.parquet")["almanac.model"]}
+        asked = [text for text in ("Rome?", "Peru?", "Lima?") if any(text in str(body) for body in wire.bodies)]
+        return [row.status for row in rows], asked
+
+    with wire.running() as url:
+        assert told(url, 512) == (["ok", "failed", "ok"], ["Rome?", "Peru?", "Lima?"])
+        assert told(url, 1024) == (["ok", "ok", "ok"], ["Peru?"])
+        assert told(url, 512) == (["ok", "failed", "ok"], ["Peru?"]), "more tokens are no proof that fewer would do"
+        assert told(url, 1024) == (["ok", "ok", "ok"], [])
+
+
 def served(folder, field, request=None, **more):
     """Return the response of a server, and what it was sent."""
     wire = thinkers.wire(folder, field)

@@ -26,6 +26,11 @@ class Answerer(Protocol):
         """
         ...
 
+    @property
+    def alike(self) -> frozenset[str]:
+        """The digests of models whose answers, where they are whole, are this one's too and need not be paid again."""
+        ...
+
     def answer(
         self,
         requests: Sequence[Request],

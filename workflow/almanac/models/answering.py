@@ -62,6 +62,11 @@ class LocalAnswerer:
         """Whether answers are paid for; see `Answerer`."""
         return False
 
+    @property
+    def alike(self) -> frozenset[str]:
+        """None; see `Answerer`."""
+        return frozenset()
+
     def record(self) -> dict[str, str]:
         """Return what a response file says of the model and of how it was run; see `Answerer`."""
         said = {**self.model.identity, "model": self.digest, "engine": self.way(self.engine).NAME}

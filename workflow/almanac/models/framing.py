@@ -7,7 +7,7 @@ unchanged, so that in-context scoring is the same text for every model.
 import datetime
 import re
 from collections import ChainMap
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -27,6 +27,7 @@ DATED = re.compile(r"""strftime_now\(\s*(["'])([^"']*)\1\s*\)""")
 _CODES = [f"%{code}" for code in ("-d", "-m", *"aAbBdemyYDFHIMRSTpjZ")]
 _DATES = "".join(f" | replace({code!r}, {TODAY.strftime(code)!r})" for code in _CODES)
 STILL = f"{{% macro strftime_now(format) %}}{{{{ format{_DATES} }}}}{{% endmacro %}}"
+AT_MOST = "at most {} tokens before an answer"  # that a model may think with
 HARMONY = "<|start|>assistant"  # What gpt-oss is given before it chooses a channel.
 PROBES = ("Say what the system says.", "What does the user ask?")
 Turns = list[dict[str, str]]
@@ -146,9 +147,16 @@ class Framing:
     def __init__(self, name: str, wrapper: Wrapper, template: ChatTemplate | None = None, thinking: int = 0) -> None:
         self.name, self.wrapper, self.template, self.thinking = Path(name).name, wrapper, template, thinking
         off = None if template is None else template.without_thinking()
-        self.thinking_mode = f"at most {thinking} tokens before an answer" if thinking else off
-        rendered = None if template is None else [template.source, template.merges]
-        self.digest: str = tables.identity([wrapper.digest, rendered, *filter(None, [self.thinking_mode])])
+        self.thinking_mode = AT_MOST.format(thinking) if thinking else off
+        self.digest = self._digest(self.thinking_mode)
+
+    def _digest(self, thinking_mode: str | None) -> str:
+        rendered = None if self.template is None else [self.template.source, self.template.merges]
+        return tables.identity([self.wrapper.digest, rendered, *filter(None, [thinking_mode])])
+
+    def digests_of_less_thinking(self) -> Iterator[str]:
+        """Yield the digests of the same framing with fewer tokens for thinking, at least one."""
+        return (self._digest(AT_MOST.format(fewer)) for fewer in range(1, self.thinking))
 
     @property
     def identity(self) -> str:

@@ -8,7 +8,8 @@ import glob
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,15 +29,23 @@ class Reusable:
         digest: the model's.
         engine: the engine, ``name/version``; another version of the same name will do.
         final: the statuses of responses that are not asked again.
+        alike: digests of models whose answers are this one's too.
 
     Raises:
         AlmanacError: the file cannot be read.
     """
 
-    def __init__(self, path: Path, digest: str, engine: str, final: Sequence[str] = FINAL) -> None:
-        self.path = path
+    def __init__(
+        self,
+        path: Path,
+        digest: str,
+        engine: str,
+        final: Sequence[str] = FINAL,
+        alike: Collection[str] = (),
+    ) -> None:
+        self.path, self.digest = path, digest
         by, wanted = (text.partition("/")[0] for text in (tables.read_metadata(path).get("almanac.engine", ""), engine))
-        same = _matching(path, digest, final) if by == wanted else iter(())
+        same = _matching(path, {digest, *alike}, final) if by == wanted else iter(())
         self.index = np.fromiter(same, dtype=[("hash", np.int64), ("row", np.int64)])
         self.index.sort(order="hash")
         if not len(self.index):
@@ -49,7 +58,8 @@ class Reusable:
         starts, stops = (np.searchsorted(self.index["hash"], hashes, side=side) for side in ("left", "right"))
         # Two ids may share a hash: all rows of a hash are looked at.
         rows = {int(row) for span in zip(starts, stops, strict=True) for row in self.index["row"][slice(*span)]}
-        return {one.request_id: one for one in self._read(rows) if one.request_id in wanted}
+        own = (one for one in self._read(rows) if one.request_id in wanted)
+        return {one.request_id: replace(one, model_digest=self.digest) for one in own}
 
     def _read(self, rows: set[int]) -> Iterator[Response]:
         if not rows:
@@ -71,24 +81,31 @@ class Paid:
     Args:
         output: the response file.
         record: what a response file says of itself: ``model``, ``engine``, and ``version``, that of `answer`.
+        alike: digests of models whose answers are this one's too.
     """
 
-    def __init__(self, output: Path, record: Mapping[str, str]) -> None:
+    def __init__(self, output: Path, record: Mapping[str, str], alike: Collection[str] = ()) -> None:
         self.output = output
         self.folder = output.parent / f".{output.name}.paid"
+        self._models = {record["model"], *alike}
         self._metadata = {f"almanac.{name}": record[name] for name in ("version", "model", "engine")}
 
     def earlier(self) -> list[Path]:
         """Return the files with responses of this model, the output last: those of other shards of its folder too.
 
+        Those of models whose answers are this one's too come before all of its own.
+
         A copy of the output is kept first, since this job will replace it, perhaps by a file of fewer requests.
         """
         self.keep_output()
         there = sorted(self._shards(".{}.paid/*.parquet")) + sorted(self._shards("{}") - {self.output})
-        return list(filter(self._is_of_model, (*there, self.output)))
+        model = self._metadata["almanac.model"]
+        found = filter(self._is_of_model, (*there, self.output))
+        return sorted(found, key=lambda path: tables.says(path, "almanac.model", model))
 
     def _is_of_model(self, path: Path) -> bool:
-        return all(tables.says(path, name, self._metadata[name]) for name in ("almanac.version", "almanac.model"))
+        of_version = tables.says(path, "almanac.version", self._metadata["almanac.version"])
+        return of_version and tables.read_metadata(path).get("almanac.model") in self._models
 
     def parts(self) -> list[Path]:
         """Return the folders of parts of all shards; after a change of their number nobody resumes some of them."""
@@ -114,11 +131,11 @@ class Paid:
                     shutil.copyfile(self.output, path)
 
 
-def _matching(path: Path, digest: str, final: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _matching(path: Path, digests: Collection[str], final: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield the hash of the request and the row of every response that can be copied."""
     row = 0
     for batch in tables.stream(path, Response, ["request_id", "status", "model_digest"]):
         for request_id, status, model in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            if status in final and model == digest:
+            if status in final and model in digests:
                 yield hash(request_id), row
             row += 1

@@ -165,7 +165,7 @@ def answer_parts(
         return stay
     identity = tables.identity([record["job"], windows.REQUESTS, windows.CHARACTERS])
     parts = DoneParts(files.output, f"{record['version']}-{identity}")
-    paid = Paid(files.output, record) if answerer.paid else None
+    paid = Paid(files.output, record, answerer.alike) if answerer.paid else None
     earlier = [files.reuse] if files.reuse is not None else []
     if paid is not None:
         for responses in parts.left(paid.parts()):
@@ -174,7 +174,7 @@ def answer_parts(
     elif made is not None:
         earlier.append(files.output)
     parts.remove_others()
-    reusable = {path: Reusable(path, answerer.digest, record["engine"], final) for path in earlier}
+    reusable = {path: Reusable(path, answerer.digest, record["engine"], final, answerer.alike) for path in earlier}
     copied = Counter[Path]()
     with progress(survey.requests, what) as done:
         if parts.rows:

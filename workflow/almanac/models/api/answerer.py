@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import hashlib
 import json
 import math
@@ -85,8 +86,8 @@ class ApiAnswerer:
             self._name, self._tested = asyncio.run(self._open())
         identity = {key: getattr(options, key) for key in IDENTITY}
         identity |= {"url": self._server.url, "model": self._name, "tokenizer": self._tokenizer_digest}
-        identity |= {"framing": self._framing.digest}
-        self.digest: str = tables.identity(identity | {"engine": ENGINE})
+        self._identity = identity | {"engine": ENGINE}
+        self.digest = self._digest(self._framing.digest)
 
     async def _open(self) -> tuple[str, ServerTested | None]:
         """Find the model, and test the server for what it will be asked."""
@@ -142,10 +143,18 @@ class ApiAnswerer:
                 "room for that; set thinking_tokens: 4096, or switch thinking off (docs/api.md)"
             )
 
+    def _digest(self, framing: str) -> str:
+        return tables.identity(self._identity | {"framing": framing})
+
     @property
     def paid(self) -> bool:
         """Whether answers are paid for; see `Answerer`."""
         return True
+
+    @functools.cached_property
+    def alike(self) -> frozenset[str]:
+        """The digests of the same entry with fewer ``thinking_tokens``; see `Answerer`."""
+        return frozenset(map(self._digest, self._framing.digests_of_less_thinking()))
 
     def record(self) -> dict[str, str]:
         """Return what response files say of the model: the server's word where nothing better is known."""
