@@ -482,6 +482,10 @@ def test_a_model_that_the_registry_lacks_is_refused_with_those_it_has(registry):
     assert "a name may occur once; given again: tiny-one, tiny-two" in refusal(named("tiny", "tiny"), registry)
     twice = named(*({"name": "m", "path": f"/models/{folder}/m"} for folder in "ab"))
     assert "given again: m (of /models/a/m and /models/b/m)" in refusal(twice, registry)
+    served = GOOD | {"models": [], "model": "http://a:1/v1 http://a:1/v2"}
+    message = refusal(served, registry)
+    assert "given again: a-1 (of http://a:1/v1 and http://a:1/v2); name them yourself" in message
+    assert "[{name: a, api: URL}, {name: b, api: URL}]" in message
 
 
 @pytest.mark.parametrize(
@@ -598,6 +602,7 @@ def test_the_demo_with_ones_own_models_alone_says_what_is_not_asked():
             {"name": "name.7b", "hub": "owner/name.7b", "revision": "0123456789" * 4},
         ),
         ("http://localhost:8000/v1", {"name": "localhost-8000", "api": "http://localhost:8000/v1"}),
+        ("HTTP://localhost:8000/v1", {"name": "localhost-8000", "api": "HTTP://localhost:8000/v1"}),
         ("/models/été", {"name": "ete", "path": "/models/été"}),
         ("/models/模型", {"name": "model", "path": "/models/模型"}),
         ("medium", {"name": "medium", "path": None}),

@@ -245,6 +245,8 @@ def test_what_a_server_charges_and_what_a_model_thinks_are_said_not_to_be_counte
     said = "\n".join(remarks(edition(models=[far]), [], {}, []))
     assert "Not counted: the calls to far," in said and "Not counted: what far thinks before" in said
     assert "Not counted" not in "".join(remarks(edition(models=VALUES["models"][:1]), [], {}, []))
+    alone = edition(models=[far])
+    assert "Assumed, since" not in "".join(remarks(alone, costs(alone), {}, [])), "no number is made of it"
 
 
 def test_keys_are_set_anew_as_in_snakemake(tmp_path, monkeypatch):

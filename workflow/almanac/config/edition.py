@@ -185,11 +185,13 @@ class EditionConfig(AuthorsConfig):
                 "models='[{name: a, path: FOLDER}]'"
             )
         if twice := _alike(names):
-            paths = sorted({model.path for model in self.models if model.name in twice and model.path})
-            of = f" (of {' and '.join(paths)})" if paths else ""
+            again = [model for model in self.models if model.name in twice]
+            given = sorted({one for model in again for one in (model.path, model.api) if one})
+            of = f" (of {' and '.join(given)})" if given else ""
+            where = "api: URL" if all(model.api for model in again) else "path: FOLDER"
             raise ValueError(
                 f"models: a name may occur once; given again: {', '.join(twice)}{of}; name them yourself: "
-                "models='[{name: a, path: FOLDER}, {name: b, path: FOLDER}]'"
+                f"models='[{{name: a, {where}}}, {{name: b, {where}}}]'"
             )
         return names
 

@@ -20,7 +20,7 @@ from almanac.options import OnDisk
 from almanac.planting.options import TokenizerOptions, TrainingOptions
 from almanac.weight_files import stored_parameters
 
-SERVER = re.compile(r"https?://")
+SERVER = re.compile(r"(?i:https?)://")
 IN_SHORT = re.compile(rf"{SERVER.pattern}\S+$|[^\s/]+/[^\s/@]+@\S+$")  # a server or a repository, by its looks
 ADDRESS = re.compile(r"[\w.-]+:\d+(/|$)")  # of a server, without http://
 CHECKPOINT = re.compile(r"(.*(?:steps?|checkpoint|ckpt|iter|iteration|epoch)[-_.]?)(\d+)", re.IGNORECASE)

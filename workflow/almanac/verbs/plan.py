@@ -112,7 +112,7 @@ def remarks(
     config: EditionConfig, rows: Sequence[Cost], factors: Factors, editions: Sequence[str], results: Path = RESULTS
 ) -> list[str]:
     """Return what the numbers do not say: what was measured, counted and assumed."""
-    kinds = dict.fromkeys(row.suite for row in rows if row.suite)
+    kinds = dict.fromkeys(row.suite for row in rows if row.suite and (row.core_hours or row.gpu_hours))
     here, assumed = ([kind for kind in kinds if (kind in factors) == known] for known in (True, False))
     out = ["All numbers are estimates; core hours are CPU time, so two cores take about half of it."]
     if here:
