@@ -342,7 +342,8 @@ def test_a_server_that_counts_tokens_of_hidden_thinking_is_refused_before_anythi
             ApiAnswerer(AnswerOptions(api=url, kinds=("generate",)))
         assert len(wire.bodies) == 2
         [found] = ApiAnswerer(AnswerOptions(api=url, kinds=("generate",), thinking_tokens=512)).answer([asked()], {})
-    assert found.texts == (ANSWER,)
+        extra = AnswerOptions(api=url, kinds=("generate",), api_extra=("max_tokens=512",))
+        assert ApiAnswerer(extra).answer([asked()], {})[0].texts == found.texts == (ANSWER,)
 
 
 @pytest.mark.parametrize("told", [0, None])

@@ -137,7 +137,8 @@ class ApiAnswerer:
                 f"{self._server.url}: the model {name!r} thinks before it answers, and nothing shows where that is cut "
                 "off, since the server's template opens it; set thinking_tokens, or switch thinking off (docs/api.md)"
             )
-        if not self._framing.thinking and (any(map(_thinks, choices)) or _hidden(answer)):
+        hidden = _hidden(answer) and self._options.api_limit_key not in self._extra  # By which it may have room.
+        if not self._framing.thinking and (any(map(_thinks, choices)) or hidden):
             raise AlmanacError(
                 f"{self._server.url}: the model {name!r} thinks before it answers, and an answer's tokens leave no "
                 "room for that; set thinking_tokens: 4096, or switch thinking off (docs/api.md)"
