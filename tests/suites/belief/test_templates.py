@@ -113,6 +113,17 @@ def test_a_relation_without_any_template_has_two_of_its_label():
     assert of_dataset(named, BeliefOptions(templates="dataset")) == {}
 
 
+def test_a_relation_of_another_id_has_the_templates_of_its_property():
+    relations = [Relation(name, "x", number, None, None, None) for name, number in (("born", "P19"), ("P20", "P19"))]
+    found = of_dataset(
+        Data.of(facts=[fact(row.relation_id, "a", "b", "test") for row in relations], relations=relations),
+        BeliefOptions(),
+    )
+    texts = {name: {one.text for one in own.wordings} for name, own in found.items()}
+    assert found["born"].source == "lama" and texts["born"] == {one.text for one in SHIPPED["lama"]["P19"]}
+    assert texts["P20"] == {one.text for one in SHIPPED["lama"]["P20"]}, "an id that is known comes first"
+
+
 def test_a_propertys_other_names_make_no_sentences():
     rows = [Template(f"r/{style}", "r", "[X] was born in [Y].", style, "o", None, ()) for style in ("statement", ALIAS)]
     assert [one.template_id for one in of_rows(rows)["r"]] == ["r/statement"]

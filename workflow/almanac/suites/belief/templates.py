@@ -19,7 +19,8 @@ from almanac.suites.data import Data
 SHIPPED = RESOURCES / "templates"
 OF_FACTS = RESOURCES / "facts" / "templates.jsonl"  # of the facts that ship: other suites' sentences
 ENOUGH = 2  # templates of a relation that can agree, or not
-SETS = ("lama", "shipped", "invented")
+LAMA = "lama"  # by Wikidata's property, whatever the relation's id
+SETS = (LAMA, "shipped", "invented")
 OWN, DATASET = "file", "dataset"
 FORMS = ("statement", "entailment", ANSWERED)
 
@@ -70,6 +71,9 @@ def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplate
         AlmanacError: the user's file has mistakes.
     """
     places = {name: shipped(name) for name in SETS} | {DATASET: of_rows(data.templates)}
+    unknown = [row for row in data.relations if not any(row.relation_id in places[name] for name in SETS)]
+    by_property = {row.relation_id: places[LAMA].get(row.property or "") for row in unknown}
+    places[LAMA] |= {relation: own for relation, own in by_property.items() if own is not None}
     relations = list(data.drawn)
     first: str = options.templates
     meant = set()  # relations whose sentences in the dataset were written for it
