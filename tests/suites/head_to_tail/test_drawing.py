@@ -22,6 +22,7 @@ from almanac.suites.head_to_tail.drawing import QuestionDrawing
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.head_to_tail.suite import HeadToTail
 from almanac.suites.prompts import prompts
+from almanac.tables import hash_order
 
 
 def drawn(rows, **settings):
@@ -29,6 +30,13 @@ def drawn(rows, **settings):
     refused = {}
     drawing = QuestionDrawing(Data.of(**rows), HeadToTailOptions(**settings), refused.setdefault)
     return {one.wording.template_id: one for one in drawing.askings()}, refused
+
+
+def _pool(rows, relation, bucket):
+    """Everything that could be asked of a relation in a bucket."""
+    every = QuestionDrawing(Data.of(**rows), HeadToTailOptions(cap=1000), lambda thing, why: None)
+    popular = dict(every.popular.select("subject", "asked_bucket").rows())
+    return [row for row in rows["facts"] if row.relation_id == relation and popular.get(row.subject_id) == bucket]
 
 
 def names(asking):
@@ -241,10 +249,12 @@ def test_a_built_dataset_keeps_what_tells_subjects_apart(tmp_path):
     refused = {}
     options = HeadToTailOptions(mode="faithful")
     built = {
-        one.wording.template_id: one.drawn
+        one.wording.template_id: Counter(row.bucket for row in one.drawn)
         for one in QuestionDrawing(Data(tmp_path), options, refused.setdefault).askings()
     }
-    assert built == {name: one.drawn for name, one in drawn(imdb(), mode="faithful")[0].items()}
+    assert built == {
+        name: Counter(row.bucket for row in one.drawn) for name, one in drawn(imdb(), mode="faithful")[0].items()
+    }
     assert not any(thing.startswith("relation imdb.first_") for thing in refused), "what is no question is no refusal"
 
 
@@ -291,7 +301,7 @@ def dbpedia(**changed):
         film, person = f"Film_{at}", f"Person_{at}"
         label = changed.get(person, f"Person {at}")
         names_of += [Entity(film, changed.get(film, f"Film {at}"), (), None), Entity(person, label, (), None)]
-        facts.append(fact("director", film, person))
+        facts.append(replace(fact("director", film, person), source="dbpedia"))
         popular.append(Popularity(film, "dbpedia", "thing", 60 if at < 2 else 30 if at < 6 else 10, None))
     relations = [Relation("director", "director", None, None, None, None)]
     return {"entities": names_of, "facts": facts, "popularity": popular, "relations": relations}
@@ -305,6 +315,29 @@ def test_dbpedia_is_asked_only_what_has_one_answer_that_the_question_does_not_gi
     assert list(refused.values()) == [
         "the subject has several objects", "the question names the object", "the object has no name",
     ]  # fmt: skip
+
+
+def test_the_predicates_of_dbpedia_are_asked_by_their_label_elsewhere():
+    """Its `team` is a player's, and its `brand` a wrestler's."""
+    rows = dbpedia()
+    rows["facts"] = [replace(row, source="mine") for row in rows["facts"]]
+    [found] = drawn(rows)[0].values()
+    assert (found.wording.question, found.wording.single) == ("What is the director of [X]?", False)
+    assert HeadToTail().by_label(Data.of(**rows), HeadToTailOptions()) == {"director"}
+    assert not HeadToTail().by_label(Data.of(**dbpedia()), HeadToTailOptions())
+
+
+def test_what_samples_of_other_suites_ask_is_drawn_first_in_each_bucket():
+    rows = tables()
+    every = {row.fact_id for row in rows["facts"] if row.relation_id == "born"}
+    tested = set(sorted(every)[::2])
+    rows["facts"] = [replace(row, split="test" if row.fact_id in tested else "train") for row in rows["facts"]]
+    [found] = [one for one in drawn(rows, cap=1)[0].values() if one.relation.relation_id == "born"]
+    order = hash_order(tested, HeadToTailOptions().seed, "sample")
+    for row in found.drawn:
+        same = [one.fact_id for one in _pool(rows, "born", row.bucket)]
+        assert row.fact_id == next((name for name in order if name in same), row.fact_id)
+    assert {row.fact_id for row in found.drawn} & tested
 
 
 def test_titles_with_quotes_tabs_and_none_are_asked_as_they_stand(tmp_path):
@@ -366,8 +399,11 @@ def test_by_exposure_the_facts_of_other_suites_are_asked(tmp_path):
     assert subject not in {item.fact_id.split("|")[1] for item in again.items()}
 
 
-def test_a_relation_without_a_question_is_listed(tmp_path):
+def test_a_relation_without_a_question_is_asked_by_its_label_and_of_dbpedia_listed(tmp_path):
     rows = tables()
     rows["templates"] = [row for row in rows["templates"] if row.relation_id != "born" or row.style != "question"]
-    assert ("relation born", "has no question, and none ships for it") in trial(tmp_path, rows).refused()
+    refusal = "relation born", "has no question, and none ships for it"
+    assert refusal not in trial(tmp_path / "own", rows).refused()
+    rows["facts"] = [replace(row, source="dbpedia") for row in rows["facts"]]
+    assert refusal in trial(tmp_path / "theirs", rows).refused()
     assert isinstance(rows["templates"][0], Template)

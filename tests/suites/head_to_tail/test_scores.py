@@ -287,7 +287,7 @@ def test_variants_are_the_papers_and_those_of_version_3():
 
 def test_what_may_be_a_company_has_no_initials():
     found, _ = shipped()
-    assert found["owner"][0].answer_kind == found["publisher"][0].answer_kind == "text"
+    assert found["dbpedia/owner"][0].answer_kind == found["dbpedia/publisher"][0].answer_kind == "text"
 
 
 def test_the_marks_of_a_letter_are_of_its_word():

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from almanac.dataset.templates import with_shipped
 from almanac.rows import Relation, Template
 from almanac.sources import dblp, goodreads, imdb, papers
 from almanac.suites.head_to_tail.templates import FOLDER, shipped, wordings
@@ -68,9 +69,20 @@ def test_a_relations_own_question_comes_before_what_ships():
     assert (found.question, found.cloze, found.domain, found.answer_kind, reason) == (
         "Who plays in [X]?", "[X] stars [Y].", "film", "persons", None,
     )  # fmt: skip
-    [found], _ = wordings(relation("starring"), [], ())
+    [found], _ = wordings(relation("starring"), [], (), of_dbpedia=True)
     assert (found.template_id, found.domain, found.single, found.cap) == ("dbpedia/starring", "open", True, 10)
-    assert wordings(relation("http://dbpedia.org/ontology/starring"), [], ())[0] == [found]
+    assert wordings(relation("http://dbpedia.org/ontology/starring"), [], (), of_dbpedia=True)[0] == [found]
+    [found], _ = wordings(relation("starring"), [], ("dynamic",))
+    assert (found.question, found.cloze) == ("What is the starring of [X]?", "The starring of [X] is [Y].")
+
+
+def test_a_property_of_many_objects_is_left_out_where_its_question_is_the_one_that_ships():
+    twins = Relation("twin", "twin city", "P190", None, None, None)
+    ships = with_shipped([], [twins])
+    assert wordings(twins, ships, ("unspecific",))[1].startswith("left out as unspecific: A city may have many twins")
+    assert wordings(twins, ships, ())[0][0].question == "Which city is twinned with [X]?"
+    own = [Template("a", "twin", "Name a twin of [X]?", "question", "written", None, ())]
+    assert wordings(twins, own, ("unspecific",))[1] is None
 
 
 @pytest.mark.parametrize(
@@ -84,9 +96,10 @@ def test_sources_have_the_papers_caps(name, cap, count):
 
 def test_a_filtered_predicate_is_left_out_with_its_reason_and_can_be_let_in():
     one = next(row["predicate"] for row in rows("dbpedia") if row["filter"] == "dynamic")
-    found, reason = wordings(relation(one), [], ("unspecific", "dynamic"))
+    found, reason = wordings(relation(one), [], ("unspecific", "dynamic"), of_dbpedia=True)
     assert not found
     assert reason.startswith("left out as dynamic: ")
     ships, _ = shipped()
-    assert wordings(relation(one), [], ("unspecific",)) == (ships[one], None)
-    assert wordings(relation("nonsense"), [], ()) == ([], "has no question, and none ships for it")
+    assert wordings(relation(one), [], ("unspecific",), of_dbpedia=True) == (ships[f"dbpedia/{one}"], None)
+    lacking = (), "has no question, and none ships for it"
+    assert wordings(relation("nonsense"), [], (), of_dbpedia=True) == lacking

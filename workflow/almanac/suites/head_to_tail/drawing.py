@@ -147,7 +147,7 @@ class QuestionDrawing:
             shown = [fact.subject_id for fact in self._shown.get(relation.relation_id, ())]
             others = {row.subject: row for row in rows if row.subject not in tested}
             return AskedWording(relation, wording, drawn, next((others[one] for one in shown if one in others), None))
-        drawn, spare = self._draw(relation, wording, pool)
+        drawn, spare = self._draw(relation, wording, self._as_tested(relation, wording, pool))
         return AskedWording(relation, wording, drawn, spare)
 
     def _pool(self, relation: Relation, wording: QuestionWording, facts: pl.DataFrame) -> pl.DataFrame:
@@ -192,6 +192,26 @@ class QuestionDrawing:
             pool = self._without(pool, told.str.contains("__", literal=True), thing, "the object has no name")
         return self._told_apart(pool, wording, thing)
 
+    @cached_property
+    def _tests(self) -> dict[tuple[object, ...], pl.DataFrame]:
+        """By relation the subjects of test facts and that fact of each which a sample of other suites takes first."""
+        rows = self.data.frame("facts", Fact, ["fact_id", "relation_id", "subject_id", "split"]).filter(split="test")
+        order = hash_order(rows["fact_id"], self.options.seed, "sample")
+        places = pl.DataFrame({"tested": order, "turn": range(len(order))}, {"tested": pl.String, "turn": pl.UInt32})
+        first = rows.rename({"fact_id": "tested"}).join(places, on="tested").sort("turn")
+        return first.unique(["relation_id", "subject_id"], keep="first").partition_by("relation_id", as_dict=True)
+
+    def _as_tested(self, relation: Relation, wording: QuestionWording, pool: pl.DataFrame) -> pl.DataFrame:
+        """Let a question stand for the test fact of its subject, with its ``turn`` in the samples of other suites."""
+        tests = self._tests.get((relation.relation_id,))
+        several = wording.values is not None or pool["part"].is_not_null().any()  # questions about one subject
+        if tests is None or several:
+            return pool.with_columns(turn=pl.lit(None, pl.UInt32))
+        found = pool.join(
+            tests.select("subject_id", "tested", "turn"), on="subject_id", how="left", maintain_order="left"
+        )
+        return found.with_columns(fact_id=pl.coalesce("tested", "fact_id")).drop("tested")
+
     def _examples(self, wording: QuestionWording) -> list[str]:
         """Return the subjects, in small letters, of which an instruction's own example asks the same question."""
         asks = (prompts("head_to_tail")["ask"][prompt] for prompt in self.options.prompts)
@@ -227,7 +247,10 @@ class QuestionDrawing:
     def _draw(
         self, relation: Relation, wording: QuestionWording, pool: pl.DataFrame
     ) -> tuple[list[DrawnQuestion], DrawnQuestion | None]:
-        """Draw as many of each bucket as the smallest has, at most the cap, and one more as an example."""
+        """Draw as many of each bucket as the smallest has, at most the cap, and one more as an example.
+
+        What other suites ask is drawn first, so that methods are asked about the same facts.
+        """
         thing = f"relation {relation.relation_id}, {wording.template_id}"
         options, parts = self.options, len(BUCKETS) * len(self.data.relations)
         cap = min(options.cap or wording.cap, of_each(options.sample, options.at_least, parts) or sys.maxsize)
@@ -240,6 +263,8 @@ class QuestionDrawing:
         drawn, spares = [], []
         for bucket, own in of.items():
             names = hash_order(own["fact_id"], self.options.seed, "head_to_tail", wording.template_id, bucket)
+            turns = dict(own.select("fact_id", "turn").iter_rows())
+            names.sort(key=lambda name: (turns[name] is None, turns[name]))
             places = {name: at for at, name in enumerate(names[: count + 1])}
             few = own.filter(pl.col("fact_id").is_in(list(places)))
             rows = sorted(_rows(few), key=lambda row: places[row.fact_id])

@@ -11,7 +11,7 @@ from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.chapter import Shown
 from almanac.suites.data import Data
-from almanac.suites.head_to_tail import across, asking, bars, judging, measures
+from almanac.suites.head_to_tail import across, asking, bars, judging, measures, templates
 from almanac.suites.head_to_tail import chapter as chapters
 from almanac.suites.head_to_tail import judge as judges
 from almanac.suites.head_to_tail import overview as overviews
@@ -79,6 +79,10 @@ class HeadToTail(Suite[HeadToTailOptions]):
     def forms(self, data: Data, options: HeadToTailOptions) -> Mapping[str, Set[str]]:
         """Return the variants of the true answers."""
         return forms(data, options.filters)
+
+    def by_label(self, data: Data, options: HeadToTailOptions) -> set[str]:
+        """Return the relations that have no question, and of which none ships."""
+        return templates.by_label(data, options.filters)
 
     def raised(
         self, items: pl.DataFrame, asked: int, counts: Sequence[RelationCount], options: HeadToTailOptions

@@ -1,6 +1,7 @@
 """The shipped templates for IMDb, Goodreads, MAG, OpenAlex, DBLP and DBpedia, and the predicates that are left out.
 
-A relation's own question comes first: these are for relations without one, by the ids that the sources give them.
+A relation's own question comes first: these are for relations without one, by the ids that the sources give them. Those
+of DBpedia's predicates are of its facts alone (`team` may be anything elsewhere). Others are asked by their label.
 """
 
 import functools
@@ -9,15 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from almanac.dataset.templates import in_full
+from almanac.dataset.templates import LABEL, SHIPPED, in_full, of_label
 from almanac.project import RESOURCES
 from almanac.punctuation import ends_in_object
-from almanac.rows import Relation, Template
+from almanac.rows import Fact, Relation, Template
 from almanac.suites.data import Data
 from almanac.suites.head_to_tail.options import OPEN_CAP
 
 FOLDER = RESOURCES / "head_to_tail"
 ONTOLOGY, ELEMENTS = "http://dbpedia.org/ontology/", "http://purl.org/dc/elements/1.1/"
+DBPEDIA = "dbpedia"  # the source of its facts
 OPEN = "open"
 CONTEXT = "context"  # the sources' domain of relations that tell subjects apart, and are not asked themselves
 CAPS = {"imdb": 85, "goodreads": 250, "mag": 100, "openalex": 100, "dblp": 100}  # of Sun et al.'s code
@@ -57,7 +59,7 @@ class QuestionWording:
 
 @functools.cache
 def shipped() -> tuple[Mapping[str, Sequence[QuestionWording]], Mapping[str, tuple[str, str]]]:
-    """Read the wordings that ship, by relation, and DBpedia's predicates that are left out, with kind and reason."""
+    """Read the wordings that ship, by relation (``dbpedia/capital``), and what is left out, with kind and reason."""
     found: dict[str, list[QuestionWording]] = {}
     for domain in ("movie", "book", "academics"):
         for row in _rows(domain):
@@ -79,7 +81,7 @@ def shipped() -> tuple[Mapping[str, Sequence[QuestionWording]], Mapping[str, tup
     for row in _rows("dbpedia"):
         name = f"dbpedia/{row['predicate']}"
         kind = "persons" if row["range"] in ("Person", "Artist") else "text"
-        found[row["predicate"]] = [QuestionWording(name, OPEN, row["question"], row["cloze"], kind, single=True)]
+        found[name] = [QuestionWording(name, OPEN, row["question"], row["cloze"], kind, single=True)]
     return found, {row["predicate"]: (row["filter"], row["reason"]) for row in _rows("filters")}
 
 
@@ -93,38 +95,55 @@ def asked_of(data: Data, filters: Sequence[str]) -> Iterator[tuple[Relation, Seq
     templates: dict[str, list[Template]] = {}
     for row in data.templates:
         templates.setdefault(row.relation_id, []).append(row)
+    sources = data.frame("facts", Fact, ["relation_id", "source"])
+    dbpedia = set(sources.filter(source=DBPEDIA)["relation_id"])
     for relation in sorted(data.relations, key=lambda row: row.relation_id):
-        yield relation, *wordings(relation, templates.get(relation.relation_id, ()), filters)
+        own = relation.relation_id
+        yield relation, *wordings(relation, templates.get(own, ()), filters, own in dbpedia)
 
 
 def wordings(
-    relation: Relation, templates: Iterable[Template], filters: Sequence[str]
+    relation: Relation, templates: Iterable[Template], filters: Sequence[str], of_dbpedia: bool = False
 ) -> tuple[Sequence[QuestionWording], str | None]:
     """Return how a relation is asked, or none and the reason; of one that tells subjects apart neither.
 
     Args:
         relation: the relation.
         templates: its own; the first question by id serves, and for a cloze the first sentence that ends in its object.
-        filters: the kinds of DBpedia's predicates that are left out.
+        filters: the kinds of DBpedia's predicates that are left out, and of Wikidata's properties whose question ships.
+        of_dbpedia: whether it is one of DBpedia's predicates.
     """
     if relation.domain == CONTEXT:
         return [], None
     own = sorted(templates, key=lambda row: row.template_id)
     questions = [row for row in own if row.style == "question" and row.text.count("[X]") == 1]
     if questions:
+        kind, reason = shipped()[1].get(f"wdt:{relation.property}", ("", ""))
+        if questions[0].origin == SHIPPED and kind in filters:
+            return [], f"left out as {kind}: {reason}"
         ends = [row.text for row in own if row.style == "statement" and ends_in_object(row.text)]
         prefixes = [in_full(row) for row in own if row.style == "prefix"]
         cloze = next((text for text in (*ends, *prefixes) if text.count("[X]") == 1), None)
         domain, kind = relation.domain or OPEN, _answer_kind(relation.object_type)
         return [QuestionWording(questions[0].template_id, domain, questions[0].text, cloze, kind)], None
-    predicate = relation.relation_id.removeprefix(ONTOLOGY).replace(ELEMENTS, "dc:")
     ships, left_out = shipped()
-    kind, reason = left_out.get(predicate, ("", ""))
-    if kind in filters:
-        return [], f"left out as {kind}: {reason}"
-    if predicate in ships:
-        return ships[predicate], None
-    return [], "has no question, and none ships for it"
+    if of_dbpedia:
+        predicate = relation.relation_id.removeprefix(ONTOLOGY).replace(ELEMENTS, "dc:")
+        kind, reason = left_out.get(predicate, ("", ""))
+        if kind in filters:
+            return [], f"left out as {kind}: {reason}"
+        asked = ships.get(f"{DBPEDIA}/{predicate}", ())
+        return asked, None if asked else "has no question, and none ships for it"
+    if relation.relation_id in ships:
+        return ships[relation.relation_id], None
+    statement, question = of_label(relation)
+    return wordings(relation, [statement, question], filters)
+
+
+def by_label(data: Data, filters: Sequence[str]) -> set[str]:
+    """Return the relations that are asked by their label."""
+    found = asked_of(data, filters)
+    return {row.relation_id for row, own, _ in found if any(f"/{LABEL}/" in one.template_id for one in own)}
 
 
 def _answer_kind(object_type: str | None) -> str:
