@@ -186,6 +186,9 @@ def test_of_two_names_of_one_length_the_draft_is_refused_for_the_same_in_any_ord
         ("located in", "[X] is located in [Y].", "[X] is located in what?"),
         ("shares border with", "[X] shares border with [Y].", "[X] shares border with what?"),
         ("died in", "[X] died in [Y].", "[X] died in what?"),
+        ("fought in", "[X] fought in [Y].", "[X] fought in what?"),
+        ("flows into", "[X] flows into [Y].", "[X] flows into what?"),
+        ("written by", "[X] is written by [Y].", "[X] is written by whom or what?"),
         ("located in time zone", "[X] is located in time zone [Y].", "[X] is located in time zone what?"),
         ("was born in", "[X] was born in [Y].", "[X] was born in what?"),
         ("capital of", "[X] is capital of [Y].", "[X] is capital of what?"),
@@ -220,10 +223,15 @@ def test_every_property_that_is_named_has_statements_that_end_in_the_object_and_
     ],
 )
 def test_a_relation_gets_what_ships_for_its_property_where_it_has_none_of_a_style(style, joined):
-    relations = [Relation("capital", "capital", "P36", None, None, None), Relation("P36", "x", None, None, None, None)]
+    numbers = {"capital": "P36", "seat": "P36", "P36": None}
+    relations = [Relation(name, "x", number, None, None, None) for name, number in numbers.items()]
     own = [Template("own", "capital", "[X]", style, "written", None, ())] if style else []
     found = with_shipped(own, relations)
-    assert {row.relation_id for row in found} == {"capital"}, "of the other relation no property is known"
-    assert {row.style for row in found if row.origin == SHIPPED} == joined
+    assert {row.relation_id for row in found} == {"capital", "seat"}, "of the other relation no property is known"
+    ships = [row for row in found if row.origin == SHIPPED]
+    assert {row.style for row in ships if row.relation_id == "capital"} == joined
+    ids = {row.template_id for row in found}
+    assert len(ids) == len(found) and {row.parent_id for row in ships} <= {*ids, None}
+    assert all(row.template_id.startswith(f"{row.relation_id}/g") for row in ships)
     assert [row for row in found if row.origin != SHIPPED] == own
     assert [row.template_id for row in found] == sorted(row.template_id for row in found)

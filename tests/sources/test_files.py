@@ -1123,9 +1123,12 @@ def test_a_relation_without_a_label_is_warned_of(tmp_path):
         ("Peru", None, "P36", None),  # whose P36 that is, nobody knows
         ("Q1", "relation_id,label\nP36,P36\n", "capital", "P36"),
         ("Peru", "relation_id,label\nP36,Capital\n", "Capital", "P36"),
-        ("Peru", "relation_id,label\nP36,Shares border with\n", "Shares border with", "P47"),
+        ("Peru", "relation_id,label\nP36,shares border with\n", "shares border with", None),
         ("Q1", "relation_id,label\nP36,Hauptstadt\n", "Hauptstadt", None),
         ("Peru", "relation_id,label,property\nP36,Hauptstadt,P36\n", "Hauptstadt", "P36"),
+        ("Peru", "relation_id,label,property\nP36,Hauptstadt,wdt:p36\n", "Hauptstadt", "P36"),
+        ("Peru", "relation_id,label,property\nP36,x,http://www.wikidata.org/entity/P36\n", "x", "P36"),
+        ("Peru", "relation_id,label,property\nP36,x,P166/P585\n", "x", "P166/P585"),
     ],
 )
 def test_a_relation_with_a_number_of_wikidata_is_that_property_where_its_subjects_are_items(

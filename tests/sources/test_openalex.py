@@ -97,10 +97,10 @@ def test_a_cell_that_shows_nothing_gives_no_fact(tmp_path, blank):
 
 
 def test_a_titles_mark_up_is_no_part_of_it(tmp_path):
-    titles = ["H<sub>2</sub>O &amp; <i>E. coli</i>.", "&lt;i&gt;Cats&lt;/i&gt; where p < 0.05 > q"]
+    titles = ["H<sub>2</sub>O &amp; <i>E. coli</i>.", "&lt;i&gt;Cats&lt;/i&gt; where p < 0.05 > q", "T<Tc and T>Tc"]
     found = tables(write(tmp_path / "raw", [work(at, 8, (), title=title) for at, title in enumerate(titles)]), tmp_path)
     papers = {row.label for row in found["entities"] if row.entity_id.startswith("paper:")}
-    assert papers == {"H2O & E. coli", "Cats where p < 0.05 > q"}
+    assert papers == {"H2O & E. coli", "Cats where p < 0.05 > q", "T<Tc and T>Tc"}
 
 
 def test_a_work_that_stands_again_counts_once_and_one_with_other_values_is_refused(tmp_path):

@@ -14,7 +14,7 @@ from benchmarks.checkpoints import TINY, masked
 from almanac.errors import AlmanacError
 from almanac.suites.belief import diversity
 from almanac.suites.belief.diversity import by_syntax, by_words, embedder, filled, main, mean_distance, share, tree_of
-from almanac.suites.belief.templates import SHIPPED
+from almanac.suites.belief.templates import FOLDER
 
 
 class Token(NamedTuple):
@@ -78,7 +78,7 @@ def test_meaning_is_the_mean_of_the_last_hidden_states_of_a_text_read_alone(tmp_
 
 
 def test_the_command_prints_all_templates_and_the_written_ones(capsys):
-    assert main([str(SHIPPED / "lama.jsonl"), str(SHIPPED / "shipped.jsonl")]) == 0
+    assert main([str(FOLDER / "lama.jsonl"), str(FOLDER / "shipped.jsonl")]) == 0
     said = capsys.readouterr().out
     assert "| lama.jsonl, all | 41 | 100 | 0.8950 |" in said and "| shipped.jsonl, written | 39 | 5 | " in said
     assert "No syntax: name a spaCy pipeline" in said and "No meaning: name a model's folder" in said

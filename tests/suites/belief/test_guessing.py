@@ -39,7 +39,7 @@ FACTS = [
     fact("P36", "s1", "pa"),
 ]
 RELATIONS = [
-    Relation(name, name, kind, None, None, None) for name, kind in (("P103", None), ("born", "P19"), ("P36", None))
+    Relation(name, name, kind, None, None, None) for name, kind in (("P103", "P103"), ("born", "P19"), ("P36", "P36"))
 ]
 DATA = {
     "facts": FACTS,
@@ -112,4 +112,10 @@ def test_guessed_pairs_are_left_out_by_uhn(tmp_path):
     options = BeliefOptions(file=str(templates), prompting=(), guessed=str(path))
     trial = Trial(tmp_path / "asked", Belief(), Data.of(**DATA), options).ask()
     kept = {item.fact_id: prompt.guessable for item, prompt in zip(trial.items(), trial.own("prompts"), strict=True)}
-    assert kept == {"P103|s1|fr": False, "P103|s2|en": True, "P103|s3|en": False, "P36|s1|pa": False}
+    assert kept == {
+        "P103|s1|fr": False,
+        "P103|s2|en": True,
+        "P103|s3|en": False,
+        "P36|s1|pa": False,
+        "born|s1|pa": False,
+    }

@@ -42,7 +42,8 @@ def test_the_written_templates_come_first_then_the_first_paraphrase_of_each():
 
 def of(relations: list[str], **settings: object) -> dict[str, str]:
     facts = [fact(name, "a", "b", "test") for name in relations]
-    found = of_dataset(Data.of(facts=facts), BeliefOptions(**settings))
+    named = [Relation(name, name, name, None, None, None) for name in relations]
+    found = of_dataset(Data.of(facts=facts, relations=named), BeliefOptions(**settings))
     return {relation: own.source for relation, own in found.items()}
 
 
@@ -60,7 +61,9 @@ def of_facts(
     templates = [
         Template(f"{at}", relation, *row[1:], origin, parent if at else None, ()) for at, row in enumerate(rows)
     ]
-    found = of_dataset(Data.of(facts=[fact(relation, "a", "b", "test")], templates=templates), BeliefOptions())
+    named = [Relation(relation, relation, relation, None, None, None)]
+    data = Data.of(facts=[fact(relation, "a", "b", "test")], templates=templates, relations=named)
+    found = of_dataset(data, BeliefOptions())
     return {relation: own.source for relation, own in found.items()}
 
 
@@ -113,15 +116,18 @@ def test_a_relation_without_any_template_has_two_of_its_label():
     assert of_dataset(named, BeliefOptions(templates="dataset")) == {}
 
 
-def test_a_relation_of_another_id_has_the_templates_of_its_property():
-    relations = [Relation(name, "x", number, None, None, None) for name, number in (("born", "P19"), ("P20", "P19"))]
-    found = of_dataset(
-        Data.of(facts=[fact(row.relation_id, "a", "b", "test") for row in relations], relations=relations),
-        BeliefOptions(),
-    )
-    texts = {name: {one.text for one in own.wordings} for name, own in found.items()}
-    assert found["born"].source == "lama" and texts["born"] == {one.text for one in SHIPPED["lama"]["P19"]}
-    assert texts["P20"] == {one.text for one in SHIPPED["lama"]["P20"]}, "an id that is known comes first"
+def test_files_that_ship_are_of_wikidatas_properties_whatever_the_relations_ids_and_of_no_id_alone():
+    numbers = {"born": "P19", "P20": "P19", "P36": None, "P1086": None}
+    relations = [Relation(name, "x", number, None, None, None) for name, number in numbers.items()]
+    facts = [fact(name, "a", "b", "test") for name in numbers]
+    found = of_dataset(Data.of(facts=facts, relations=relations), BeliefOptions(per_group=20))
+    assert {name: own.source for name, own in found.items()} == {
+        **dict.fromkeys(("born", "P20"), "lama"),
+        **dict.fromkeys(("P36", "P1086"), "label"),
+    }
+    for name in ("born", "P20"):
+        assert {one.text for one in found[name].wordings} == {one.text for one in SHIPPED["lama"]["P19"]}
+        assert {one.group for one in found[name].wordings} == {f"{name}/g{group}/0" for group in range(1, 6)}
 
 
 def test_a_propertys_other_names_make_no_sentences():

@@ -27,8 +27,15 @@ SHIPPED = "shipped"  # the origin of templates that ship for a property of Wikid
 OF_A_GROUP = 2  # so many of them join a dataset
 ANSWERED = "question_answer"  # the style of a group of questions with their answer behind them
 AUXILIARIES = ("is", "are", "was", "were", "has", "have", "had", "can")
-PAST = ("died", "lived", "studied", "worked", "played", "starred", "moved", "graduated", "served", "competed")
-PREPOSITIONS = ("of", "in", "at", "by", "with", "for", "from", "to", "on", "after", "as", "under", "near")
+# Verbs of which a past form before a preposition is no participle: `died in`.
+PAST = re.compile(
+    "acted|appeared|became|began|belonged|came|collaborated|competed|contributed|debuted|died|emigrated|fell|fought|"
+    "graduated|grew|immigrated|lived|moved|occurred|participated|performed|played|ran|resulted|retired|sang|served|"
+    "spoke|starred|studied|took|voted|went|worked"
+)
+PREPOSITION = re.compile(
+    "of|in|at|by|with|for|from|to|on|after|as|under|near|into|over|through|against|between|via|before|during"
+)
 SLOT = re.compile(r"\[[XY]\]")
 LIST_MARK = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.):])\s+")
 QUOTES = "\"'“”‘’«»`"
@@ -83,17 +90,26 @@ def of_properties() -> Mapping[str, Sequence[Template]]:
     return found
 
 
+def renamed(row: Template, relation: str) -> Template:
+    """Return a template that ships for a property as one of a relation, whose id is part of its own."""
+    template_id, parent_id = (
+        one and f"{relation}{one.removeprefix(row.relation_id)}" for one in (row.template_id, row.parent_id)
+    )
+    return replace(row, relation_id=relation, template_id=template_id or "", parent_id=parent_id)
+
+
 def with_shipped(own: Iterable[Template], relations: Iterable[Relation]) -> list[Template]:
     """Return relations' templates by id, and those that ship for Wikidata's property where one has none of a style.
 
-    A relation with a prefix has a statement.
+    A relation with a prefix has a statement. Drafts, perhaps of these, do not count.
     """
     found = list(own)
-    there = {(row.relation_id, "statement" if row.style == "prefix" else row.style) for row in found}
+    counted = (row for row in found if row.origin != ORIGIN)
+    there = {(row.relation_id, "statement" if row.style == "prefix" else row.style) for row in counted}
     for relation in relations:
         name = relation.relation_id
         ships = of_properties().get(relation.property or "", ())
-        found += [replace(row, relation_id=name) for row in ships if (name, row.style) not in there]
+        found += [renamed(row, name) for row in ships if (name, row.style) not in there]
     return sorted(found, key=lambda row: row.template_id)
 
 
@@ -146,10 +162,10 @@ def worded(label: str) -> tuple[str, str]:
     """
     words = label.lower().split()
     ends = {words[-1], words[1] if words[0].endswith("ed") else ""} if len(words) > 1 else set()
-    if words[0] in AUXILIARIES or not ends.isdisjoint(PREPOSITIONS):
-        verb = words[0] in (*AUXILIARIES, *PAST) or singular(words[0]) != words[0]
+    if words[0] in AUXILIARIES or any(map(PREPOSITION.fullmatch, ends)):
+        verb = words[0] in AUXILIARIES or PAST.fullmatch(words[0]) or singular(words[0]) != words[0]
         between = f"[X] {label}" if verb else f"[X] is {label}"
-        return f"{between} [Y].", f"{between} what?"
+        return f"{between} [Y].", f"{between} {'whom or what' if words[-1] == 'by' else 'what'}?"
     return f"The {label} of [X] is [Y].", f"What is the {label} of [X]?"
 
 

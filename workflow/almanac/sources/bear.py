@@ -36,7 +36,7 @@ def read(options: BearOptions, folder: Path) -> SourceTables:
     """Make the tables of BEAR or BEAR-big out of an archive of its repository, which is not unpacked.
 
     An entity that has several labels over its files is called by the first; the others are aliases. BEAR has no names
-    of relations: they bear their property's id until a person names them.
+    of relations: they are called as `properties` has it.
 
     Args:
         options: which of the two.

@@ -4,6 +4,7 @@ What is wrong is noted in the table, by row. A row with a mistake is left out, s
 for among the others.
 """
 
+import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from almanac.frames import frame_of
 from almanac.punctuation import is_question
 from almanac.rows import ALIAS, Exposure, Relation, Template
 from almanac.sources import triples, values
-from almanac.sources.properties import numbers, properties
+from almanac.sources.properties import properties
 from almanac.sources.records import LIST_SEPARATOR, TABLES, TRIPLES, passed_over
 from almanac.sources.thirds import BUCKETS
 from almanac.sources.user_table import ROW, SHOWN, Check, UserTable, read_file, read_table
@@ -27,6 +28,9 @@ DATATYPES = ("date", "quantity", "string")
 PRECISIONS = ("year", "month", "day")  # of dates
 STYLES = ("statement", "question", "prefix", ALIAS)
 ITEM = r"^Q\d+$"  # an id of Wikidata
+NUMBER = re.compile(
+    r"(?:https?://www\.wikidata\.org/(?:entity/|prop/direct/|wiki/Property:)|wdt?:)?(P\d+)", re.IGNORECASE
+)
 DIGITS = 18  # of a count: as many as a whole number of 64 bits always holds
 MERGED = "or set datasets.NAME.merge: true"  # the remedy for many such rows
 TO_MERGE = (
@@ -299,8 +303,14 @@ def relations(found: UserTable, used: list[str], meant: Collection[str]) -> list
 
 def _as_property(row: Relation, meant: bool) -> Relation:
     """Return a relation with Wikidata's name if it has none and its id is meant so; called so, it is the property."""
-    label = properties()[row.relation_id] if meant and row.label == row.relation_id else row.label
-    return replace(row, label=label, property=row.property or numbers().get(label.casefold()))
+    if row.property and (number := NUMBER.fullmatch(row.property)):
+        row = replace(row, property=number[1].upper())
+    name = properties().get(row.relation_id)
+    if name is None:
+        return row
+    label = name if meant and row.label == row.relation_id else row.label
+    is_property = label.casefold() == name.casefold()
+    return replace(row, label=label, property=row.property or (row.relation_id if is_property else None))
 
 
 def template_file(path: Path, sentences: Collection[str] = ()) -> list[Template]:

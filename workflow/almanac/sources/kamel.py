@@ -58,7 +58,7 @@ def read(options: KamelOptions, folder: Path) -> SourceTables:
     Subjects have no ids, so that those of one name are one (``subject:NAME``). Objects have Wikidata's ids in the test
     files; elsewhere one that bears the first name of such an object in its relation is that object, and another is
     known by its name (``object:NAME``). A relation whose test objects are dates or numbers has such objects in all
-    parts; dates are years. Questions are KAMEL's own; relations bear their property's id until a person names them.
+    parts; dates are years. Questions are KAMEL's own; relations are called as `properties` has it.
 
     Args:
         options: nothing that is read.

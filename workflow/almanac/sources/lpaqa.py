@@ -40,7 +40,7 @@ class LpaqaPrompt(msgspec.Struct):
 def read(options: LpaqaOptions, folder: Path) -> SourceTables:
     """Make the tables of LPAQA out of an archive of its repository; what is packed in it is read where it lies.
 
-    LPAQA has no names of relations: they bear their property's id until a person names them. A prompt that is in
+    LPAQA has no names of relations: they are called as `properties` has it. A prompt that is in
     several sets, or twice in one (but for case and spaces), is the template of the first.
 
     Args:

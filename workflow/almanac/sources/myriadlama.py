@@ -30,8 +30,8 @@ def read(options: MyriadlamaOptions, folder: Path) -> SourceTables:
     """Make the tables out of one with a row for each pair of subject and relation in each template.
 
     A subject without ``sub_uri`` is known by its name (``subject:NAME``). ``is_manual`` templates are written; which of
-    them another paraphrases is not in the table, so that each is a group of its own. Relations bear their property's id
-    until a person names them.
+    them another paraphrases is not in the table, so that each is a group of its own. Relations are
+    called as `properties` has it.
 
     Args:
         options: nothing that is read.

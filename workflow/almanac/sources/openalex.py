@@ -20,7 +20,7 @@ from almanac.sources.source_tables import Omissions, SourceTables
 
 SOURCE = "openalex"
 DOI = ("https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "http://dx.doi.org/")
-TAG = re.compile("</?[A-Za-z][^<>]*>")  # of a title: H<sub>2</sub>O
+TAG = re.compile(r"</?(?:i|b|u|em|strong|sub|sup|scp|tt|br|p|span|mml:\w+|jats:\w+)\b[^<>]*>")  # H<sub>2</sub>O
 SCHEMA = TEXTS | {
     "score": pl.Int64(),
     "journal": pl.UInt64(),

@@ -18,12 +18,6 @@ def properties() -> Mapping[str, str]:
     return found
 
 
-@functools.cache
-def numbers() -> Mapping[str, str]:
-    """Return the numbers of these properties by their names in small letters."""
-    return {name.casefold(): number for number, name in properties().items()}
-
-
 def of_property(number: str) -> Relation:
     """Return the relation that a property is, called as Wikidata calls it, or by its number if no name of it ships."""
     return Relation(number, properties().get(number, number), number, None, None, None)

@@ -41,7 +41,7 @@ def guessed(data: Data, fill: Fill) -> list[Guessed]:
     Raises:
         AlmanacError: the dataset has none of these relations.
     """
-    kinds = {row.relation_id: KINDS.get(row.property or row.relation_id) for row in data.relations}
+    kinds = {row.relation_id: KINDS.get(row.property or "") for row in data.relations}
     objects: dict[tuple[str, str], set[str]] = {}
     known = pl.Series([relation for relation, kind in kinds.items() if kind], dtype=pl.String)
     for relation, subject, key in data.said.filter(pl.col("relation_id").is_in(known.implode())).iter_rows():

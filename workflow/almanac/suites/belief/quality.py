@@ -22,9 +22,9 @@ from almanac import tables
 from almanac.errors import AlmanacError, refuse
 from almanac.suites.belief import blind
 from almanac.suites.belief.diversity import by_words, markdown, mean_distance
-from almanac.suites.belief.templates import SETS, SHIPPED, AskedTemplate, begins_with, shipped
+from almanac.suites.belief.templates import FOLDER, SETS, AskedTemplate, begins_with, shipped
 
-SHEET = SHIPPED / "quality.jsonl"
+SHEET = FOLDER / "quality.jsonl"
 ITEMS = ("fluency", "template_in_relation", "relation_in_template", "overlap")
 CAUGHT, MEAN, APART = 0.9, 3.6, 0.6  # bars: of spoiled ones; of the sum of 4; of the distance of a relation's words
 Templates = Mapping[str, Mapping[str, Sequence[AskedTemplate]]]  # by file and relation

@@ -3,11 +3,11 @@
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from almanac.dataset.templates import ANSWERED, LABEL, of_groups, of_label
+from almanac.dataset.templates import ANSWERED, LABEL, SHIPPED, of_groups, of_label, renamed
 from almanac.errors import refuse
 from almanac.project import RESOURCES
 from almanac.punctuation import is_question
@@ -16,12 +16,11 @@ from almanac.sources.checking import template_file
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.data import Data
 
-SHIPPED = RESOURCES / "templates"
+FOLDER = RESOURCES / "templates"
 OF_FACTS = RESOURCES / "facts" / "templates.jsonl"  # of the facts that ship: other suites' sentences
 ENOUGH = 2  # templates of a relation that can agree, or not
-LAMA = "lama"  # by Wikidata's property, whatever the relation's id
-SETS = (LAMA, "shipped", "invented")
-OWN, DATASET = "file", "dataset"
+SETS = LAMA, FACTS, INVENTED = "lama", "shipped", "invented"  # the first by Wikidata's property, the others by id
+OWN, DATASET, WIKIDATA = "file", "dataset", "wikidata"  # the last: what joined the dataset's from wikidata.jsonl
 FORMS = ("statement", "entailment", ANSWERED)
 
 
@@ -70,10 +69,16 @@ def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplate
     Raises:
         AlmanacError: the user's file has mistakes.
     """
-    places = {name: shipped(name) for name in SETS} | {DATASET: of_rows(data.templates)}
-    unknown = [row for row in data.relations if not any(row.relation_id in places[name] for name in SETS)]
-    by_property = {row.relation_id: places[LAMA].get(row.property or "") for row in unknown}
-    places[LAMA] |= {relation: own for relation, own in by_property.items() if own is not None}
+    lama = {number: list(own) for number, own in groupby(groups(LAMA), lambda row: row.relation_id)}
+    known = [row for row in data.relations if row.property is not None]  # an id alone may be anything
+    ids = {row.relation_id for row in known}
+    places = {
+        LAMA: of_rows(renamed(one, row.relation_id) for row in known for one in lama.get(str(row.property), ())),
+        FACTS: {relation: own for relation, own in shipped(FACTS).items() if relation in ids},
+        INVENTED: shipped(INVENTED),
+        DATASET: of_rows(row for row in data.templates if row.origin != SHIPPED),
+        WIKIDATA: of_rows(row for row in data.templates if row.origin == SHIPPED),
+    }
     relations = list(data.drawn)
     first: str = options.templates
     meant = set()  # relations whose sentences in the dataset were written for it
@@ -83,10 +88,11 @@ def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplate
         written = of_rows(row for row in data.templates if row.origin == "written")
         theirs = {row.relation_id for row in data.templates if (row.relation_id, row.text) not in ours}
         apart = (relation for relation, own in written.items() if len({one.group for one in own}) >= ENOUGH)
-        meant = theirs.intersection(apart).difference(places["invented"])
+        meant = theirs.intersection(apart).difference(places[INVENTED])
         if options.file is None:
             places[LABEL] = of_rows(row for one in data.relations for row in of_label(one))
-    order = [first, *(name for name in (*SETS, DATASET) if name != first), *([LABEL] if LABEL in places else [])]
+    others = (*SETS, DATASET, WIKIDATA, *([LABEL] if LABEL in places else []))
+    order = [first, *(name for name in others if name != first)]
     if options.file is not None:
         places[OWN] = of_rows(rows_of(Path(options.file)))
 
@@ -104,7 +110,12 @@ def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplate
 
 def shipped(name: str) -> dict[str, list[AskedTemplate]]:
     """Return the templates of a file of resources/templates, by relation."""
-    return of_rows(of_groups(SHIPPED / f"{name}.jsonl"))
+    return of_rows(groups(name))
+
+
+def groups(name: str) -> list[Template]:
+    """Return the rows of a file of resources/templates."""
+    return of_groups(FOLDER / f"{name}.jsonl")
 
 
 def of_rows(rows: Iterable[Template]) -> dict[str, list[AskedTemplate]]:
