@@ -311,6 +311,8 @@ def test_an_answer_whose_form_is_none_is_not_repeated_at_once():
     choices = [{"message": {"content": 5}}]
     _, seeds = sampling(lambda call: Reply.of({"choices": choices}), 1, api_concurrency=8, api_retries=6)
     assert len(seeds) <= 9, "each once, and once more at the end, and one to see whether the server is up"
+    [found, *_], _ = sampling(lambda call: Reply.of(None), 1, api_concurrency=1, api_retries=1)
+    assert "the answer is damaged" in found.reason, "an answer that is no object is an outage as others"
 
 
 def test_of_a_request_that_is_asked_once_more_only_the_samples_that_failed_are():

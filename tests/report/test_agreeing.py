@@ -139,5 +139,8 @@ def test_only_what_a_method_knows_is_known_most_widely_and_only_what_one_does_no
     assert told(a=0, b=1, c=0, d=0).endswith("Known most widely: b, r: B. Known least: a, r: A; c, r: C; d, r: D.")
     assert told(a=2, b=2).endswith("Known most widely: a, r: A; b, r: B.")
     assert told(a=0, b=0).endswith("Known least: a, r: A; b, r: B.")
-    assert "methods asked, 2 are known by all of them, 0 by some" in told(a=2, b=2)
-    assert "methods asked, 1 is known by all of them, 1 by some" in told(a=2, b=1)
+    assert "half as many methods asked as any, 2 are known by all that did, 0 by some" in told(a=2, b=2)
+    assert "half as many methods asked as any, 1 is known by all that did, 1 by some" in told(a=2, b=1)
+    rows = [Knowledge("facts", "mine", name, methods, 2) for name, methods in (("a", 2), ("b", 4), ("c", 5))]
+    said = next(agreeing._facts(layout, {("facts", "mine"): rows}))
+    assert "of 2 facts that at least half" in said and "a, r: A" not in said

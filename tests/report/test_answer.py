@@ -96,7 +96,9 @@ def test_models_whose_answers_hold_no_words_are_named():
     silent = replace(rows[0].known, metric=WITHOUT_WORDS, value=0.2)
     assert not sentences(rows).notes
     [told] = sentences([rows[0]._replace(without_words=silent), rows[1]]).notes
-    assert told.startswith("At least 20 % of a model's answers hold no words.") and told.endswith("asking (m).")
+    assert told.startswith(
+        "At least 20 % of a model's answers hold no words, or the question's alone."
+    ) and told.endswith("asking (m).")
     for few in ({"without_words": replace(silent, value=0.19)}, {"verdict": NOT_TAUGHT}, {"facts": 19}):
         assert not sentences([rows[0]._replace(**{"without_words": silent} | few), rows[1]]).notes, few
 

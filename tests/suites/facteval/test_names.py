@@ -81,6 +81,8 @@ MENTIONED = [
     ("21", "twenty-one"),
     ("-5", "\u22125 degrees"),
     ("1", "One"),
+    ("Lyon", "It is not clear whether Paris or Lyon"),
+    ("Lyon", "not only Paris or Lyon"),
 ]
 
 NOT_MENTIONED = [

@@ -164,12 +164,13 @@ def _facts(layout: Layout, knowledge: Mapping[tuple[str, str], Sequence[Knowledg
         }
         for dataset in {dataset for dataset, _ in knowledge}
     }
-    for (dataset, model), rows in knowledge.items():
+    for (dataset, model), found in knowledge.items():
+        rows = [row for row in found if 2 * row.methods >= max(one.methods for one in found)]
         every = [row for row in rows if row.known == row.methods]
         none = [row for row in rows if not row.known]
         text = (
-            f"{model} on {dataset}: of {len(rows):,} facts that at least two methods asked, {len(every):,} "
-            f"{'is' if len(every) == 1 else 'are'} known by all of them, "
+            f"{model} on {dataset}: of {len(rows):,} facts that at least half as many methods asked as any, "
+            f"{len(every):,} {'is' if len(every) == 1 else 'are'} known by all that did, "
             f"{len(rows) - len(every) - len(none):,} by some, {len(none):,} by none "
             f"({asked_by([row.methods for row in rows])} methods)."
         )

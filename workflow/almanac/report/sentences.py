@@ -154,8 +154,8 @@ def sentences(
     taught = (one for one in rows if one.verdict != NOT_TAUGHT and one.facts >= FEW)
     if silent := [one for one in taught if _share(one.without_words) >= SILENT]:
         notes.append(
-            f"At least {100 * SILENT:.0f} % of a model's answers hold no words. They count as wrong or missing, and "
-            f"need not mean that the facts are not known: {_whose(silent, rows)}."
+            f"At least {100 * SILENT:.0f} % of a model's answers hold no words, or the question's alone. They "
+            f"count as wrong or missing, and need not mean that the facts are not known: {_whose(silent, rows)}."
         )
     return Told([*out, *failing, *compared], notes)
 

@@ -341,7 +341,7 @@ class Calls:
                 raise self.server.explained(error) from None
             except (ValueError, RecursionError) as error:  # JSON's and pydantic's are of these kinds.
                 problem = self.server.clean(damage(error))
-                if isinstance(error, ValidationError) and "choices" in got:
+                if isinstance(error, ValidationError) and isinstance(got, dict) and "choices" in got:
                     break  # An answer of another form, which the next would have too, and which was paid for.
             else:
                 self.server.lost = 0

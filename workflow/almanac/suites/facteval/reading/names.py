@@ -27,7 +27,8 @@ WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
 _OF_NAMES = r"(?:(?:in|at|on|by|from|to|of|an?|the)\s+){0,2}"
 # Also of the second of two that are denied together: `not Marseille or Nice`.
 NEGATED = re.compile(
-    rf"(?:\b(?:not|never|neither|nor|cannot be)|n't(?: be)?)\s+{_OF_NAMES}(?:(?:\w+\s+){{1,3}}n?or\s+{_OF_NAMES})?$"
+    rf"(?:\b(?:not|never|neither|nor|cannot be)|n't(?: be)?)\s+{_OF_NAMES}"
+    rf"(?:(?:(?!(?:only|sure|certain|clear|known|know|if|whether)\b)\w+\s+){{1,3}}n?or\s+{_OF_NAMES})?$"
 )
 BEFORE_MENTION = 60  # characters before a mention in which a negation can stand
 LEAST_WITHOUT_ARTICLE = 4  # letters; "The Who" is not "who"
