@@ -103,7 +103,7 @@ def test_a_suite_that_asks_nothing_of_a_dataset_says_so_with_the_reason(tmp_path
     editions.finish(layout, lambda model, request: Response(request.request_id, "failed", "busy"))
     capsys.readouterr()
     assert main(["report", "found", "--edition", str(layout.root)]) == 0
-    said = [line for line in capsys.readouterr().out.splitlines() if " is asked by " in line]
+    said = [line for line in capsys.readouterr().out.splitlines() if " is asked by Head" in line]
     assert len(said) == 1 and said[0].startswith("Nothing of dataset real is asked by Head-to-Tail. "), said
     assert said[0] in layout.page().read_text("utf-8") and "the first: " in said[0]
 
