@@ -14,6 +14,8 @@ import torch
 from tests.papers.overlays import OVERLAYS
 from tests.papers.runs import make
 
+from almanac.suites import comparison_chapter
+
 DOCUMENT = Path(__file__).parents[2] / "docs" / "papers.md"
 COMMAND = "python -m "  # what a row has instead of files, where no edition makes it
 HEAD = ["in the paper", "what", "there", "numbers", "files", "chapter", "what differs, and why"]
@@ -47,7 +49,9 @@ def made(request, tmp_path_factory):
     """A paper's name, and its configuration run small."""
     torch.set_num_threads(1)
     name = request.param
-    return name, make(name, OVERLAYS[name], tmp_path_factory.mktemp(name))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(comparison_chapter, "FEW", 2)  # so few facts a relation are still drawn
+        return name, make(name, OVERLAYS[name], tmp_path_factory.mktemp(name))
 
 
 def lines_of(path: Path) -> int:
