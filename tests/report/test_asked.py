@@ -145,7 +145,7 @@ def test_relations_that_are_asked_in_sentences_that_ship_are_counted(tmp_path, n
     [found] = facts_asked(
         editions.asked(tmp_path, config, editions.Known([relation], editions.facts_of(["P1"]), entities, []))
     )
-    assert (found.worded, list(found.labelled)) == ((1, []) if told else (0, ["capital"]))
+    assert (found.of_properties, list(found.labelled)) == ((1, []) if told else (0, ["capital"]))
     assert any(line.endswith("which ship for Wikidata's properties: 1.") for line in sentences([found])) == bool(told)
 
 

@@ -11,10 +11,10 @@ import pytest
 import torch
 from benchmarks.checkpoints import TINY, masked
 
+from almanac.dataset.templates import FOLDER
 from almanac.errors import AlmanacError
 from almanac.suites.belief import diversity
 from almanac.suites.belief.diversity import by_syntax, by_words, embedder, filled, main, mean_distance, share, tree_of
-from almanac.suites.belief.templates import FOLDER
 
 
 class Token(NamedTuple):

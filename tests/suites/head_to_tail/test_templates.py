@@ -74,6 +74,8 @@ def test_a_relations_own_question_comes_before_what_ships():
     assert wordings(relation("http://dbpedia.org/ontology/starring"), [], (), of_dbpedia=True)[0] == [found]
     [found], _ = wordings(relation("starring"), [], ("dynamic",))
     assert (found.question, found.cloze) == ("What is the starring of [X]?", "The starring of [X] is [Y].")
+    [found], _ = wordings(relation("starring"), own[1:], ())
+    assert (found.question, found.cloze) == ("What is the starring of [X]?", "[X] stars [Y].")
 
 
 def test_a_property_of_many_objects_is_left_out_where_its_question_is_the_one_that_ships():

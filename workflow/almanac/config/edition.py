@@ -391,7 +391,7 @@ class EditionConfig(AuthorsConfig):
         """
         participants = self.participants()
         own = participants[asking.model]
-        if own.model.planted is None or own.model.planted.permuted:
+        if own.model.planted is None or own.model.control:
             return None
         sought = own.model.planted.model_copy(update={"permuted": True}), own.world
         nulls = [name for name, one in participants.items() if (one.model.planted, one.world) == sought]

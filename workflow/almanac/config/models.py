@@ -148,6 +148,11 @@ class ModelConfig(AnswerOptions):
         return (stored_parameters(Path(self.path)) if self.path else 0) or UNKNOWN_SIZE
 
     @property
+    def control(self) -> bool:
+        """Whether it is planted and was taught nothing true: the null of other recipes."""
+        return self.planted is not None and self.planted.permuted
+
+    @property
     def writes(self) -> bool:
         """Whether it may be asked for texts, by what its entry says."""
         masked = self.planted is not None and self.planted.architecture == "modernbert"

@@ -22,7 +22,8 @@ KEEP, DROP = "keep", "drop"
 VERDICTS = (KEEP, DROP)
 ORIGIN = "drafted"
 LABEL = "label"  # the origin, and part of the id, of a template that is made of a relation's label
-OF_PROPERTIES = [RESOURCES / "templates" / name for name in ("lama.jsonl", "wikidata.jsonl")]
+FOLDER = RESOURCES / "templates"
+OF_PROPERTIES = [FOLDER / "lama.jsonl", FOLDER / "wikidata.jsonl"]
 SHIPPED = "shipped"  # the origin of templates that ship for a property of Wikidata
 OF_A_GROUP = 2  # so many of them join a dataset
 ANSWERED = "question_answer"  # the style of a group of questions with their answer behind them
@@ -92,10 +93,12 @@ def of_properties() -> Mapping[str, Sequence[Template]]:
 
 def renamed(row: Template, relation: str) -> Template:
     """Return a template that ships for a property as one of a relation, whose id is part of its own."""
-    template_id, parent_id = (
-        one and f"{relation}{one.removeprefix(row.relation_id)}" for one in (row.template_id, row.parent_id)
-    )
-    return replace(row, relation_id=relation, template_id=template_id or "", parent_id=parent_id)
+
+    def of_relation(template_id: str) -> str:
+        return f"{relation}{template_id.removeprefix(row.relation_id)}"
+
+    parent = None if row.parent_id is None else of_relation(row.parent_id)
+    return replace(row, relation_id=relation, template_id=of_relation(row.template_id), parent_id=parent)
 
 
 def with_shipped(own: Iterable[Template], relations: Iterable[Relation]) -> list[Template]:

@@ -288,7 +288,7 @@ def measure_across(layout: Layout) -> dict[str, list[Any]]:
             calls = list(called(own, [method for method in methods if one.understands(method.format)]))
             known[dataset, name] += (one for one in calls if one.followed)
             model = participants[name].model
-            if model.planted is not None and not model.planted.permuted and world == participants[name].world:
+            if model.planted is not None and not model.control and world == participants[name].world:
                 decoder = model.planted.architecture == "llama"
                 variants = [_variant(layout, model, dataset, of) for of in (None, suite.name)]
                 for into, variant in zip((told, elsewhere), dict.fromkeys(variants), strict=False):
@@ -400,7 +400,7 @@ def held(layout: Layout) -> Iterator[tuple[str, BarResult]]:
         alike[asking.suite, participants[asking.model].model.name, settings, *apart].append(asking)
     for askings in alike.values():
         suite, model = SUITES[askings[0].suite], participants[askings[0].model].model
-        options, null = layout.options(askings[0]), model.planted is not None and model.planted.permuted
+        options, null = layout.options(askings[0]), model.control
         own = _mean_of_worlds(
             _planned(layout, one) if null else layout.read(layout.measures(one), Measure) for one in askings
         )
@@ -483,7 +483,7 @@ def entrant(layout: Layout, asking: Asking) -> Entrant:
         base=bases[0] if bases else None,
         parameters=layout.parameters(asking.model),
         null=None if null is None else null.model,
-        permuted=own.model.planted is not None and own.model.planted.permuted,
+        permuted=own.model.control,
         read=None if own.model.planted is None else own.model.planted.kinds,
         world=own.world,
     )

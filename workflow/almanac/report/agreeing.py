@@ -62,8 +62,7 @@ def chapter(layout: Layout) -> Chapter | None:
     named = method_labels([key for row in rows for key in _methods(row)])
     models, datasets = (list(dict.fromkeys(getattr(row, of) for row in rows)) for of in ("model", "dataset"))
     participants = layout.config.participants()
-    controls = {name for name, one in participants.items() if (own := one.model.planted) and own.permuted}
-    drawn = [row for row in rows if row.model not in controls] or rows
+    drawn = [row for row in rows if not participants[row.model].model.control] or rows
     left_out = ", controls left out" * (0 < len(drawn) < len(rows))
     many = f", a mean over those of up to {len({row.model for row in drawn})} models that both asked{left_out}"
     over = many if len(models) > 1 else f" of {models[0]}"

@@ -41,7 +41,7 @@ class FactsAsked:
         refused: what it leaves out, and why.
         unlabelled: relations that are asked by their id (`Relation.without_words`, `Suite.by_label`).
         labelled: the labels of others that any suite asks by their label.
-        worded: how many are asked in sentences that ship for Wikidata's properties.
+        of_properties: how many are asked in sentences that ship for Wikidata's properties.
         doses: of real facts, how often each planted model was taught each test fact that its corpus knows of (0: its
             names).
         source: what the facts are of.
@@ -55,7 +55,7 @@ class FactsAsked:
     refused: Sequence[Refused] = ()
     unlabelled: Sequence[str] = ()
     labelled: Sequence[str] = ()
-    worded: int = 0
+    of_properties: int = 0
     doses: Sequence[Sequence[int]] = ()
     source: str = ""
     asked: Mapping[str, int] = field(default_factory=dict)
@@ -211,10 +211,10 @@ def sentences(found: Sequence[FactsAsked], answered: Mapping[str, int] | None = 
             out.append(one.asked_by_id())
         if one.labelled:
             out.append(one.asked_by_label())
-        if one.worded:
+        if one.of_properties:
             out.append(
                 f"Relations of {one.dataset} without a statement or question of their own, that are asked in the "
-                f"English ones which ship for Wikidata's properties: {one.worded}."
+                f"English ones which ship for Wikidata's properties: {one.of_properties}."
             )
     return out
 

@@ -44,7 +44,7 @@ def looks(config: EditionConfig) -> dict[str, dict[str, Any]]:
     A planted model has the colour of its recipe; of several worlds, the marker tells which one it was taught, or that
     it was taught none. Models that were taught nothing true are grey.
     """
-    controls = [one.name for one in config.models if one.planted is not None and one.planted.permuted]
+    controls = [one.name for one in config.models if one.control]
     others = [one.name for one in config.models if one.name not in controls]
     everybody, found = config.participants(), {}
     worlds = list(dict.fromkeys(one.world for one in everybody.values() if one.world is not None))

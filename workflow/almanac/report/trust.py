@@ -31,7 +31,7 @@ ASKS = (
     "known number of times. AUC: the chance that a fact taught most often scores above one never taught (1 is perfect, "
     ".5 a coin). ρ: rank correlation of times taught and correctness. Never taught: the share of such facts that the "
     "method calls known, which should be guessing: one in as many as there are choices, or how often false objects are "
-    "called known or stand in a text; – where nothing of it applies, as to most open answers."
+    "called known or stand in a text. A dash stands where neither is defined, as for most open answers."
 )
 CAPTION = (
     "What the methods asked here recover of planted knowledge in one model of that edition, over all its worlds: its "

@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import ClassVar
 
 from almanac import tables
+from almanac.dataset.templates import FOLDER
 from almanac.errors import AlmanacError, refuse
 from almanac.suites.belief import blind
 from almanac.suites.belief.diversity import by_words, markdown, mean_distance
-from almanac.suites.belief.templates import FOLDER, SETS, AskedTemplate, begins_with, shipped
+from almanac.suites.belief.templates import SETS, AskedTemplate, begins_with, shipped
 
 SHEET = FOLDER / "quality.jsonl"
 ITEMS = ("fluency", "template_in_relation", "relation_in_template", "overlap")

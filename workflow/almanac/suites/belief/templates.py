@@ -7,7 +7,7 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from almanac.dataset.templates import ANSWERED, LABEL, SHIPPED, of_groups, of_label, renamed
+from almanac.dataset.templates import ANSWERED, FOLDER, LABEL, SHIPPED, of_groups, of_label, renamed
 from almanac.errors import refuse
 from almanac.project import RESOURCES
 from almanac.punctuation import is_question
@@ -16,7 +16,6 @@ from almanac.sources.checking import template_file
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.data import Data
 
-FOLDER = RESOURCES / "templates"
 OF_FACTS = RESOURCES / "facts" / "templates.jsonl"  # of the facts that ship: other suites' sentences
 ENOUGH = 2  # templates of a relation that can agree, or not
 SETS = LAMA, FACTS, INVENTED = "lama", "shipped", "invented"  # the first by Wikidata's property, the others by id
@@ -62,9 +61,9 @@ def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplate
     """Return the templates of each relation that has any, in the order in which they are asked.
 
     A relation's are those of the first place that has any: the user's file, the place that `BeliefOptions.templates`
-    names, the other files that ship, the dataset. By ``auto``, a relation's own in the dataset come before the files
-    where a user has written two or more: they are neither mined, nor an invented world's, nor those of the facts that
-    ship. One that has none anywhere gets two of its label, unless the user names a file.
+    names, the other files that ship, the dataset, what ships for its property. By ``auto``, a relation's own in the
+    dataset come before the files where a user has written two or more: they are neither mined, nor an invented world's,
+    nor those of the facts that ship. One that has none anywhere gets two of its label, unless the user names a file.
 
     Raises:
         AlmanacError: the user's file has mistakes.

@@ -117,16 +117,12 @@ def wordings(
         return [], None
     own = sorted(templates, key=lambda row: row.template_id)
     questions = [row for row in own if row.style == "question" and row.text.count("[X]") == 1]
+    ships, left_out = shipped()
     if questions:
-        kind, reason = shipped()[1].get(f"wdt:{relation.property}", ("", ""))
+        kind, reason = left_out.get(f"wdt:{relation.property}", ("", ""))
         if questions[0].origin == SHIPPED and kind in filters:
             return [], f"left out as {kind}: {reason}"
-        ends = [row.text for row in own if row.style == "statement" and ends_in_object(row.text)]
-        prefixes = [in_full(row) for row in own if row.style == "prefix"]
-        cloze = next((text for text in (*ends, *prefixes) if text.count("[X]") == 1), None)
-        domain, kind = relation.domain or OPEN, _answer_kind(relation.object_type)
-        return [QuestionWording(questions[0].template_id, domain, questions[0].text, cloze, kind)], None
-    ships, left_out = shipped()
+        return [_wording(relation, questions[0], own)], None
     if of_dbpedia:
         predicate = relation.relation_id.removeprefix(ONTOLOGY).replace(ELEMENTS, "dc:")
         kind, reason = left_out.get(predicate, ("", ""))
@@ -137,13 +133,25 @@ def wordings(
     if relation.relation_id in ships:
         return ships[relation.relation_id], None
     statement, question = of_label(relation)
-    return wordings(relation, [statement, question], filters)
+    return [_wording(relation, question, own, statement.text)], None
+
+
+def _wording(
+    relation: Relation, question: Template, templates: Iterable[Template], statement: str | None = None
+) -> QuestionWording:
+    """Return how a relation is asked by a question; ``statement`` is the cloze where no template ends in the object."""
+    ends = [row.text for row in templates if row.style == "statement" and ends_in_object(row.text)]
+    prefixes = [in_full(row) for row in templates if row.style == "prefix"]
+    cloze = next((text for text in (*ends, *prefixes) if text.count("[X]") == 1), statement)
+    domain, kind = relation.domain or OPEN, _answer_kind(relation.object_type)
+    return QuestionWording(question.template_id, domain, question.text, cloze, kind)
 
 
 def by_label(data: Data, filters: Sequence[str]) -> set[str]:
     """Return the relations that are asked by their label."""
     found = asked_of(data, filters)
-    return {row.relation_id for row, own, _ in found if any(f"/{LABEL}/" in one.template_id for one in own)}
+    ids = ((row.relation_id, one.template_id) for row, own, _ in found for one in own)
+    return {relation for relation, name in ids if name.startswith(f"{relation}/{LABEL}/")}
 
 
 def _answer_kind(object_type: str | None) -> str:
