@@ -146,7 +146,7 @@ def test_relations_that_are_asked_in_sentences_that_ship_are_counted(tmp_path, n
         editions.asked(tmp_path, config, editions.Known([relation], editions.facts_of(["P1"]), entities, []))
     )
     assert (found.of_properties, list(found.labelled)) == ((1, []) if told else (0, ["capital"]))
-    assert any(line.endswith("which ship for Wikidata's properties: 1.") for line in sentences([found])) == bool(told)
+    assert any(line.endswith("that ship for Wikidata's properties: 1.") for line in sentences([found])) == bool(told)
 
 
 def test_where_nothing_is_left_out_nothing_is_said_of_it_and_many_datasets_take_one_sentence():

@@ -213,8 +213,8 @@ def sentences(found: Sequence[FactsAsked], answered: Mapping[str, int] | None = 
             out.append(one.asked_by_label())
         if one.of_properties:
             out.append(
-                f"Relations of {one.dataset} without a statement or question of their own, that are asked in the "
-                f"English ones which ship for Wikidata's properties: {one.of_properties}."
+                f"Relations of {one.dataset} that lack sentences of their own, and are asked in English ones that ship "
+                f"for Wikidata's properties: {one.of_properties}."
             )
     return out
 
