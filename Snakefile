@@ -40,13 +40,14 @@ localrules:
 rule all:
     """The page that says what the models know, and all it was made of; without models, what they would be asked."""
     input:
-        LAYOUT.products() if ASKED else LAYOUT.questions(),
+        LAYOUT.products() if ASKED else [*LAYOUT.questions(), LAYOUT.record()],
 
 
 rule data:
     """The datasets and everything that will be asked, without any model."""
     input:
         LAYOUT.questions(),
+        LAYOUT.record(),
 
 
 rule validation:

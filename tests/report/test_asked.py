@@ -6,7 +6,8 @@ import pytest
 from tests.report import editions
 
 from almanac import tables
-from almanac.report.asked import FOLDED, NAMED, FactsAsked, facts_asked, sentences, table
+from almanac.cli import main
+from almanac.report.asked import ENDS, FOLDED, NAMED, FactsAsked, facts_asked, questions, sentences, table
 from almanac.rows import Entity, Item, Measure, Refused, Relation, RelationCount, Template
 from almanac.suites.recovery import BY_DOSE
 
@@ -147,6 +148,34 @@ def test_relations_that_are_asked_in_sentences_that_ship_are_counted(tmp_path, n
     )
     assert (found.of_properties, list(found.labelled)) == ((1, []) if told else (0, ["capital"]))
     assert any(line.endswith("that ship for Wikidata's properties: 1.") for line in sentences([found])) == bool(told)
+
+
+def test_questions_are_shown_of_every_relation_and_in_every_way_before_a_model_has_answered(tmp_path, capsys):
+    config = {
+        "sources": {"facts": {"path": "facts"}},
+        "datasets": {"mine": {"source": "facts", **editions.SIZES}},
+        "suites": {"ic_lke": {"mine": {"shots": 4}}, "facteval": {"mine": {"sample": 5, "types": ["mcq", "saq"]}}},
+        "models": [{"name": "m", "path": "m"}],
+    }
+    entities = [Entity(f"{kind}{at}", f"{kind} {at} {kind * 40}", (), None) for kind in "QO" for at in range(60)]
+    relations = [Relation(one, label, *[None] * 4) for one, label in (("P1", "made by"), ("P2", "capital"))]
+    layout = editions.asked(tmp_path, config, editions.Known(relations, editions.facts_of(["P1", "P2"]), entities, []))
+    shown = list(questions(layout))
+    at = next(at for at, one in enumerate(shown) if one.startswith("FactEval, dataset mine: "))
+    assert shown[0].startswith("IC-LKE, dataset mine: ") and at == 3
+    assert [one.split(",")[0] for one in shown[1:at]] == ["made by", "capital"]
+    for one in shown[1:at]:  # the end alone, where what is asked stands
+        assert one.split("\n")[1].startswith("  | … ") and "[choices, each scored alone: " in one
+        assert ENDS < len(one) < ENDS + 200
+    assert any("What is the capital of Q" in one and "\n  right: O " in one for one in shown[at:])
+    ways = {"by a template, no passage", "by a template, wrong objects of its relation, no passage"}
+    assert {one.split("\n")[0].removeprefix("capital, ").removeprefix("made by, ") for one in shown[at + 1 :]} == ways
+    assert main(["report", "questions", "--edition", str(layout.root)]) == 0
+    printed = capsys.readouterr().out
+    assert "What is the capital of Q" in printed and "Relations of mine without a question" in printed
+    next(layout.root.glob("requests/facteval/**/items.parquet")).unlink()
+    assert main(["report", "questions", "--edition", str(layout.root)]) == 1
+    assert "items.parquet is not there yet: run the target data first" in capsys.readouterr().err
 
 
 def test_where_nothing_is_left_out_nothing_is_said_of_it_and_many_datasets_take_one_sentence():

@@ -40,7 +40,9 @@ EDITS = (REPOSITORY / "docs" / "edits.md").read_text(encoding="utf-8")
 CLUSTERS = re.findall(
     r"```bash\n(.*?)```", (REPOSITORY / "docs" / "clusters.md").read_text(encoding="utf-8"), re.DOTALL
 )
-DEMO, OWN, REAL, ELSEWHERE, INSTALLED, STEPS, PAIRS, ENTRY, FACTS = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
+DEMO, OWN, REAL, ELSEWHERE, INSTALLED, STEPS, PAIRS, ENTRY, FACTS, QUESTIONS = re.findall(
+    r"```bash\n(.*?)```", README, re.DOTALL
+)
 ENTRIES = re.findall(r"\{name: [^`]*?\}", README)
 COMMIT = "0123456789abcdef" * 2 + "01234567"
 SMALL = {"CONFIG": "tests/data/tiny.yaml"}  # instead of the demo, which trains for minutes
@@ -252,7 +254,7 @@ def test_what_pip_installs_asks_the_same_without_a_clone(clone, mine, environmen
 def test_each_command_of_who_has_installed_it_is_taken(mine, facts, environment, tmp_path):
     lines = (REPOSITORY / "docs" / "installed.md").read_text(encoding="utf-8").splitlines()
     commands = [line.split(" | ")[1].strip(" |`") for line in lines if line.startswith("| `")][:-1]
-    assert len(commands) == 8
+    assert len(commands) == 9
     for name in ("mine", "a", "b"):
         shutil.copytree(mine, tmp_path / "models" / name)
     (tmp_path / "inventory.csv").write_text("subject,relation,object\nPeru,continent,South America\n")
@@ -317,6 +319,15 @@ def test_the_commands_on_a_cluster_plan_jobs_for_each_model(clone, mine, planned
         said = made.stdout + made.stderr
         assert made.returncode == 0, said
         assert wanted | {"ask_karr", "report_edition"} <= set(said.split())
+
+
+@pytest.mark.whole
+def test_the_questions_about_ones_own_facts_are_read_before_a_model_is_asked(clone, mine, facts):
+    asked = QUESTIONS.replace("/models/mine", str(mine)).replace("/data/my_facts", str(facts))
+    made = shell(asked.replace("results/own", "results/read").replace('"-- data"', '"edition=read -- data"'), clone)
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert "FactEval, dataset facts: " in made.stdout and "  | What is Subject " in made.stdout
+    assert not list((clone / "results" / "read").glob("responses/**/*.parquet"))
 
 
 @pytest.mark.whole

@@ -1,10 +1,11 @@
-"""What became of each dataset's facts: how many are asked, and which are left out and why."""
+"""What became of each dataset's facts: how many are asked, which are left out and why, and what the questions are."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
+from textwrap import indent
 
 import polars as pl
 
@@ -13,6 +14,8 @@ from almanac.edition.layout import Layout
 from almanac.frames import read_frame
 from almanac.report.lines import share, shortened
 from almanac.rows import Exposure, Fact, Item, Measure, Refused, Relation, RelationCount
+from almanac.suites.answers import Answers
+from almanac.suites.asked_texts import asked_texts
 from almanac.suites.chapter import Table
 from almanac.suites.headline import FEW
 from almanac.suites.judged import conditions_of
@@ -21,6 +24,8 @@ from almanac.suites.recovery import BY_DOSE
 TOLD = 3  # datasets up to which each has a sentence
 NAMED = 4  # relations up to which a sentence names them
 LISTED = 12  # and a note
+WORDINGS = 6  # templates of a relation in which a question is printed, at most
+ENDS = 600  # characters of a question that are printed, at most: its end, before which examples stand
 PAIR = ("relation_id", "subject_id")
 ITEM = ("fact_id", "relation_id", "template_id")
 FOLDED = 12  # rows from which the table is folded
@@ -234,3 +239,29 @@ def table(found: Iterable[FactsAsked]) -> Table | None:
             rows.append((one.dataset, own[relation].label, count, why, first))
     head = ("of", "relation", "facts", "why", "the first")
     return Table("left-out", CAPTION, head, rows, len(rows) > FOLDED) if rows else None
+
+
+def questions(layout: Layout) -> Iterator[str]:
+    """Yield some questions of each suite and dataset, with the answers that are right: no model need have answered.
+
+    They are the first of every relation, of its first `WORDINGS` templates, and in every way in which the suite asks.
+    """
+    for suite, dataset, askings in layout.askings():
+        answers = Answers(askings[0].model, dataset, layout.rounds(askings[0])[:1], suite.setting)
+        ways = dict(answers.settings.select("setting", pl.col("setting_label").cast(pl.String)).iter_rows())
+        labels = {row.relation_id: row.label for row in layout.read(layout.dataset(dataset, "relations"), Relation)}
+        texts, seen, worded_by = asked_texts(answers), set[str](), defaultdict[str, set[str]](set)
+        yield f"{suite.label}, dataset {dataset}: {answers.count:,} question{'s' * (answers.count != 1)}"
+        wanted = ["item", "relation_id", "template_id", "setting", "accepted"]
+        items = read_frame(answers.rounds[0].folder / "items.parquet", Item, wanted)
+        for item, relation, template, setting, accepted in items.iter_rows():
+            own = worded_by[relation]
+            known = template in own or len(own) >= WORDINGS
+            if item not in texts or (known and setting in seen):
+                continue
+            seen.add(setting)
+            own.add(template)
+            text = texts[item] if len(texts[item]) <= ENDS else f"… {texts[item][-ENDS:]}"
+            head = ", ".join(filter(None, (labels.get(relation, relation), ways[setting])))
+            right = f"\n  right: {shortened(accepted, '; ')}" if accepted else ""
+            yield f"{head}\n{indent(text.strip(), '  | ', lambda _: True)}{right}"

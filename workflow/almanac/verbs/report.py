@@ -1,6 +1,6 @@
 """Draw an edition's `page` with tables and figures, or the figures for `print`.
 
-Print what its jobs have `spent`, or why some have `failed`.
+Print the `questions` that are asked, what its jobs have `spent`, or why some have `failed`.
 """
 
 import argparse
@@ -15,8 +15,7 @@ from almanac.edition.unpacking import opened
 from almanac.errors import AlmanacError, no_such, refuse
 from almanac.job_size import USED
 from almanac.options import FILE, FOLDER
-from almanac.report import answer, sentences
-from almanac.report.asked import facts_asked
+from almanac.report import answer, asked, sentences
 from almanac.report.known import of_relations
 from almanac.report.lines import failed, run_began, spent, validation_lines
 from almanac.rows import Measure, Validation
@@ -25,6 +24,7 @@ EXAMPLES = """\
   python -m almanac report page --edition results/demo      # results/demo/report.html
   python -m almanac report print --edition results/demo     # results/demo/print/*.png and *.pdf
   python -m almanac report print --edition demo-0123456789ab.zip      # demo-0123456789ab-print/
+  python -m almanac report questions --edition results/own  # before any model is asked: after a run of the target data
   python -m almanac report spent --edition results/demo"""
 
 
@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, summary in (
         ("page", "tables/, figures/ and report.html"),
         ("print", "print/: the page's figures as PNG and PDF; of an archive, in a folder next to it"),
+        ("questions", "some of the questions of each suite, of every relation, with the right answers"),
         ("spent", "wall and CPU seconds of every rule, from its logs"),
         ("failed", "the last lines of the logs of jobs that failed in the last run"),
         ("found", "what was found, and where the page is; of numbers without a page that there is none"),
@@ -61,6 +62,8 @@ def run(arguments: argparse.Namespace) -> None:
         report_page(layout)
     elif arguments.thing == "print":
         report_print(arguments.edition)
+    elif arguments.thing == "questions":
+        print_questions(Layout.open(arguments.edition))
     elif arguments.thing == "failed":
         if text := failed(layout.logs(), run_began(Path())):
             print(text)
@@ -73,6 +76,16 @@ def run(arguments: argparse.Namespace) -> None:
         print(spent(layout.logs(), run_began(Path()) if arguments.thing == "after" else 0.0))
         if arguments.thing == "after":
             print_end(layout, arguments.written)
+
+
+def print_questions(layout: Layout) -> None:
+    """Print some of what is asked, and which relations and facts are not asked, or by their labels or ids alone."""
+    if missing := [path for path in layout.questions() if not path.is_file()]:
+        raise AlmanacError(
+            f'{missing[0]} is not there yet: run the target data first, as in make own … ARGS="-- data", which asks no '
+            "model anything"
+        )
+    print(*asked.questions(layout), *asked.sentences(asked.facts_asked(layout)), sep="\n\n")
 
 
 def print_end(layout: Layout, written: Sequence[Path] | None) -> None:
@@ -95,7 +108,7 @@ def print_found(layout: Layout) -> None:
         measures = measures_of(layout)
         found, between = findings_of(layout, measures), layout.read(layout.between("across"), Measure)
         if layout.config.asked():
-            facts = facts_asked(layout)
+            facts = asked.facts_asked(layout)
             relations = list(of_relations(found, measures, facts))
             told = sentences.told(layout, found, measures, between, facts, relations)
             print(*(["", answer.markdown(found)] if found else []), "", *told.found, *told.notes, sep="\n")
