@@ -19,7 +19,7 @@ VERSIONS = {
     "plant": 9,
     "ask": 29,
     "answer": 11,
-    "measure": 78,
+    "measure": 79,
     "report": 100,
     "freeze": 9,
 }

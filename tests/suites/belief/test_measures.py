@@ -192,6 +192,20 @@ def test_bias_is_among_the_objects_that_the_tokenizer_can_write(tmp_path):
     assert number(rows, "bias_multi", **where).value == pytest.approx(0)
 
 
+def test_distributions_after_subjects_that_say_nothing_are_averaged_before_they_are_taken_over_the_objects(tmp_path):
+    """After one of the three the objects are as likely as not, after the others they are hardly any."""
+
+    def reply(question):
+        count, likely = len(question.request.choices), "N/A" in question.request.text
+        logs = tuple(0.0 if likely and at == 0 else -50.0 for at in range(count))
+        return ok(logprobs=logs, ranks=(0,) * count, tokens=("x",), probabilities=(0.5,))
+
+    rows = played(tmp_path, reply, bias=True).measures()
+    where = {**BLANK, "experiment": "content_free"}
+    assert number(rows, "bias_single", **where).value == pytest.approx(1)
+    assert number(rows, "bias_multi", **where).value == pytest.approx(1)
+
+
 def test_averaging_templates_first_takes_away_the_bias_that_each_has_alone(tmp_path):
     def reply(question):
         count = len(question.request.choices)

@@ -251,9 +251,11 @@ def _levels(frame: pl.DataFrame, leanings: pl.DataFrame) -> tuple[float | None, 
     found = found.join(items, on="item", maintain_order="left").filter(pl.len().over("item") > 1)
     if found.is_empty():
         return None, None
-    weight = (pl.col("logprob") - pl.col("logprob").max().over("item")).exp()
-    found = found.with_columns((weight / weight.sum().over("item")).alias("share"))
-    by_template = found.group_by("relation", "template", "place", maintain_order=True).agg(pl.col("share").mean())
+    # The distributions of a template are averaged first: a subject after which all objects are unlikely counts little.
+    weight = (pl.col("logprob") - pl.col("logprob").max().over("relation", "template")).exp().alias("share")
+    by_template = found.with_columns(weight).group_by("relation", "template", "place", maintain_order=True)
+    by_template = by_template.agg(pl.col("share").sum())
+    by_template = by_template.with_columns(pl.col("share") / pl.col("share").sum().over("relation", "template"))
     single = by_template.group_by("relation", "template", maintain_order=True).agg(level().alias("level"))
     multi = by_template.group_by("relation", "place", maintain_order=True).agg(pl.col("share").mean())
     multi = multi.group_by("relation", maintain_order=True).agg(level().alias("level"))
