@@ -17,7 +17,7 @@ VERSIONS = {
     "pull": 17,
     "build": 17,
     "plant": 9,
-    "ask": 29,
+    "ask": 30,
     "answer": 11,
     "measure": 79,
     "report": 100,

@@ -127,9 +127,10 @@ def test_a_last_group_with_fewer_facts_ends_at_its_last_fact(ask):
     assert lengths == {10 + 3, 6 + 1}
 
 
-def test_the_first_fact_of_a_sequence_scores_as_it_does_alone_and_later_ones_do_not(ask):
+@pytest.mark.parametrize("separators", ["fused", "apart"])
+def test_the_first_fact_of_a_sequence_scores_as_it_does_alone_and_later_ones_do_not(ask, separators):
     # Nothing but train facts stands before it; before the others stand choices of other test facts.
-    asked = answered(ask())
+    asked = answered(ask(options=SMALL.model_copy(update={"separators": separators})))
     frame = asked.judged().frame
     score = {row[:2]: row[2] for row in frame.select("experiment", "fact", "score").rows()}
     pairs = {question.item.fact_id: len(question.text.split(", ")) for question in questions_of(asked, ISOLATED)}

@@ -253,9 +253,9 @@ def _levels(frame: pl.DataFrame, leanings: pl.DataFrame) -> tuple[float | None, 
         return None, None
     # The distributions of a template are averaged first: a subject after which all objects are unlikely counts little.
     weight = (pl.col("logprob") - pl.col("logprob").max().over("relation", "template")).exp().alias("share")
-    by_template = found.with_columns(weight).group_by("relation", "template", "place", maintain_order=True)
-    by_template = by_template.agg(pl.col("share").sum())
-    by_template = by_template.with_columns(pl.col("share") / pl.col("share").sum().over("relation", "template"))
+    places = found.with_columns(weight).group_by("relation", "template", "place", maintain_order=True)
+    whole = pl.col("share").sum().over("relation", "template")
+    by_template = places.agg(pl.col("share").sum()).with_columns(pl.col("share") / whole)
     single = by_template.group_by("relation", "template", maintain_order=True).agg(level().alias("level"))
     multi = by_template.group_by("relation", "place", maintain_order=True).agg(pl.col("share").mean())
     multi = multi.group_by("relation", maintain_order=True).agg(level().alias("level"))

@@ -122,9 +122,9 @@ class Eic(ChoiceSuite[EicOptions]):
             links = part.links
             answered = links.filter(pl.col("status") == "ok").unique("request_id")
             read.append(answered.select("request_id", *counts).cast(types))
-            plain = links.filter(pl.col("experiment") != SEQUENCE)
-            sequences = _as_choices(links.filter(pl.col("experiment") == SEQUENCE))
-            both = [judge_choices(one) for one in (plain, sequences) if one.height]
+            choice_by_choice = pl.col("role").cast(pl.String).str.starts_with(CHOICE)
+            plain, apart = links.filter(~choice_by_choice), _as_choices(links.filter(choice_by_choice))
+            both = [judge_choices(one) for one in (plain, apart) if one.height]
             yield Judgements(pl.concat(both).sort("item"), {})
         # A request may serve items that are far apart: alone after the first examples, a fact reads as IC-LKE asks it.
         whole = pl.concat(read).unique("request_id").select(pl.col("tokens", "characters").sum())
@@ -211,12 +211,22 @@ class _Sequences:
                 questioner.asked.link(item, role, request, index)
 
     def _isolated(self, placed: Sequence[tuple[int, Fact]]) -> None:
-        """Ask each test fact at its place by itself: only train facts stand before it."""
+        """Ask each test fact at its place by itself: only train facts stand before it, tokenised as in sequences."""
+        questioner, glue, setting = (
+            self.questioner,
+            GLUE[self.options.between],
+            EicSetting(slots=len(self.options.slots)),
+        )
         for slot, fact in placed:
-            context_id = self.questioner.asked.context(self._text(self.examples[:slot]))
-            text = f"{GLUE[self.options.between]}{self.questioner.subject(fact)}"
-            request = Request("", "choices", context_id, text)
-            self.questioner.add(fact, ISOLATED, EicSetting(slots=len(self.options.slots)), request)
+            before, subject = self.examples[:slot], questioner.subject(fact)
+            if self.options.separators == "apart":
+                item, pieces = questioner.item(fact, ISOLATED, setting), [*self._apart(before), glue, subject, INSIDE]
+                for number, found in enumerate(questioner.labels(fact)):
+                    request = Request("", "spans", None, "", pieces=(*pieces, found))
+                    questioner.asked.link(item, f"{CHOICE}{number}", request, len(pieces))
+            else:
+                context_id = questioner.asked.context(self._text(before))
+                questioner.add(fact, ISOLATED, setting, Request("", "choices", context_id, glue + subject))
 
     def _text(self, facts: Sequence[Fact]) -> str:
         return "".join(self._apart(facts))
@@ -247,7 +257,7 @@ def _costs(batch: Batch) -> pl.DataFrame:
 
 
 def _as_choices(links: pl.DataFrame) -> pl.DataFrame:
-    """Return facts in sequences as if one request had asked their choices, the true one last.
+    """Return facts that were asked a text a choice as if one request had asked their choices, the true one last.
 
     Args:
         links: one a choice, its number in its role, what it is the piece ``index`` of ``pieces``. A fact that lacks the
