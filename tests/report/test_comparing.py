@@ -49,6 +49,29 @@ def test_what_is_not_sure_is_said_to_be_not_distinguishable():
     assert sentences([difference(0.2, 0.01, n=19)]) == ["No two models answered 20 facts of one method."]
 
 
+def alone(count, one, other, where=WHERE):
+    return replace(difference(count, None, one=one, other=other, metric=ALONE), low=None, high=None, where=where)
+
+
+def test_how_many_facts_each_alone_knows_is_said_since_what_was_learnt_and_forgotten_may_cancel_each_other():
+    both = alone(9, "second", "first"), alone(8, "first", "second")
+    [said] = sentences([difference(0.02, 0.9), *both])
+    assert "do not differ by more than chance" in said
+    assert said.endswith(" By IC-LKE, 9 of 40 facts are known to second alone and 8 to first alone.")
+    [said] = sentences([difference(0.02, 0.9), *both], chosen=[("first", "second")])
+    assert said.endswith("8 of 40 facts are known to first alone and 9 to second alone.")
+    none = [alone(0, "second", "first"), alone(0, "first", "second")]
+    assert "alone" not in sentences([difference(0.0, 1.0), *none])[0]
+
+
+def test_a_method_by_which_neither_knows_what_the_other_does_not_has_no_narrow_interval_to_tell():
+    silent = as_text({**from_text(WHERE), "setting": "silent"})
+    narrow = replace(difference(0.0, 1.0), low=-0.01, high=0.01, where=silent)
+    rows = [narrow, difference(0.02, 0.9), alone(9, "second", "first"), alone(8, "first", "second")]
+    assert "second minus first is −.080 to .120 (IC-LKE" in sentences(rows)[0]
+    assert "is −.010 to .010 (IC-LKE" in sentences([*rows, alone(1, "second", "first", silent)])[0]
+
+
 def test_many_pairs_take_one_sentence_and_very_many_no_chapter():
     pairs = [(f"m{one}", f"m{other}") for one in range(MODELS) for other in range(one)]
     rows = [difference(0.2, 1e-9 if at < 5 else 1.0, one=one, other=other) for at, (one, other) in enumerate(pairs)]

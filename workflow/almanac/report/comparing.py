@@ -74,9 +74,7 @@ def chapter(between: Sequence[Measure], chosen: Pairs = (), relations: Sequence[
     all_methods = differences(between, chosen)
     # Where a count lists its facts, it opens the items of the one model that knows them.
     alone: dict[Key, Cell] = {
-        _key(row, row.model, row.other): row if FACT in conditions_of(row) else int(row.value or 0)
-        for row in between
-        if row.metric == ALONE
+        key: row if FACT in conditions_of(row) else int(row.value or 0) for key, row in _alone(between).items()
     }
     cells: list[Sequence[Cell]] = [
         (
@@ -149,6 +147,11 @@ def _of_relations(of: RelationsFound, found: Sequence[Compared], alone: Mapping[
     return Table(f"differences-{of.dataset}", caption, head, cells, first=first)
 
 
+def _alone(between: Iterable[Measure]) -> dict[Key, Measure]:
+    """Return how many facts one of two models alone knows, by what and whom."""
+    return {_key(row, row.model, row.other): row for row in between if row.metric == ALONE}
+
+
 def _relation(one: Compared) -> str:
     """Return the relation that a difference is of."""
     return str(conditions_of(one.row)[RELATION])
@@ -187,7 +190,8 @@ def sentences(
     rows = list(filter(counts, every))
     pairs = _by_pair(one for one in rows if one.p is not None)
     if len(pairs) <= TOLD:
-        said = [_sentence(*pair, found) for pair, found in pairs.items()]
+        alone = _alone(between)
+        said = [_sentence(*pair, found, alone) for pair, found in pairs.items()]
         for of, own in _in_relations(between, chosen, relations):
             said += [_where(of, *pair[1:], found) for pair, found in _by_pair(filter(counts, own)).items()]
         return said or [f"No two models answered {FEW} facts of one method."] * bool(rows)
@@ -239,13 +243,34 @@ def _is_sure(one: Compared) -> bool:
     return one.p is not None and one.p <= LEVEL
 
 
-def _sentence(dataset: str, first: str, second: str, found: Sequence[Compared]) -> str:
-    """Return by which methods one model has more right than another, and by how much."""
+def _sentence(dataset: str, first: str, second: str, found: Sequence[Compared], alone: Mapping[Key, Measure]) -> str:
+    """Return by which methods one model has more right than another, and by how much; and what each alone knows.
+
+    What one has learnt and what it has forgotten may cancel each other: of the method with most facts it is said how
+    many facts only one of the two knows.
+    """
+
+    def known_alone(one: Compared) -> list[int]:
+        rows = (alone.get(_key(one.row, *own)) for own in ((first, second), (second, first)))
+        return [int(row.value or 0) if row is not None else 0 for row in rows]
+
+    most = max(found, key=lambda one: one.row.n)
+    own, others = known_alone(most)
+    of = f"{own:,} of {most.row.n:,} facts are known to {first} alone and {others:,} to {second} alone"
+    told = _how_much(dataset, first, second, found, [one for one in found if any(known_alone(one))])
+    return f"{told} By {most.label}, {of}." if own or others else told
+
+
+def _how_much(dataset: str, first: str, second: str, found: Sequence[Compared], known: Sequence[Compared]) -> str:
+    """Return by which methods one model has more right than another, and by how much.
+
+    ``known``: those by which either alone knows a fact; where neither does, a narrow interval says nothing.
+    """
     sure = [one for one in _sure(found) if one.row.value]
     more, fewer = ([one for one in sure if (sign * (one.row.value or 0.0)) > 0] for sign in (1, -1))
     methods = f"{len(found)} method{'s' * (len(found) != 1)} compared"
     if not sure:
-        least = min(found, key=lambda one: (one.row.high or 0.0) - (one.row.low or 0.0))
+        least = min(known or found, key=lambda one: (one.row.high or 0.0) - (one.row.low or 0.0))
         ends = f"{share(least.row.low)} to {share(least.row.high)}"
         return (
             f"On {dataset}, {first} and {second} do not differ by more than chance, by {methods}; the narrowest "
