@@ -136,6 +136,19 @@ def test_names_are_labels_and_ids_and_a_relation_is_its_words(tmp_path):
     )
 
 
+def test_the_file_may_say_which_facts_are_asked_and_which_are_shown(tmp_path):
+    said = ["Peru,capital,Lima,test", "Chile,capital,Santiago,train", "Cuba,capital,Havana,"]
+    path = written(tmp_path, "a.csv", "\n".join(["Subject,Relation,Object,Split", *said]))
+    splits = {fact.subject_id: fact.split for fact in read_folder(path, "s").facts}
+    assert splits == {"Peru": "test", "Chile": "train", "Cuba": None}
+    copy_tables(path, tmp_path / "out")
+    assert read_folder(tmp_path / "out", "s") == read_folder(path, "s")
+    copy_tables(written(tmp_path, "plain.csv", FORMS["facts.csv"]), tmp_path / "plain")
+    assert (tmp_path / "plain" / "facts.csv").read_text().startswith("relation_id,subject_id,object_id\n")
+    other = written(tmp_path, "b.csv", "subject,relation,object,split\nPeru,capital,Lima,validation\n")
+    assert "line 2: split 'validation' is unknown; allowed are train, test or nothing (a column of" in refusal(other)
+
+
 def test_the_most_frequent_spelling_of_a_relation_is_its_label_in_whatever_order(tmp_path):
     rows = ["Peru,CAPITAL,Lima", "Chile,Capital,Santiago", "Cuba,Capital,Havana", "Iran,capital,Tehran"]
     for at, order in enumerate((rows, rows[::-1])):

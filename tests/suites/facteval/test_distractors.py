@@ -247,22 +247,6 @@ def test_a_fact_has_the_same_false_object_in_both_and_keeps_it():
     assert found["irrelevant"].stated == found["antifactual"].stated == again["antifactual"].stated
 
 
-def test_an_antifactual_object_may_be_of_any_relation():
-    rivers = [fact("river", f"sea {n}", f"river {n}") for n in range(60)]
-    tables = data([*FACTS, *rivers], templates=TEMPLATES)
-    found = passages(tables, antifactual="uniform")[0]
-    assert found["antifactual"].stated.startswith("river")  # 60 of 66 objects are; drawn by the seed
-    assert found["antifactual"].passage == f"{found['antifactual'].stated} is the seat of the government of France."
-    assert found["irrelevant"].stated == passages(tables)[0]["irrelevant"].stated  # of the relation as ever
-
-
-def test_a_relation_with_one_object_has_an_antifactual_passage_of_all_facts_objects():
-    facts = [fact("in", f"s{n}", "Europe") for n in range(4)] + FACTS
-    found, refused = passages(data(facts), antifactual="uniform")
-    assert found["antifactual"].stated in {one.object_id for one in FACTS}
-    assert "irrelevant" not in found and "fact in|s0|Europe: antifactual" not in refused
-
-
 @pytest.mark.parametrize(
     ("text", "names", "found"),
     [

@@ -240,7 +240,10 @@ def _fact_checks(named: pl.Series) -> list[Check]:
         (pl.col("wrong").is_not_null(), lambda row: str(row["wrong"])),
         (
             ~pl.col("split").is_in(("train", "test")),
-            lambda row: f"split {row['split']!r} is unknown; allowed are train, test or nothing",
+            lambda row: (
+                f"split {row['split']!r} is unknown; allowed are train, test or nothing (a column of another meaning "
+                "needs another name)"
+            ),
         ),
     ]
 

@@ -88,7 +88,7 @@ TABLES = {
     "exposures": Columns(("fact_id", "dose"), ()),
 }
 OF_A_PULL = ("buckets", "omissions")  # what a pull of a source writes beside its tables, and no dataset is built of
-TRIPLES = Columns(("subject", "relation", "object"), others=True)  # one file instead of a folder
+TRIPLES = Columns(("subject", "relation", "object"), ("split",), others=True)  # one file instead of a folder
 OF_FACTS = (TRIPLES, TABLES["facts"])  # tables without which there is nothing to ask
 LISTS = {"aliases", "qualifiers", "entails"}
 TYPES = dict.fromkeys(LISTS, ARROW_LIST) | dict.fromkeys(("score", "dose", "popularity"), pa.int64())  # others: texts

@@ -44,7 +44,7 @@ def tables_of(found: UserTable) -> dict[str, UserTable]:
         first = other.row(0, named=True)
         found.note(other[ROW], f"the relation {first['relation']!r} is read as {first['label']!r}")
     names = pl.concat([rows.select(ROW, entity_id=name) for name in ("subject", "object")]).unique("entity_id")
-    facts = rows.select(ROW, "relation_id", subject_id="subject", object_id="object")
+    facts = rows.select(ROW, "relation_id", "split", subject_id="subject", object_id="object")
     relations = rows.select(ROW, "relation_id", "label").unique("relation_id", keep="first", maintain_order=True)
     return {
         "entities": completed(found.path, TABLES["entities"], names.with_columns(label="entity_id")),
@@ -75,6 +75,7 @@ def _no_sentence() -> Check:
 def write(folder: Path, entities: pl.DataFrame, facts: pl.DataFrame, relations: list[Relation]) -> None:
     """Write what a file states as the tables of a folder, with room for other names."""
     frames = {"entities": entities, "facts": facts, "relations": frame_of(Relation, relations)}
+    splits = [pl.col("split")] if facts["split"].is_not_null().any() else []
+    more = {"entities": [pl.lit(None, pl.String).alias("aliases")], "facts": splits}
     for table, columns in WRITTEN.items():
-        room = [pl.lit(None, pl.String).alias("aliases")] * (table == "entities")
-        frames[table].select(*columns, *room).write_csv(folder / f"{table}.csv")
+        frames[table].select(*columns, *more.get(table, ())).write_csv(folder / f"{table}.csv")

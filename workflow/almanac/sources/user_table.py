@@ -161,7 +161,8 @@ def read_file(path: Path, known: Columns) -> UserTable:
     if wrong := wrong_columns(names, known):
         return UserTable(path, empty, [(0, wrong)], 1)
     if others := [name for name in names if name not in known.names]:
-        out.notes.append(f"{path}: columns not read: {', '.join(map(repr, others))}; read: {', '.join(known.names)}")
+        own = (name for name in known.names if name in names)
+        out.notes.append(f"{path}: columns not read: {', '.join(map(repr, others))}; read: {', '.join(own)}")
     rows = pl.concat([empty, *frames])
     if known == TABLES["facts"] and rows.is_empty() and not out.count:
         return UserTable(path, empty, [(0, NO_FACTS)], 1)

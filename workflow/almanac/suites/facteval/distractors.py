@@ -221,10 +221,9 @@ class Passages:
         true = [name for key in self._wrong.true[fact.relation_id, fact.subject_id] for name in self._names.names(key)]
         said, stated = fact, None
         if context != RELEVANT:
-            where = self._options.antifactual if context == ANTIFACTUAL else "relation"
-            found = self._wrong.draw(fact, where, 1, PURPOSE)
+            found = self._wrong.draw(fact, "relation", 1, PURPOSE)
             if not found:
-                return f"no object of {POOLS[where]} is false of its subject"
+                return f"no object of {POOLS['relation']} is false of its subject"
             stated = self._names.label(found[0])
             if context == IRRELEVANT:
                 other = self._saying_it(fact, found[0])

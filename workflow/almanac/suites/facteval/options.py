@@ -33,10 +33,6 @@ class FactEvalOptions(SampledOptions):
         tuple[Literal["none", "relevant", "irrelevant", "antifactual"], ...],
         Field(min_length=1, description="passages that are read before the question"),
     ] = ("none",)
-    antifactual: Annotated[
-        Literal["relation", "uniform"],
-        Field(description="where the object of an antifactual passage is drawn from: the relation, or all facts"),
-    ] = "relation"
     blanks: Annotated[
         Literal["paper", "released"],
         Field(
