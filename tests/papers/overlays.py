@@ -55,7 +55,7 @@ ZHAO = Run(
         },
     },
     networks={"BERT-base": "masked", "BERT-large": "masked", "Llama-2-7B": "causal"},
-    known={"Llama-2-7B-IT": 0.7, "Llama-2-13B": 0.5},
+    known={"Llama-2-7B-IT": 0.7, "Llama-2-13B": 0.5, "Llama-2-13B-IT": 0.6},
 )
 
 SUN = Run(
@@ -93,13 +93,13 @@ DONG = Run(
         "suites": {
             "karr": {
                 "lpaqa": {"resamples": 3},
-                "trex": {"models": ["LLaMA", "Vicuna", "LLaMA-65B"]},
+                "trex": {"models": ["LLaMA", "Alpaca", "Vicuna", "LLaMA-65B"]},
                 "encoder_decoders": {"models": ["T5-large"]},
             }
         },
     },
     files={("karr", "lama", "labels"): releases.labels},
-    networks={"LLaMA": "causal", "Vicuna": "causal", "LLaMA-65B": "causal", "T5-large": "seq2seq"},
+    networks=dict.fromkeys(("LLaMA", "Alpaca", "Vicuna", "LLaMA-65B"), "causal") | {"T5-large": "seq2seq"},
     known={},
 )
 

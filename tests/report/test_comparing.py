@@ -8,7 +8,7 @@ from almanac.edition.pairs import MODELS
 from almanac.report.comparing import chapter, sentences
 from almanac.report.known import RelationFound, RelationsFound
 from almanac.rows import Measure
-from almanac.suites.comparison import ALONE
+from almanac.suites.comparison import ALONE, BOTH
 from almanac.suites.judged import as_text, from_text
 from almanac.suites.listing import SUITES
 
@@ -54,12 +54,12 @@ def alone(count, one, other, where=WHERE):
 
 
 def test_how_many_facts_each_alone_knows_is_said_since_what_was_learnt_and_forgotten_may_cancel_each_other():
-    both = alone(9, "second", "first"), alone(8, "first", "second")
+    both = alone(9, "second", "first"), alone(8, "first", "second"), replace(alone(7, "second", "first"), metric=BOTH)
     [said] = sentences([difference(0.02, 0.9), *both])
     assert "do not differ by more than chance" in said
-    assert said.endswith(" By IC-LKE, 9 of 40 facts are known to second alone and 8 to first alone.")
+    assert said.endswith(" By IC-LKE, 9 of 40 facts are known to second alone, 8 to first alone, and 7 to both.")
     [said] = sentences([difference(0.02, 0.9), *both], chosen=[("first", "second")])
-    assert said.endswith("8 of 40 facts are known to first alone and 9 to second alone.")
+    assert said.endswith("8 of 40 facts are known to first alone, 9 to second alone, and 7 to both.")
     none = [alone(0, "second", "first"), alone(0, "first", "second")]
     assert "alone" not in sentences([difference(0.0, 1.0), *none])[0]
 
@@ -119,7 +119,9 @@ def test_how_many_facts_one_of_two_models_alone_has_right_stands_in_their_row_an
     [table] = chapter([difference(0.1, 0.3), *alone]).parts
     row = dict(zip(table.head, table.rows[0], strict=True))
     assert (row["model"], row["one alone"], row["facts"]) == ("second", 300, 40), "too many to be listed"
-    assert row["other alone"] == alone[1]
+    assert row["other alone"] == alone[1] and row["both"] is None
+    [table] = chapter([difference(0.1, 0.3), replace(alone[0], metric=BOTH)], [("first", "second")]).parts
+    assert dict(zip(table.head, table.rows[0], strict=True))["both"] == 300, "in whatever order"
 
 
 def test_that_models_differ_from_one_that_was_taught_nothing_true_is_no_finding():

@@ -389,12 +389,15 @@ def test_every_number_has_a_key_of_its_own(tmp_path):
 
 
 def test_where_each_model_is_a_family_of_its_own_nothing_is_said_of_families():
-    entrants = [Entrant("one", "one", None, 2_000_000), Entrant("other", "other", None, 2_000_000)]
     marks = {"one": "+--- ++-- +++- ++++", "other": "++-- +--- ++++ +++-"}
+    marks |= {"third": marks["one"], "fourth": marks["other"]}
+    entrants = [Entrant(name, name, None, 2_000_000) for name in marks]
     rows = made(marks, entrants, 4)
+    few = [row for row in rows if {row.model, row.other} <= {"one", "other", "third", None}]
+    assert chapter(METHOD, of_many_facts(few), entrants, {}) is None, "the table of all methods says it of three"
     found = chapter(METHOD, of_many_facts(rows), entrants, {})
     [table] = [part for part in found.parts if isinstance(part, Table) and part.name == "correlations"]
-    assert [row[2] for row in table.rows] == ["models"]
+    assert [row[2] for row in table.rows] == ["models"] * 6
     [board, said] = chapter(METHOD, rows, entrants, {}).parts
     assert board.name == "board" and said.startswith("Of a relation 4 facts are asked (the median), fewer than 20")
     captions = " ".join(part.caption for part in found.parts if isinstance(part, Drawing))

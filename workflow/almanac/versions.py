@@ -20,7 +20,7 @@ VERSIONS = {
     "ask": 30,
     "answer": 11,
     "measure": 79,
-    "report": 100,
+    "report": 101,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

@@ -8,7 +8,6 @@ from tests.suites.ic_lke.small_world import answered, tables, world
 from tests.suites.support import Trial, number, ok, silent
 
 from almanac.errors import AlmanacError
-from almanac.suites.answers import Answers
 from almanac.suites.data import Data
 from almanac.suites.ic_lke.eic import ISOLATED, SEQUENCE, Eic
 from almanac.suites.ic_lke.options import EicOptions
@@ -206,31 +205,12 @@ def test_the_cost_counts_every_character_of_every_text(ask):
     assert whole - cost[IN_CONTEXT].distinct == len(context) * (len(alone) * 4 - 1)
 
 
-def test_tokens_are_told_from_characters_by_what_was_answered(ask):
-    def reply(question):  # three tokens a character of each choice or piece
-        parts = question.request.pieces or question.request.choices
-        counts = tuple(3 * len(part) for part in parts)
-        return ok(logprobs=tuple(-1.0 - at for at in range(len(parts))), token_counts=counts)
-
-    asked = ask().answer(reply)
+def test_the_numbers_of_a_model_say_what_it_reads(ask):
+    asked = answered(ask())
     rows = asked.measures()
     for cost in asked.own("costs"):
-        assert number(rows, "texts", experiment=cost.experiment).value == cost.texts
-        assert number(rows, "tokens", experiment=cost.experiment).value == 3 * cost.characters
-        assert number(rows, "distinct_tokens", experiment=cost.experiment).value == 3 * cost.distinct
-
-
-@pytest.mark.parametrize("size", [1, 10, 10**6])
-def test_every_request_is_read_once_however_many_items_are_judged_together(ask, monkeypatch, size):
-    asked = answered(ask(options=SMALL.model_copy(update={"between": "space"})))
-    served = [{one.item.experiment for one in question.serves} for question in asked.questions()]
-    assert {IN_CONTEXT, ISOLATED} in served, "after the first examples both ask the same"
-    parts = Answers.parts
-    monkeypatch.setattr(Answers, "parts", lambda self, columns: parts(self, columns, size=size))
-    *_, last = asked.suite.judge(asked.answers, asked.data, asked.options)
-    texts = [text for request in asked.requests().values() for text in request.pieces or request.choices]
-    tokens = sum(count for row in asked.responses() for count in row.token_counts)
-    assert last.own["read"].rows() == [(tokens, sum(map(len, texts)))]
+        of = {"texts": cost.texts, "characters": cost.characters, "distinct_characters": cost.distinct}
+        assert {name: number(rows, name, experiment=cost.experiment).value for name in of} == of
 
 
 def test_requests_do_not_hang_on_the_order_of_facts(tmp_path):

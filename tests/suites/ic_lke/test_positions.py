@@ -169,7 +169,7 @@ def test_means_are_taken_by_class_by_place_and_by_part_and_dose(ask):
     assert found("probability_following", *unknown, ("following",)) == 2 * 8 / 100
     assert found("probability_rest", *unknown, ("rest",)) == 2 * (10 + 9 + 10 + 11 + 12) / 800
     assert found("replaced_at", *unknown, "replaced", place=4) == 0.10
-    assert found("probability_at", *as_is, CORRECT, place=11) == 0.12
+    assert found("rest_at", *as_is, "rest", place=11) == 0.12
     assert found("probability_in_bin", *as_is, CORRECT, part=8) == (9 + 10 + 11 + 12) / 400
     assert found("probability_in_bin", *as_is, CORRECT, part=0, dose=64) == 0.015
     assert found("probability_in_bin", *unknown, CORRECT, part=4) == 0.16

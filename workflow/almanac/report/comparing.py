@@ -8,15 +8,16 @@ from almanac.report.known import RelationsFound
 from almanac.report.lines import FIRST, share, shortened
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Table
-from almanac.suites.comparison import ALONE, DIFFERENCE, DIFFERENCE_OF_RELATION, LISTED, TUNED, setting_of
+from almanac.suites.comparison import ALONE, BOTH, DIFFERENCE, DIFFERENCE_OF_RELATION, LISTED, TUNED, setting_of
 from almanac.suites.headline import FEW
 from almanac.suites.judged import FACT, RELATION, as_text, conditions_of
 
 FOLDED = 40  # rows from which the table is folded
-TOLD = 3  # pairs up to which each has a sentence
+TOLD = 3  # pairs up to which each has a sentence,
+CHOSEN_TOLD = 12  # and of pairs that were chosen
 NAMED = 4  # methods up to which a sentence names them
 LEVEL = 0.05  # of the two-sided tests of all rows together
-HEAD = ("of", "method", "model", "minus", "difference", "p", "adjusted p", "one alone", "other alone", "facts")
+HEAD = ("of", "method", "model", "minus", "difference", "p", "adjusted p", "one alone", "other alone", "both", "facts")
 ASKS = (
     "Each two models on the same facts, by every method. Click a count to see its facts and both answers; where they "
     f"are more than {LISTED}, docs/notebook.md lists them."
@@ -56,10 +57,10 @@ CAPTION = (
     "sign of what each subject adds to it were a coin's (a randomization test of the sum; McNemar's exact test where a "
     "subject has one fact and relations are of equal size; docs/intervals.md). Adjusted p: for all rows "
     "together (Holm), those of controls too, and more than chance where it is at most "
-    f"{LEVEL}; with fewer than {FEW} facts nothing is tested. One alone, other alone: how many facts only the model, "
-    "or only the second one, knows: has right, of several answers more than half, so that these counts and the "
-    "difference may point to different models. The interval is made in another way and is not adjusted: it may "
-    "leave out 0 where the difference is not more than chance, and hold 0 where it is."
+    f"{LEVEL}; with fewer than {FEW} facts nothing is tested. One alone, other alone, both: how many facts the "
+    "model alone, the second one alone, and both know: have right, of several answers more than half, so that these "
+    "counts and the difference may point to different models. The interval is made in another way and is not adjusted: "
+    "it may leave out 0 where the difference is not more than chance, and hold 0 where it is."
 )
 
 
@@ -76,6 +77,7 @@ def chapter(between: Sequence[Measure], chosen: Pairs = (), relations: Sequence[
     alone: dict[Key, Cell] = {
         key: row if FACT in conditions_of(row) else int(row.value or 0) for key, row in _alone(between).items()
     }
+    both = {key: int(row.value or 0) for key, row in _both(between).items()}
     cells: list[Sequence[Cell]] = [
         (
             row.dataset,
@@ -87,6 +89,7 @@ def chapter(between: Sequence[Measure], chosen: Pairs = (), relations: Sequence[
             p,
             alone.get(_key(row, row.model, row.other)),
             alone.get(_key(row, row.other, row.model)),
+            both.get(_key(row, row.model, row.other)),
             row.n,
         )
         for row, _, label, p in all_methods
@@ -152,6 +155,12 @@ def _alone(between: Iterable[Measure]) -> dict[Key, Measure]:
     return {_key(row, row.model, row.other): row for row in between if row.metric == ALONE}
 
 
+def _both(between: Iterable[Measure]) -> dict[Key, Measure]:
+    """Return how many facts two models both know, by what and whom, in either order."""
+    rows = [row for row in between if row.metric == BOTH]
+    return {_key(row, *pair): row for row in rows for pair in ((row.model, row.other), (row.other, row.model))}
+
+
 def _relation(one: Compared) -> str:
     """Return the relation that a difference is of."""
     return str(conditions_of(one.row)[RELATION])
@@ -189,9 +198,9 @@ def sentences(
     every = differences(between, chosen)
     rows = list(filter(counts, every))
     pairs = _by_pair(one for one in rows if one.p is not None)
-    if len(pairs) <= TOLD:
-        alone = _alone(between)
-        said = [_sentence(*pair, found, alone) for pair, found in pairs.items()]
+    if len(pairs) <= (CHOSEN_TOLD if chosen else TOLD):
+        counts_of = _alone(between), _both(between)
+        said = [_sentence(*pair, found, *counts_of) for pair, found in pairs.items()]
         for of, own in _in_relations(between, chosen, relations):
             said += [_where(of, *pair[1:], found) for pair, found in _by_pair(filter(counts, own)).items()]
         return said or [f"No two models answered {FEW} facts of one method."] * bool(rows)
@@ -243,11 +252,18 @@ def _is_sure(one: Compared) -> bool:
     return one.p is not None and one.p <= LEVEL
 
 
-def _sentence(dataset: str, first: str, second: str, found: Sequence[Compared], alone: Mapping[Key, Measure]) -> str:
+def _sentence(
+    dataset: str,
+    first: str,
+    second: str,
+    found: Sequence[Compared],
+    alone: Mapping[Key, Measure],
+    both: Mapping[Key, Measure],
+) -> str:
     """Return by which methods one model has more right than another, and by how much; and what each alone knows.
 
     What one has learnt and what it has forgotten may cancel each other: of the method with most facts it is said how
-    many facts only one of the two knows.
+    many facts each alone knows, and both.
     """
 
     def known_alone(one: Compared) -> list[int]:
@@ -256,7 +272,9 @@ def _sentence(dataset: str, first: str, second: str, found: Sequence[Compared], 
 
     most = max(found, key=lambda one: one.row.n)
     own, others = known_alone(most)
-    of = f"{own:,} of {most.row.n:,} facts are known to {first} alone and {others:,} to {second} alone"
+    shared = both.get(_key(most.row, first, second))
+    together = f", and {int(shared.value or 0):,} to both" if shared is not None else ""
+    of = f"{own:,} of {most.row.n:,} facts are known to {first} alone, {others:,} to {second} alone{together}"
     told = _how_much(dataset, first, second, found, [one for one in found if any(known_alone(one))])
     return f"{told} By {most.label}, {of}." if own or others else told
 

@@ -36,6 +36,7 @@ DRAWS = 1000  # of the bootstraps
 TUNED, DIFFERENCE = "tuned_difference", "difference"  # the metrics
 DIFFERENCE_OF_RELATION = "difference_of_relation"
 ALONE = "right_alone"  # facts that the model knows and the other does not
+BOTH = "right_both"  # facts that both know
 LISTED = 200  # of these, up to which the number says which they are
 PARTS = ("hit", RELATION, "bucket", FACT)  # by which a number is of some of a method's facts
 # Numbers that are of one model's items, as they are judged for a comparison (`Suite.comparable`).
@@ -129,6 +130,7 @@ def compare(found: Board, wanted: Callable[[str, str], bool] = lambda one, other
         and relation; ``pearson`` between models and ``series_pearson`` between families, over relations;
         ``subsumption_size`` (of the smallest model of a family in the largest) and ``subsumption_tuned`` (of a tuned
         model in its base);
+        ``right_alone`` and ``right_both``, how many facts one of two models alone knows, and both;
         ``tuned_difference`` (tuned less base) and ``difference`` (of any other two, the later one of the edition less
         the earlier one), with the p of `paired.ps_of_differences`, and ``difference_of_relation``, either in one
         relation; ``popularity_accuracy``, the mean over relations in head, torso and tail (Sun et al., section 3.2),
@@ -277,6 +279,9 @@ def _differences(
             estimate, p = less.get((one, other), (NOTHING, None))
             metric = TUNED if answered[one].base == other else DIFFERENCE
             yield found.row(metric, estimate, own.height, one, other, p)
+            together = own.select((pl.col("known") & pl.col("other known")).sum()).item()
+            counted = found.row(BOTH, Estimate(together, None, None), own.height, one, other)
+            yield replace(counted, formula="count", of=("hit",))
             only = (
                 own.filter(pl.col("known") & ~pl.col("other known")),
                 own.filter(pl.col("other known") & ~pl.col("known")),

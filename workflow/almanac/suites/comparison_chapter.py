@@ -12,6 +12,7 @@ from almanac.suites.headline import FEW
 from almanac.suites.judged import as_text, conditions_of
 from almanac.suites.suite import Method
 
+FEWEST = 4  # models of which more is said than how each two differ, which one table says of all methods
 ENDS = 5  # relations shown at the top and at the bottom
 CORRELATIONS = (
     "Correlations with intervals. Of two models the interval is Fisher's; of two families, whose value is a mean over "
@@ -53,15 +54,17 @@ def _fits(method: Method, own: Mapping[str, Any]) -> bool:
 def chapter(
     method: Method, rows: Sequence[Measure], models: Sequence[Entrant], relations: Mapping[str, str]
 ) -> Chapter | None:
-    """Return the chapter of one method on one dataset; none where fewer than two models know something.
+    """Return the chapter of one method on one dataset; none where it would say less than the table of all methods.
 
-    ``rows`` are its numbers between models in one setting (`by_setting`), in the order of `comparison.compare`.
+    Of fewer than `FEWEST` models it is their accuracy by popularity alone, where the dataset has any; ``rows`` are the
+    method's numbers between models in one setting (`by_setting`), in the order of `comparison.compare`.
     """
     found: dict[str, list[Measure]] = defaultdict(list)
     for row in rows:
         found[row.metric].append(row)
     leaders = [row for row in found["mean_accuracy"] if row.value is not None]
-    if len(leaders) < 2:
+    parts: list[Any] = [_popular(found.get("popularity_accuracy", ()))]
+    if len(leaders) < 2 or (len(leaders) < FEWEST and not parts[0].rows):
         return None
     series = {one.name: one.series for one in models}
     families = len({series[str(row.model)] for row in leaders}) < len(leaders)  # not each model its own
@@ -79,8 +82,8 @@ def chapter(
         "of right answers counts; for η it is known where that is more than half."
     )
     judged = method.compared[:1].upper() + method.compared[1:]
-    tables = [_board(found, leaders, series), _popular(found.get("popularity_accuracy", ()))]
-    parts = [*tables, _subsumption(found), _tuned(found), *of_relations]
+    if len(leaders) >= FEWEST:
+        parts = [_board(found, leaders, series), *parts, _subsumption(found), _tuned(found), *of_relations]
     return filled(f"Models compared, {method.label}", f"{asks} {judged}".strip(), parts)
 
 

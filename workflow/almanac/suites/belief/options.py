@@ -63,7 +63,7 @@ class BeliefOptions(SampledOptions):
     ] = ("mask",)
     examples: Annotated[
         Literal["shared", "fresh"],
-        Field(description="shared: drawn once per relation, so that prompts begin alike; fresh: drawn for each prompt"),
+        Field(description="shared: drawn once per relation, so that prompts begin alike; fresh: per fact and template"),
     ] = "shared"
     new_tokens: Annotated[int, Field(ge=1, description="tokens of an answer, at most")] = 10
     sampled: Annotated[

@@ -49,7 +49,7 @@ AGREEMENT = {  # the metrics, by the names of their columns
     "κ": "kappa",
     "r": "pearson",
 }
-COSTS = {"texts": "texts", "tokens": "tokens", "distinct": "distinct_tokens"}
+COSTS = {"texts": "texts", "characters": "characters", "distinct": "distinct_characters"}
 
 
 def ic_lke(shown: Shown, options: IcLkeOptions) -> Chapter | None:
@@ -168,7 +168,7 @@ def eic(shown: Shown, options: EicOptions) -> Chapter | None:
         "Compared with IC-LKE (in context, with as many examples as stand before the first test fact) on the facts "
         "that both answered: how often they make the same choice, the accuracy "
         "minus IC-LKE's, Cohen's κ of correctness, Pearson's r of the accuracies over relations. Distinct "
-        "tokens: a beginning that several texts share is counted once."
+        "characters: a beginning that several texts share is counted once."
     )
     asks = (
         "Sequence: test facts are inserted between train facts, and each text contains one choice of each of its "
@@ -265,7 +265,7 @@ def positions(shown: Shown, options: PositionOptions) -> Chapter | None:
     from almanac.suites.ic_lke import figures
 
     keys = ("experiment", "arrangement")
-    at = [*shown.find("probability_at", "pair", *keys, "place"), *shown.find("replaced_at", "pair", *keys, "place")]
+    at = [row for name in figures.LOOKS for row in shown.find(name, "pair", *keys, "place")]
     correct = shown.find("probability_correct", "pair", *keys)
     rows = []
     for row in correct:

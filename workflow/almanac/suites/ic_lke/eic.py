@@ -39,7 +39,7 @@ CHOICE = "choice "  # begins a link's role in sequences; the choice's number fol
 GLUE = {"comma": ", ", "space": " "}  # between pairs
 INSIDE = " "  # within a pair
 WANTED = (
-    *("experiment", "role", "index", "request_id", "choices", "pieces"),
+    *("experiment", "role", "index", "choices", "pieces"),
     *("status", "logprobs", "token_counts"),
 )
 # A request's texts are choices or the pieces of one.
@@ -55,15 +55,6 @@ class ReadingCost:
     texts: int
     characters: int
     distinct: int
-
-
-@dataclass(frozen=True, slots=True)
-class TokensRead:
-    """How many tokens the scored characters of what was answered came to: a single row."""
-
-    KEY: ClassVar = ("tokens", "characters")
-    tokens: int
-    characters: int
 
 
 class EicSetting(NamedTuple):
@@ -87,7 +78,7 @@ class Eic(ChoiceSuite[EicOptions]):
     setting = EicSetting
     chapter = staticmethod(chapters.eic)
     reads_predictions = True
-    own: ClassVar[Mapping[str, Own]] = {**OFFERED, "costs": Own(ReadingCost), "read": Own(TokensRead, at="judged")}
+    own: ClassVar[Mapping[str, Own]] = {**OFFERED, "costs": Own(ReadingCost)}
     methods = (
         Method("sequence", "EIC-LKE", {"experiment": SEQUENCE}, ("slots",)),
         Method("isolated", "EIC-LKE, isolated", {"experiment": ISOLATED}, ("slots",)),
@@ -115,20 +106,12 @@ class Eic(ChoiceSuite[EicOptions]):
 
     def judge(self, answers: Answers, data: Data, options: EicOptions) -> Iterator[Judgements]:
         """Judge every item; a fact in sequences by its choices in all of them."""
-        types = pl.Schema({"request_id": pl.String, "tokens": pl.Int64, "characters": pl.Int64})
-        counts = (pl.col("token_counts").list.sum().alias("tokens"), CHARACTERS)
-        read = [pl.DataFrame(schema=types)]
         for part in answers.parts(WANTED):
             links = part.links
-            answered = links.filter(pl.col("status") == "ok").unique("request_id")
-            read.append(answered.select("request_id", *counts).cast(types))
             choice_by_choice = pl.col("role").cast(pl.String).str.starts_with(CHOICE)
             plain, apart = links.filter(~choice_by_choice), _as_choices(links.filter(choice_by_choice))
             both = [judge_choices(one) for one in (plain, apart) if one.height]
             yield Judgements(pl.concat(both).sort("item"), {})
-        # A request may serve items that are far apart: alone after the first examples, a fact reads as IC-LKE asks it.
-        whole = pl.concat(read).unique("request_id").select(pl.col("tokens", "characters").sum())
-        yield Judgements(pl.DataFrame(), {"read": whole})
 
     def derived(self, frame: pl.DataFrame, options: EicOptions) -> pl.DataFrame:
         """Add of each fact ``in_context_hit``, whether IC-LKE is right, and ``same``, whether both say the same."""
@@ -142,19 +125,17 @@ class Eic(ChoiceSuite[EicOptions]):
 
         Returns:
             `of_choices` by experiment; for ``sequence`` and ``isolated`` also how far they agree with IC-LKE
-            (`agreement`); and for each ``texts``, ``tokens`` and ``distinct_tokens``: what a model reads for it, about.
+            (`agreement`); and for each ``texts``, ``characters`` and ``distinct_characters``: what a model reads.
         """
         rows = of_choices(judged, "experiment")
-        read = own["read"].sum().row(0)
         costs = {row["experiment"]: row for row in own["costs"].iter_rows(named=True)}
         for group in judged.groups("experiment"):
             experiment = str(group.conditions["experiment"])
             if experiment != IN_CONTEXT:
                 rows += agreement(group)
             cost = costs[experiment]
-            rows.append(group.measure("texts", cost["texts"]))
-            for metric, name in (("tokens", "characters"), ("distinct_tokens", "distinct")):
-                rows.append(group.measure(metric, round(read[0] / read[1] * cost[name]) if read[1] else None))
+            for metric, name in (("texts", "texts"), ("characters", "characters"), ("distinct_characters", "distinct")):
+                rows.append(group.measure(metric, cost[name]))
         return rows
 
 

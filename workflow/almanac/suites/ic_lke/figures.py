@@ -13,7 +13,8 @@ from almanac.suites.judged import conditions_of
 from almanac.suites.looks import COLOURS, GREY, MARKERS, chance_line, least, legend, look, unit_axis, values
 
 LOOKS: dict[str, dict[str, Any]] = {
-    "probability_at": {"color": COLOURS[0], "marker": "o", "markersize": 2.5, "label": "true pairs"},
+    "rest_at": {"color": COLOURS[0], "marker": "o", "markersize": 2.5, "label": "true pairs"},
+    "following_at": {"color": COLOURS[2], "marker": "*", "markersize": 6, "label": "true pairs after a replaced one"},
     "replaced_at": {"color": COLOURS[1], "marker": "x", "markersize": 4, "label": "replaced pairs"},
 }
 
@@ -146,7 +147,7 @@ def by_place(measures: Sequence[Measure], means: Sequence[Measure]) -> Figure:
             axes.set_ylabel(f"{model}\nprobability")
     for axes in panels[-1]:
         axes.set_xlabel("place")
-    figure.legend(*panels[0, -1].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+    figure.legend(*panels[0, -1].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 

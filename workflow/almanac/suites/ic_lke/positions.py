@@ -115,8 +115,8 @@ class Positions(Suite[PositionOptions]):
         Returns:
             By experiment (``as_is``, ``unknown``, ``incorrect``) and arrangement, all draws together: the mean
             probability of the objects of ``correct`` pairs and by class (``probability_replaced``, ``_following``,
-            ``_rest``, over all relations and in each); ``probability_at`` each place of the correct pairs and
-            ``replaced_at`` of the replaced ones, without interval, since there are few; and ``probability_in_bin`` of
+            ``_rest``, over all relations and in each); ``rest_at``, ``following_at`` and ``replaced_at`` each place of
+            the pairs of a class, without interval, since there are few; and ``probability_in_bin`` of
             the correct pairs by part of the sequence, also by dose where nothing is replaced.
         """
         by = ("experiment", "arrangement")
@@ -126,8 +126,8 @@ class Positions(Suite[PositionOptions]):
             for keys in (by, (*by, "relation")):
                 rows += known.where(pair=pairs).measures(f"probability_{name}", "macro", "confidence", by=keys)
         correct = judged.where(pair=Not(REPLACED))
-        for metric, pairs_at in (("probability_at", correct), ("replaced_at", judged.where(pair=REPLACED))):
-            at = pairs_at.measures(metric, "macro", "confidence", by=(*by, "place"))
+        for pair in (REST, FOLLOWING, REPLACED):
+            at = judged.where(pair=pair).measures(f"{pair}_at", "macro", "confidence", by=(*by, "place"))
             rows += [replace(row, low=None, high=None) for row in at]
         rows += correct.measures(IN_BIN, "macro", "confidence", by=(*by, "part"))
         as_is = correct.where(experiment=AS_IS, dose=Not(None))
