@@ -121,7 +121,7 @@ CONTRACT = {
     "columns": ("columns", "errors"),
     "tables": ("tables", "columns", "sealed", "unfinished", "errors"),
     "frames": ("frames", "tables", "columns", "errors"),
-    "options": ("options", "errors"),
+    "options": ("options", "errors", "project"),
     "sources": ("sources", *BASE),
     "dataset": ("dataset", "sources", *BASE),
     "planting": ("planting", "dataset", "sources", *BASE),

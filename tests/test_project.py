@@ -5,6 +5,9 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
+from almanac import cli
 from almanac.project import INSTALLED, PROJECT, there
 from almanac.report.trust import EDITION
 
@@ -41,3 +44,20 @@ def test_a_path_is_the_projects_where_the_working_folder_has_none(tmp_path, monk
     own.touch()
     assert there(own) == own
     assert there(Path("nowhere.yaml")) == Path("nowhere.yaml")
+
+
+@pytest.mark.parametrize(
+    ("words", "flag"),
+    [
+        ("build dataset --output out --facts", "facts"),
+        ("build templates --output out.jsonl --drafts drafts.jsonl --frozen", "frozen"),
+        ("verify facts --against mine --facts", "facts"),
+        ("verify facts --facts mine --against", "against"),
+        ("pull files --output out --from", "origin"),
+    ],
+)
+def test_the_facts_that_ship_are_found_from_anywhere_as_resources_facts(words, flag, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    verb, *others = [*words.split(), "resources/facts"]
+    given = vars(cli.parser_of(verb, cli.load(verb)).parse_args(others))
+    assert given[flag] == REPOSITORY / "resources" / "facts"

@@ -19,6 +19,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, PydanticUndefined, core_schema
 
 from almanac.errors import AlmanacError, unclosed
+from almanac.project import there
 
 
 class Options(BaseModel):
@@ -52,6 +53,7 @@ WORDS = {
 # Of a verb's flags that name a path.
 FOLDER: dict[str, Any] = {"type": Path, "metavar": "FOLDER"}
 FILE: dict[str, Any] = {"type": Path, "metavar": "FILE"}
+FACTS: dict[str, Any] = {"type": lambda text: there(Path(text)), "metavar": "PATH"}  # those that ship, from anywhere
 NO_FLAG = object()  # stands in the annotation of a setting that is the configuration's alone
 MOST_NAME, MOST_PATH = 255, 4000  # bytes of a file's name and characters of a path, about, that Linux and macOS take
 INSIDE = "inside"  # in the context of a validation: the folder of an unpacked edition, outside which nothing is read

@@ -16,7 +16,7 @@ from almanac.dataset.building import build_tables, sourced, with_drafts
 from almanac.dataset.options import DatasetOptions
 from almanac.dataset.templates import KEEP
 from almanac.errors import INSTEAD, AlmanacError
-from almanac.options import FILE, FOLDER, add_flags, from_flags
+from almanac.options import FACTS, FILE, FOLDER, add_flags, from_flags
 from almanac.progress import print_notes, progress
 from almanac.rows import Refused, RelationCount
 from almanac.sealed import PULLED, checked_record, sealed
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
     things = parser.add_subparsers(dest="thing", required=True, metavar="THING")
     dataset = things.add_parser("dataset", help="a multiple-choice dataset from a folder of fact tables")
-    dataset.add_argument("--facts", **FOLDER, required=True, help="holds the tables facts and entities")
+    dataset.add_argument("--facts", **FACTS, required=True, help="a folder of the tables facts and entities, or a file")
     source = "the source's name, written on each fact [the folder's name]"
     dataset.add_argument("--name", default=None, metavar="NAME", help=source)
     dataset.add_argument("--drafts", **FILE, help="proofread templates; those kept join the folder's")
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     templates = things.add_parser("templates", help="a folder's own templates, and the drafts that a person has kept")
     templates.add_argument("--drafts", **FILE, required=True, help="the proofread file")
-    templates.add_argument("--frozen", **FOLDER, help="a folder of facts, whose own templates come first")
+    templates.add_argument("--frozen", **FACTS, help="a folder of facts, whose own templates come first")
     for part, what in ((dataset, FOLDER), (edition, FILE), (templates, FILE)):
         part.add_argument("--output", **what, required=True, help="where it goes")
     for name, author in AUTHORS.items():

@@ -17,7 +17,7 @@ from typing import Any
 
 from almanac import __version__, unfinished
 from almanac.errors import AlmanacError, disk_full
-from almanac.options import FOLDER, add_flags, from_flags
+from almanac.options import FACTS, FOLDER, add_flags, from_flags
 from almanac.progress import print_notes, progress
 from almanac.rows import Omission
 from almanac.sealed import PULLED, checked_record, sealed
@@ -47,9 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a folder with the tables facts and entities, a zip or tar archive of one, or one file of subject, "
         "relation and object",
     )
-    files.add_argument(
-        "--from", dest="origin", type=Path, required=True, metavar="PATH", help="the folder, the archive or the file"
-    )
+    files.add_argument("--from", dest="origin", **FACTS, required=True, help="the folder, the archive or the file")
     files.add_argument(
         "--merge", action="store_true", help="let rows occur twice, and copy them so; `build dataset` merges them"
     )

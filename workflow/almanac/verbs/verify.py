@@ -24,7 +24,7 @@ from almanac.edition.manifest import SHORT
 from almanac.edition.measuring import judge, measure, measure_across
 from almanac.edition.unpacking import manifest_of, unpack, withheld_of
 from almanac.errors import AlmanacError
-from almanac.options import FILE, FOLDER
+from almanac.options import FACTS, FILE, FOLDER
 from almanac.progress import progress
 from almanac.rows import Measure, Outcome
 from almanac.sealed import check_table
@@ -58,8 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for part in (edition, rebuild):
         part.add_argument("more", nargs="*", help=argparse.SUPPRESS)  # for an error that says what to do
     facts = things.add_parser("facts", help="compare facts with another folder's wherever both name a subject")
-    facts.add_argument("--facts", **FOLDER, required=True, help="the facts to check")
-    facts.add_argument("--against", **FOLDER, required=True, help="the facts to check them by")
+    facts.add_argument("--facts", **FACTS, required=True, help="the facts to check")
+    facts.add_argument("--against", **FACTS, required=True, help="the facts to check them by")
 
 
 def run(arguments: argparse.Namespace) -> int:
