@@ -42,7 +42,7 @@ def said(tree):
 
 @pytest.fixture(scope="module")
 def program():
-    modules = sorted((REPOSITORY / "workflow" / "almanac").rglob("*.py"))
+    modules = sorted((REPOSITORY / "workflow").rglob("*.py"))
     texts = [text for path in modules for text in said(ast.parse(path.read_text(encoding="utf-8")))]
     return "\n".join(f" {' '.join(words(text))} " for text in texts)
 

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from almanac import progress
 from almanac.errors import INTERRUPTED
+from almanac.report import lines
 from almanac.report.lines import failed
 from snakemake_logger_plugin_almanac import RunJobs, RunningJob, as_time, at_work, why_failed
 
@@ -261,11 +263,36 @@ def test_what_slurm_says_of_a_job_is_told_and_a_log_only_where_there_is_one(tmp_
     logs = [str(tmp_path / f"{name}.log") for name in ("gone", "empty", "full")]
     assert why_failed({"rule_msg": REFUSAL, "log": logs[:2]}) == (
         ": SLURM sbatch failed. The error message was 'sbatch: error: invalid partition specified: cpuu "
-        "sbatch: error: Batch job submission failed: Invalid partition name specified'."
+        "sbatch: error: Batch job submission failed: Invalid partition name specified'"
     )
     assert why_failed({"rule_msg": None, "log": logs}) == f"; its log: {logs[2]}"
     full = why_failed({"rule_msg": None, "log": logs[:2]})
     assert re.fullmatch(rf"; {re.escape(logs[1])} is empty, and \d+ MB of its disk are free", full)
+
+
+# Snakemake's executors and the one for SLURM add what has neither a space nor a use.
+FAILED = """SLURM-job '38' failed, SLURM status is: 'FAILED'. Detailed failure reason unavailable \
+(status command is not 'sacct').For further error details see the cluster/cloud log and \
+the log files of the involved rule(s)."""
+ENDED = ": SLURM-job '38' failed, SLURM status is: 'FAILED'"
+
+
+def test_of_a_failed_job_of_slurm_it_is_said_whether_it_wrote_a_log_and_what_its_disk_has_left(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(progress, "room", lambda _: 0)
+    own, slurm = str(tmp_path / "mine.log"), str(tmp_path / "38.log")
+    values = {"rule_msg": FAILED, "log": [own, slurm]}
+    unseen = f"; it wrote no log: does its node see {tmp_path} (N MB are free)? scontrol show job 38 names the node"
+    assert re.sub(r"\d+ MB", "N MB", why_failed(values)) == f"{ENDED}{unseen}"
+    assert why_failed(values | {"rule_msg": FAILED.replace("FAILED", "CANCELLED")}) == ENDED.replace(
+        "FAILED", "CANCELLED"
+    )
+    Path(own).touch()
+    Path(slurm).write_text("Building DAG of jobs...\n")
+    full = f"; {own} is empty, and 0 MB of its disk are free"
+    assert why_failed(values) == f"{ENDED}; its log: {slurm}{full}"
+    Path(own).write_text("almanac measure: …\n")
+    assert why_failed(values) == f"{ENDED}; its log: {own}; its log: {slurm}"
 
 
 def test_a_log_is_told_what_is_at_work_and_how_far_it_is(tmp_path):
@@ -303,6 +330,15 @@ def test_the_logs_of_stopped_jobs_are_not_shown_as_failures(tmp_path):
     }.items():
         (tmp_path / f"{name}.log").write_text(f"requests: 1 of 2\n{end}\n")
     said = f"--- {tmp_path}/wrong.log\nrequests: 1 of 2\nalmanac answer: model x: …"
+    assert failed(tmp_path, cluster=tmp_path / "none") == said
+
+
+@pytest.mark.parametrize("free", [0, 5000])
+def test_a_log_that_could_not_be_written_for_want_of_room_is_named_at_the_end(tmp_path, monkeypatch, free):
+    (tmp_path / "mine.log").touch()
+    for module in (lines, progress):
+        monkeypatch.setattr(module, "room", lambda _: free)
+    said = "" if free else f"--- {tmp_path}/mine.log is empty, and 0 MB of its disk are free"
     assert failed(tmp_path, cluster=tmp_path / "none") == said
 
 

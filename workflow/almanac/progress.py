@@ -1,12 +1,24 @@
 """What steps say while they work: progress, as a bar on a terminal and ten lines in a log, and notes for the user."""
 
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from tqdm import tqdm
 
 NOTE = "note: "  # a line of a step's log that begins so is printed by the run too
+
+
+def room(path: Path) -> int:
+    """Return how many megabytes of a path's disk are free; a quota that is used up is not seen."""
+    return int(shutil.disk_usage(path).free / 1e6)
+
+
+def nothing_in(log: Path) -> str:
+    """Return that a log is empty, and how much of its disk is free: on a full one a job can write nothing."""
+    return f"{log} is empty, and {room(log)} MB of its disk are free"
 
 
 def print_notes(notes: Iterable[str]) -> None:

@@ -9,7 +9,6 @@ dry run is printed as Snakemake prints it. How long it still takes is estimated 
 import logging
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -28,7 +27,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from almanac.errors import INTERRUPTED, nearest
 from almanac.locked import EXPECTED, MADE, TARGETS, mistake_in
-from almanac.progress import NOTE
+from almanac.progress import NOTE, nothing_in, room
 from almanac.project import INSTALLED
 
 NOTES = 5  # of a job, at most; its log has all
@@ -50,6 +49,9 @@ STOPS = {
     ),
 }
 UNSAID = "Cannot restore"  # before a file that a job has not made when it fails or is stopped; that is said already
+# What an executor says before it says nothing more of why a job failed; and of a job that SLURM has run.
+UNTOLD = re.compile(r"sbatch call:|Detailed failure reason unavailable|For further error details")
+RAN = re.compile(r"SLURM-job '(\S+)' failed, SLURM status is: 'FAILED'")
 NO_TARGET = re.compile(r"No rule to produce (.+) \(if you use input functions")
 OF_A_JOB = ("CalledProcessError", "RuleException")  # Snakemake's errors of a job that has failed, which is said already
 
@@ -176,13 +178,19 @@ def at_work(jobs: Sequence[RunningJob], now: float) -> str:
 def why_failed(values: Mapping[str, Any]) -> str:
     """Return what an executor says of a failed job (SLURM's refusal, or how it ended there), and the logs with text.
 
-    Where a log is on a disk that is full, nothing is in it.
+    Where a log is on a disk that is full, nothing is in it. SLURM writes none where its node does not see the folder.
     """
-    said = " ".join(str(values.get("rule_msg") or "").partition("sbatch call:")[0].split())
-    logs = [log for log in map(Path, values["log"]) if log.is_file() and log.stat().st_size]
-    empty = [] if logs or said else [log for log in map(Path, values["log"]) if log.is_file()]
-    free = (f"; {log} is empty, and {shutil.disk_usage(log).free / 1e6:.0f} MB of its disk are free" for log in empty)
-    return (f": {said}" if said else "") + "".join([*(f"; its log: {log}" for log in logs), *free])
+    said = " ".join(UNTOLD.split(str(values.get("rule_msg") or ""))[0].split()).rstrip(".")
+    logs = [log for log in map(Path, values["log"]) if log.is_file()]
+    written = [log for log in logs if log.stat().st_size]
+    parts = [said and f": {said}", *(f"; its log: {log}" for log in written)]
+    ran = RAN.match(said)
+    if ran or not (said or written):
+        parts += [f"; {nothing_in(log)}" for log in logs if log not in written]
+    if ran and ran[1] not in [log.stem for log in logs]:
+        here = f"{Path.cwd()} ({room(Path())} MB are free)"
+        parts.append(f"; it wrote no log: does its node see {here}? scontrol show job {ran[1]} names the node")
+    return "".join(parts)
 
 
 def no_target(word: str) -> str:

@@ -9,6 +9,7 @@ from statistics import median_low
 from almanac.errors import INTERRUPTED
 from almanac.job_size import USED
 from almanac.locked import LOCK
+from almanac.progress import nothing_in, room
 from almanac.rows import Measure, Standing, Validation
 from almanac.suites.judged import conditions_of
 from almanac.suites.standings import ALL
@@ -21,6 +22,7 @@ BY_CHANCE = (
 SHOWN = 12  # lines of a failed job's log
 NAMES = 7  # in a sentence
 FIRST = 12  # rows of a long table that the page shows until all are asked for
+LITTLE = 10  # megabytes of a disk: a log that is empty there could not be written
 STOPPED = (INTERRUPTED, "KeyboardInterrupt")  # the last line of an interrupted one's, however early that was
 SLURM = Path(".snakemake/slurm_logs")  # of failed jobs, as SLURM's executor keeps them
 # A line that says why a job of a cluster failed; a step is cancelled as a consequence.
@@ -31,7 +33,7 @@ def failed(logs: Path, since: float = 0.0, cluster: Path = SLURM) -> str:
     """Return why jobs have failed (not: were stopped) since a time, each with the name of the log that says so.
 
     Args:
-        logs: of an edition's jobs; each job's end is said.
+        logs: of an edition's jobs; each job's end is said, and of an empty one that its disk is full.
         since: a time; logs that were not written after it are not read.
         cluster: logs of SLURM, which say what a job cannot: that it had no memory or time left, or did not begin. Of
             those that say the same the first is named.
@@ -40,6 +42,8 @@ def failed(logs: Path, since: float = 0.0, cluster: Path = SLURM) -> str:
     for log, lines in _written_since(logs, since):
         if lines and not USED.match(lines[-1]) and not lines[-1].endswith(STOPPED):
             parts.append("\n".join([f"--- {log}", *lines[-SHOWN:]]))
+        elif not lines and room(log) < LITTLE:
+            parts.append(f"--- {nothing_in(log)}")
     alike: dict[str, list[str]] = defaultdict(list)
     for log, lines in _written_since(cluster, since):
         if told := "\n".join(dict.fromkeys(filter(BY_SLURM.match, lines))):
