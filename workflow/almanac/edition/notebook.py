@@ -289,7 +289,9 @@ class Edition:
     def describe(table: str) -> str:
         """Return what a table's columns mean: one of a dataset, or a property of this class."""
         if table in (*FRAMES, "outcomes"):
-            return _described(getattr(Edition, table), FRAMES.get(table, EVERY))
+            shared = (name for name in EVERY if name != "dataset")  # which is in numbers over several alone
+            names = FRAMES.get(table, [*shared, "and the suite's own (docs/tables.md)"])
+            return _described(getattr(Edition, table), names)
         if table not in ROWS:
             raise AlmanacError(f"there is no table {table!r}; there are {', '.join([*FRAMES, 'outcomes', *ROWS])}")
         return _described(ROWS[table], columns(ROWS[table]))
