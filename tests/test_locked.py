@@ -77,6 +77,13 @@ def test_nohup_stays_in_force(tmp_path):
         assert (*run.communicate("", timeout=600), run.returncode) == ("done\n", "", 0)
 
 
+def test_snakemake_may_be_started_as_a_module_where_there_is_no_program_of_it(tmp_path):
+    (tmp_path / "snakemake.py").write_text("import sys; print(sys.argv[1:])")
+    command = [sys.executable, "-m", "almanac.locked", sys.executable, "-m", "snakemake", "--list", "--", "data"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=600)
+    assert run.stdout == "['--nolock', '--list', '--', 'data']\n"
+
+
 HELD = """
 import os, signal, threading
 from almanac.locked import stop_in_a_thread

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,8 @@ def test_the_options_of_snakemake_are_those_of_make(started):
     main(["run"])
     [command] = started
     [made] = re.findall(r"\tsnakemake (.*)\n", MAKEFILE)
-    assert sorted(made.split()) == sorted(command[1 : command.index("--snakefile")])
+    assert command[:3] == [sys.executable, "-m", "snakemake"]
+    assert sorted(made.split()) == sorted(command[3 : command.index("--snakefile")])
 
 
 def test_what_is_given_twice_counts_twice_and_a_configuration_stands_before_the_options(started, capsys):

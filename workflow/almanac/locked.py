@@ -209,7 +209,8 @@ def main(command: Sequence[str]) -> int:
     if (mistake := mistake_in(command) or _no_room()) is not None:
         print(f"almanac: {mistake}", file=sys.stderr)
         return 1
-    run = subprocess.Popen([*command[:1], "--nolock", *_as_given(command[1:])])
+    begins = 3 if command[1:2] == ["-m"] else 1
+    run = subprocess.Popen([*command[:begins], "--nolock", *_as_given(command[begins:])])
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             signal.signal(number, lambda *_: run.terminate())
