@@ -14,7 +14,7 @@ GPU_FROM = 300_000_000  # parameters; below, a CPU core is as quick as waiting f
 THREADS_FROM = 30_000_000  # parameters; below, starting and loading take longer than answering
 GPU_DEVICES = ("nvidia[0-9]*", "kfd", "dxg")  # of NVIDIA, of AMD, and of either in Windows' Linux
 CPU_FLOPS, GPU_FLOPS = 2e10, 1e14  # what one core and one card do at the least
-# By benchmarks.tables (docs/clusters.md): measuring 6.5 million requests takes 1.9 MiB a stored MiB above its start,
+# By benchmarks.tables (docs/performance.md): measuring 6.5 million requests takes 1.9 MiB a stored MiB above its start,
 # and freezing them 0.3 s a stored MiB, four times which is left for slower disks and cores.
 UNPACKED = 2
 MEGABYTE_MINUTES = 0.02
