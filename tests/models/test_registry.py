@@ -28,6 +28,7 @@ from almanac.models.hub import download
 from almanac.models.masked import MaskedModel
 from almanac.models.options import AnswerOptions
 from almanac.models.registry import load, max_length
+from almanac.models.tokens import Tokens
 from almanac.rows import Request
 
 
@@ -328,6 +329,38 @@ def test_a_token_that_the_chat_template_writes_needs_an_embedding(checkpoint, tm
     with pytest.raises(AlmanacError, match=rf"its chat template writes '<\|turn\|>', token {rows} .* embeds {rows};"):
         load(str(folder), AnswerOptions())
     load(str(folder), AnswerOptions(wrapper="plain"))
+
+
+ASKED = "The capital of Peru is [MASK]."
+
+
+@pytest.mark.parametrize("name", tiny_tokenizers.TOKENIZERS)
+def test_a_special_token_that_is_text_changes_no_other_text(name):
+    tokenizer = tiny_tokenizers.TOKENIZERS[name]()
+    without = None if "[MASK]" in tokenizer.get_vocab() else Tokens(tokenizer).ids(ASKED)
+    tokenizer.add_special_tokens({"extra_special_tokens": ["[MASK]", "<|turn|>"]})
+    tokens, special = Tokens(tokenizer, as_text="[MASK]"), Tokens(tokenizer)
+    (mask, turn) = tokenizer.convert_tokens_to_ids(["[MASK]", "<|turn|>"])
+    assert mask in special.ids(ASKED)
+    assert mask not in tokens.ids(ASKED)
+    assert without is None or tokens.ids(ASKED) == without
+    assert (tokens.prefix, tokens.suffix) == (special.prefix, special.suffix)
+    others = [*tiny_tokenizers.TEXT, *tokenizer.all_special_tokens, "<s> a</s> <|turn|>b <mask> [MASK 東京 ]["]
+    for text in (one for one in others if "[MASK]" not in one):
+        assert tokens.encode([text])[0].ids == special.encode([text])[0].ids
+        assert tokens.encode([text])[0].offsets == special.encode([text])[0].offsets
+    assert turn in tokens.ids(others[-1])
+
+
+def test_only_a_masked_model_reads_a_mask_as_its_token(checkpoint, model, tmp_path):
+    """BELIEF and FactEval speak of [MASK] to models of all families; GLM-4's tokenizer has such a token."""
+    masked = model("bert").tokens
+    assert masked.mask_id in masked.ids(ASKED)
+    folder = copy_of(checkpoint("llama"), tmp_path)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.add_special_tokens({"extra_special_tokens": ["[MASK]"]})
+    tokenizer.save_pretrained(folder)
+    assert load(str(folder), AnswerOptions()).tokens.ids(ASKED) == model("llama").tokens.ids(ASKED)
 
 
 def test_a_tokenizer_that_leaves_merges_out_by_chance_does_so_no_longer(checkpoint, tmp_path):

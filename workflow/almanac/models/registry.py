@@ -25,7 +25,7 @@ from almanac.models import checkpoint, devices, own_code
 from almanac.models.building import bounded
 from almanac.models.causal import CausalModel
 from almanac.models.digest import digests
-from almanac.models.framing import framing_of
+from almanac.models.framing import BLANK, framing_of
 from almanac.models.masked import EncoderModel, MaskedModel
 from almanac.models.options import AnswerOptions
 from almanac.models.permutation import PermutationModel
@@ -85,7 +85,8 @@ def load(path: str, options: AnswerOptions) -> Model:
     own_code.check(folder, options.trust_remote_code, options.revision)
     config = _config(options, folder)
     family = _family(options, folder, config)
-    tokens = Tokens(_tokenizer(options, folder))
+    # Other models have no masks: they read "[MASK]" as any text, also where a tokenizer has such a token (GLM-4's).
+    tokens = Tokens(_tokenizer(options, folder), as_text=BLANK if family in {"causal", "seq2seq"} else None)
     framing = framing_of(options.wrapper, tokens.tokenizer, str(folder), options.thinking_tokens)
     wrapper = PermutationModel if config.model_type == "xlnet" else AUTO[family][0]
     if family == "masked" and tokens.mask_id is None:
@@ -96,7 +97,8 @@ def load(path: str, options: AnswerOptions) -> Model:
     _check_vocabulary(folder, tokens, config, [] if framing.template is None else framing.template.probes())
     network = _network(options, folder, config, family)
     own_code.check_ran(network, folder)
-    found = digests(folder, options.dtype, wrapper.WRAPPER, options.trust_remote_code, framing.digest)
+    kind = wrapper.WRAPPER + (f", {tokens.as_text} as text" if tokens.as_text else "")
+    found = digests(folder, options.dtype, kind, options.trust_remote_code, framing.digest)
     identity = {
         **found._asdict(),
         # Transformers' classes may build another tokenizer than its file says (Llama's, Qwen's), and that one counts.

@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,12 +23,14 @@ class Tokens:
 
     Args:
         tokenizer: a transformers tokenizer that is backed by the tokenizers library.
+        as_text: a special token that is plain text where a text holds it, as "[MASK]" is to a model without masks;
+            ``as_text`` is none afterwards where the tokenizer has no such token.
 
     Raises:
         AlmanacError: the tokenizer has no offsets, or changes a text when it adds special tokens.
     """
 
-    def __init__(self, tokenizer: Any) -> None:
+    def __init__(self, tokenizer: Any, as_text: str | None = None) -> None:
         if not getattr(tokenizer, "is_fast", False):
             raise AlmanacError(
                 f"{tokenizer.name_or_path}: the tokenizer {type(tokenizer).__name__} gives no character offsets; "
@@ -37,6 +40,14 @@ class Tokens:
         # The post-processor trims offsets (a token of one space becomes empty) and adds special tokens: neither is
         # wanted here, and the ids do not depend on it.
         self.plain: Tokenizer = copy.deepcopy(tokenizer.backend_tokenizer)
+        added = {one.content for one in self.plain.get_added_tokens_decoder().values()}
+        self.as_text = as_text if as_text in added else None
+        if self.as_text is not None:  # all special tokens are text then, so that no other is called special
+            saved = json.loads(self.plain.to_str())
+            for one in saved["added_tokens"]:
+                one["special"] = one["content"] == as_text
+            self.plain = Tokenizer.from_str(json.dumps(saved))
+            self.plain.encode_special_tokens = True
         self.plain.post_processor = None
         self.plain.no_truncation()
         self.plain.no_padding()
