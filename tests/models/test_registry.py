@@ -23,7 +23,7 @@ from transformers import (
 from almanac.errors import AlmanacError
 from almanac.models.answering import LocalAnswerer
 from almanac.models.causal import CausalModel
-from almanac.models.checkpoint import all_tensors
+from almanac.models.checkpoint import WRAPPED, all_tensors, complete
 from almanac.models.hub import download
 from almanac.models.masked import MaskedModel
 from almanac.models.options import AnswerOptions
@@ -296,6 +296,84 @@ def test_weights_of_more_layers_than_the_network_has_are_refused(checkpoint, tmp
     )
     with pytest.raises(AlmanacError, match=named):
         load(str(folder), AnswerOptions())
+
+
+def with_weights(folder, tmp_path, names):
+    """Return a copy of a checkpoint with further weights."""
+    folder = copy_of(folder, tmp_path)
+    whole = load_file(folder / "model.safetensors") | {name: torch.ones(2, 2) for name in names}
+    save_file(whole, folder / "model.safetensors", {"format": "pt"})
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "family", "tuned"),
+    [
+        ("llama", "auto", "model.layers.0.self_attn.q_proj.lora_A.default.weight"),
+        ("llama", "auto", "model.layers.1.self_attn.v_proj.bias"),
+        ("llama", "auto", "model.layers.0.mlp.adapter.down_proj.weight"),
+        ("llama", "auto", "prompt_encoder.default.embedding.weight"),
+        ("llama", "auto", "model.norm.bias"),
+        ("gpt2", "auto", "transformer.h.0.attn.c_attn.lora_B"),
+        ("gpt2", "auto", "lm_head.bias"),
+        ("bert", "auto", "bert.encoder.layer.0.attention.self.query.ia3_l.default"),
+        ("bert", "encoder", "bert.encoder.layer.0.attention.self.query.gate"),
+        ("neox", "auto", "gpt_neox.embed_in.lora_embedding_A.default"),
+    ],
+)
+def test_what_was_trained_is_not_left_out_in_silence(checkpoint, tmp_path, name, family, tuned):
+    folder = with_weights(checkpoint(name), tmp_path, [tuned, "model.layers.0.self_attn.rotary_emb.inv_freq"])
+    with pytest.raises(
+        AlmanacError, match=rf"the weights have {tuned}, for which .* no place .*`merge_and_unload\(\)`"
+    ):
+        load(str(folder), AnswerOptions(family=family))
+
+
+@pytest.mark.parametrize(
+    ("name", "family", "others"),
+    [
+        (
+            "llama",
+            "auto",
+            "model.layers.0.self_attn.rotary_emb.inv_freq model.layers.0.self_attn.k_scale v_head.weight",
+        ),
+        (
+            "llama",
+            "auto",
+            "model.vision_tower.layers.0.q_proj.bias model.mtp_layers.0.q_proj.weight model.vision_adapter.w",
+        ),
+        ("gpt2", "auto", "transformer.h.0.attn.bias transformer.h.0.attn.masked_bias"),
+        ("neox", "auto", "gpt_neox.layers.0.attention.masked_bias gpt_neox.layers.0.attention.rotary_emb.inv_freq"),
+        ("bert", "auto", "cls.seq_relationship.weight bert.pooler.dense.bias bert.embeddings.position_ids"),
+        ("bert", "encoder", "cls.seq_relationship.weight"),
+        ("modernbert", "auto", "classifier.bias"),
+    ],
+)
+def test_buffers_and_heads_of_other_tasks_may_be_left_out(checkpoint, tmp_path, capsys, name, family, others):
+    found = load(
+        str(with_weights(checkpoint(name), tmp_path, others.split())), AnswerOptions(family=family, device="cpu")
+    )
+    assert "note: " not in capsys.readouterr().err
+    assert "unused" not in found.identity
+
+
+def test_parts_that_the_layers_lack_are_named(checkpoint, tmp_path, capsys):
+    """As the norms of Qwen3's queries in a network of Llama's."""
+    names = [f"model.layers.0.self_attn.{one}_norm.weight" for one in "kq"]
+    found = load(str(with_weights(checkpoint("llama"), tmp_path, names)), AnswerOptions())
+    assert f"note: {tmp_path}/model: the network of config.json has no place for, and does not use, {names[0]}, " in (
+        capsys.readouterr().err
+    )
+    assert found.identity["unused"] == ", ".join(names)
+
+
+@pytest.mark.parametrize("prefix", WRAPPED)
+def test_weights_that_are_named_by_a_wrapper_say_which(checkpoint, tmp_path, prefix):
+    folder = copy_of(checkpoint("llama"), tmp_path)
+    named = {f"{prefix}{name}": one for name, one in load_file(folder / "model.safetensors").items()}
+    save_file(named, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(AlmanacError, match=rf"all weights begin with '{prefix}'.* take it out .*save_pretrained"):
+        complete(folder)
 
 
 def test_a_layer_of_another_kind_is_none_too_many(checkpoint, tmp_path):

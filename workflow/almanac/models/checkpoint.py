@@ -36,6 +36,12 @@ REMEDIES = {
     ),
     **dict.fromkeys((".bin", ".ckpt", ".pt", ".pth"), f"load it with the code that made it, and {SAVE}"),
 }
+# What wrappers for training put before the names of all weights, and how to save the model without.
+WRAPPED = {
+    "base_model.model.": "peft: `merge_and_unload()`",
+    "module.": "`accelerator.unwrap_model(model)`, or its `.module`",
+    "_orig_mod.": "compiled: its `._orig_mod`",
+}
 MOST_NAMED = 5  # checkpoints in a folder
 
 
@@ -49,7 +55,8 @@ def complete(folder: Path) -> Path:
     """Check that a folder holds what a checkpoint needs, and that its weights are whole.
 
     Raises:
-        AlmanacError: it is no folder, holds an adapter, lacks a file, or has weights that are cut or damaged.
+        AlmanacError: it is no folder, holds an adapter, lacks a file, or has weights that are cut, damaged or named by
+            a wrapper.
     """
     if folder.is_file():
         remedy = REMEDIES.get(folder.suffix.lower(), "name such a folder")
@@ -75,11 +82,18 @@ def complete(folder: Path) -> Path:
             f"model {folder}: the folder lacks {', '.join(missing)}; save the model and its tokenizer there with "
             "save_pretrained, or leave it out until a training run has saved it whole"
         )
+    named: list[str] = []
     for path in weights(folder):
         try:
-            tensors(path)
+            named += tensors(path)
         except ValueError as error:
             raise AlmanacError(f"model {folder}: {path.name} {error}; copy it there again, whole") from error
+    for prefix, remedy in WRAPPED.items():
+        if named and all(name.startswith(prefix) for name in named):
+            raise AlmanacError(
+                f"model {folder}: the names of all weights begin with {prefix!r}, as of a model that was saved in its "
+                f"wrapper for training; take it out ({remedy}), and {SAVE}"
+            )
     check_config(folder)
     return folder
 

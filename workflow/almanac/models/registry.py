@@ -53,6 +53,15 @@ AUTO: dict[str, tuple[Any, Any]] = {
 }
 # Besides RoBERTa and what is named after it, these count positions from the padding token's id.
 PADDED_FROM = ("camembert", "xmod", "mpnet", "esm", "longformer", "ibert", "data2vec-text", "luke")
+# What fine-tuning adds to a network, by its name in the weights: LoRA and its kin, adapters, prompts.
+TUNED = re.compile(
+    r"(^|[._])(lora|ia3|loha|lokr|hada|oft|boft|vera)_|(^|\.)(adapters?|base_layer|original_module|prompt_(enc|emb).*)\."
+)
+# Buffers that networks make themselves by now, the scales of a server's cache, and a head of BERT's pre-training.
+UNUSED = re.compile(
+    r"rotary|inv_freq|position_ids|causal_mask|\.(attn|attention)\.(masked_)?bias$|\.version$|\.[kv]_scale$"
+    r"|seq_relationship"
+)
 LENGTHS = (
     "max_position_embeddings",
     "n_positions",
@@ -95,7 +104,7 @@ def load(path: str, options: AnswerOptions) -> Model:
             "set mask_token in tokenizer_config.json"
         )
     _check_vocabulary(folder, tokens, config, [] if framing.template is None else framing.template.probes())
-    network = _network(options, folder, config, family)
+    network, unused = _network(options, folder, config, family)
     own_code.check_ran(network, folder)
     kind = wrapper.WRAPPER + (f", {tokens.as_text} as text" if tokens.as_text else "")
     found = digests(folder, options.dtype, kind, options.trust_remote_code, framing.digest)
@@ -105,6 +114,7 @@ def load(path: str, options: AnswerOptions) -> Model:
         "tokenizer_as_loaded": tables.identity(tokens.plain.to_str()),
         "wrapper": framing.identity,
         **({"thinking": framing.thinking_mode} if framing.thinking_mode else {}),
+        **({"unused": ", ".join(unused)} if unused else {}),
         "dtype": options.dtype,
         "device": devices.describe(network.device),
         **{package: version(package) for package in ("torch", "transformers")},
@@ -202,7 +212,8 @@ def _check_vocabulary(folder: Path, tokens: Tokens, config: Any, chats: Sequence
         )
 
 
-def _network(options: AnswerOptions, folder: Path, config: Any, family: str) -> Any:
+def _network(options: AnswerOptions, folder: Path, config: Any, family: str) -> tuple[Any, list[str]]:
+    """Return the network, and which weights it does not use though it seems to be made for them, the first three."""
     auto: Any = AutoModelForCausalLM if config.model_type == "xlnet" else AUTO[family][1]
     own = getattr(config, "auto_map", None) or {}  # what code of its own that is trusted has
     listed = type(config) in auto._model_mapping or auto.__name__ in own
@@ -230,12 +241,19 @@ def _network(options: AnswerOptions, folder: Path, config: Any, family: str) -> 
         raise AlmanacError(
             f"model {folder}: {config.model_type} cannot be loaded as a {family} model ({_first_line(error)}); {remedy}"
         ) from error
-    # An encoder's pooling layer is not used: only hidden states are.
     if further := _layers_too_many(network, loaded["unexpected_keys"]):
         raise AlmanacError(
             f"model {folder}: the weights have {', '.join(further[:3])}, which the network of config.json does not (it "
             "would be a part of what was trained); save config.json with the number of layers of the weights"
         )
+    tuned, unused = _without_place(network, loaded["unexpected_keys"])
+    if tuned:
+        raise AlmanacError(
+            f"model {folder}: the weights have {', '.join(tuned[:3])}, for which the network of config.json has no "
+            "place (what was trained would be left out); merge an adapter into its model (peft: `merge_and_unload()`) "
+            "and save that with save_pretrained, or save the config.json that it was trained with"
+        )
+    # An encoder's pooling layer is not used: only hidden states are.
     missing = sorted(name for name in loaded["missing_keys"] if family != "encoder" or not name.startswith("pooler."))
     if missing:
         raise AlmanacError(
@@ -248,7 +266,9 @@ def _network(options: AnswerOptions, folder: Path, config: Any, family: str) -> 
             f"model {folder}: {config.model_type} attends to the tokens after a position too, so that it cannot be "
             "scored as a causal model; use the family masked"
         )
-    return network
+    if unused:
+        print_notes([f"{folder}: the network of config.json has no place for, and does not use, {', '.join(unused)}"])
+    return network, unused
 
 
 def _layers_too_many(network: Any, unexpected: Iterable[str]) -> list[str]:
@@ -263,6 +283,36 @@ def _layers_too_many(network: Any, unexpected: Iterable[str]) -> list[str]:
             layers[numbered[0]].append(name)
     alike = (own for own in layers.values() if all(re.sub(r"\.\d+\.", ".", name) in held for name in own))
     return [name for own in alike for name in own]
+
+
+def _without_place(network: Any, unexpected: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return which of the weights that a network does not use were trained with its own.
+
+    Known ones, heads of other tasks and what else stands beside its layers are none of them.
+
+    Returns:
+        Those of fine-tuning, or of one of its layers' parts that has no such parameter, as a bias; and the first three
+        of parts that its layers lack, as norms of queries.
+    """
+
+    def bare(name: str) -> str:
+        return name.removeprefix(f"{network.base_model_prefix}.")
+
+    modules = {bare(name): module for name, module in network.named_modules()}
+    buffers = {bare(name) for name, _ in network.named_buffers()}
+    quantised = getattr(network.config, "quantization_config", None) is not None  # has scales, and biases of zeros
+    tuned: list[str] = []
+    others: list[str] = []
+    for name in sorted(unexpected):
+        parts = bare(name).split(".")
+        within = [modules[path] for n in range(1, len(parts)) if (path := ".".join(parts[:n])) in modules]
+        if TUNED.search(name):
+            tuned.append(name)
+        elif not within or bare(name) in buffers or UNUSED.search(name) or quantised:
+            continue
+        elif not isinstance(within[-1], torch.nn.ModuleList):  # in which it is a further layer, of another kind
+            (others if any(within[-1].children()) else tuned).append(name)
+    return tuned, others[:3]
 
 
 @torch.inference_mode()
