@@ -16,7 +16,7 @@ from almanac.config import Asking
 from almanac.models.answering import LocalAnswerer
 from almanac.report.failing import NOT_FINITE, Failures, Unanswered, unanswered
 from almanac.report.sentences import sentences
-from almanac.rows import Entity, Relation, Response, Template
+from almanac.rows import Entity, Relation, Request, Response, Template
 from almanac.suites.headline import ABOVE_CHANCE, TOO_FEW
 
 
@@ -125,6 +125,38 @@ def test_where_a_served_model_that_wrote_by_chat_knows_nothing_a_base_model_is_t
     editions.finish(layout, lambda model, request: Response(request.request_id, "ok", None, texts=("nothing",)))
     page = layout.page().read_text("utf-8")
     assert "What chatted wrote was asked for as chat messages." in page and "continued wrote" not in page
+
+
+def test_models_of_the_same_weights_and_weights_that_are_not_used_are_told(tmp_path, capsys):
+    """A training that saved its base reads like one that changed nothing."""
+    entities = [Entity(f"{kind}{at}", f"{kind}{at}", (), None) for kind in "QO" for at in range(60)]
+    known = editions.Known([Relation("P1", "maker", *[None] * 4)], editions.facts_of(["P1"]), entities, [])
+    weights = {"base": "a", "short": "a", "tuned": "a", "other": "b"}
+    config = {
+        "sources": {"real": {"path": "facts"}},
+        "datasets": {"real": {"source": "real", **editions.SIZES}},
+        "suites": {"lke_generated": {"real": {"shots": 2}}},
+        "models": [{"name": one, "path": one} for one in weights if one != "short"],
+    }
+    config["models"].append({"name": "short", "path": "base", "dtype": "bfloat16"})
+    layout = editions.asked(tmp_path, config, known)
+
+    def reply(model, files):
+        rows = [Response(one.request_id, "ok", None, texts=("x",)) for one in tables.read(files.requests, Request)]
+        said = {"almanac.weights": weights[model]} | ({"almanac.unused": "h.0.gate"} if model == "other" else {})
+        tables.write(files.output, Response, rows, said)
+
+    editions.play(layout, reply)
+    editions.measure(layout)
+    capsys.readouterr()
+    assert main(["report", "found", "--edition", str(layout.root)]) == 0
+    printed, page = capsys.readouterr().out, layout.page().read_text("utf-8")
+    for said in (
+        "The weights of base and tuned are the same, to the byte.",
+        "The network that other&#39;s config.json describes has no place for all of its weights: h.0.gate.",
+    ):
+        assert said in page
+        assert said.replace("&#39;", "'") in printed
 
 
 def test_why_nothing_was_answered_is_read_from_the_responses(tmp_path):
