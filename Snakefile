@@ -60,6 +60,7 @@ rule validation:
 for SUITE in SUITES:
 
     rule:
+        """The numbers of one suite alone, of every model and dataset that it asks."""
         name:
             SUITE
         input:
@@ -71,6 +72,7 @@ for SUITE in SUITES:
 for AUTHOR in AUTHORS:
 
     rule:
+        """What a model has written, of every dataset, in one file each."""
         name:
             AUTHOR
         input:

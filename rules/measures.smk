@@ -9,6 +9,7 @@
 for MODEL in ASKED:
 
     rule:
+        """Judge one model's answers to all suites, and compute its numbers."""
         name:
             f"measure_{MODEL}"
         input:

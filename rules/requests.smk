@@ -7,6 +7,7 @@ for SUITE in (*SUITES.values(), *AUTHORS.values()):
     for AT in SUITE.rounds:
 
         rule:
+            """Write what a suite asks about a dataset, in its first round or of earlier answers, as text."""
             name:
                 f"ask_{SUITE.name}"
                 + (f"_{AT.name}" if AT is not SUITE.rounds[0] else "")
@@ -42,6 +43,7 @@ for SUITE in (*SUITES.values(), *AUTHORS.values()):
 for AUTHOR in AUTHORS.values():
 
     rule:
+        """Bring what a model has written to the file that a person proofreads."""
         name:
             f"write_{AUTHOR.name}"
         input:
