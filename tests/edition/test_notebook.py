@@ -202,8 +202,9 @@ def test_the_blocks_of_the_document_run_as_printed(root, checkpoint, tmp_path, m
         *lines, last = block.strip().splitlines()
         exec("\n".join([*lines, f"shown = {last}"]), found)
         shown.append(found["shown"])
-    *_, groups, items, measured = shown
-    assert set(groups["name"]) and len(items) and "headline" in set(measured["metric"])
+    *_, groups, tested, items, measured = shown
+    assert set(groups["name"]) == set(tested.index) and tested["p"].between(0, 1).all()
+    assert len(items) and "headline" in set(measured["metric"])
     pivot = re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)[1].strip()
     exec(
         pivot.replace("method == 'IC-LKE'", "method == 'ParaRel'").replace("\nknown[known", "\none = known[known"),
