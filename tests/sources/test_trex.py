@@ -10,7 +10,7 @@ import pytest
 from almanac.errors import AlmanacError
 from almanac.rows import Entity, Evidence, Fact, Omission, Popularity, Relation, Template
 from almanac.sources import source_tables, trex
-from almanac.sources.options import GoogleReOptions, TrexOptions
+from almanac.sources.options import TrexOptions
 from almanac.tables import read
 
 ENTITY, DIRECT, XSD = (
@@ -273,13 +273,6 @@ LAMA = {
         for number, label in ((7, "NA"), (8, '"Quote'), (9, ""))
     ),
 }
-
-
-def test_lamas_archive_has_its_own_terms_also_where_it_is_read_for_t_rex():
-    assert (TrexOptions().licence, TrexOptions().redistributable) == ("CC-BY-SA-4.0", True)
-    lama = TrexOptions(form="lama")
-    assert (lama.licence, lama.redistributable) == (GoogleReOptions().licence, GoogleReOptions().redistributable)
-    assert TrexOptions(form="lama", licence="mine", redistributable=True).redistributable
 
 
 def test_lamas_lines_become_facts_with_its_templates(tmp_path):

@@ -15,7 +15,6 @@ DBPEDIA_DUMP = (
 
 Address = Annotated[str, Field(pattern=r"^https?://")]
 NOBEL = ("P166", "P166/P585", "P569", "P21")  # Wikidata's relations of laureates
-LAMA_TERMS = "CC-BY-NC-4.0 (LAMA)"  # of its archive
 OF_LAMA = 41  # relations of T-REx that LAMA has
 
 
@@ -291,10 +290,8 @@ class TrexOptions(DumpOptions):
     """Facts aligned with sentences (T-REx)."""
 
     kind: Literal["trex"] = Field(default="trex", description="trex: facts with the sentences that say them")
-    licence: str = Field(default="CC-BY-SA-4.0", description=f"the terms of use [of form: lama {LAMA_TERMS}]")
-    redistributable: bool = Field(
-        default=True, description="whether an edition may carry these facts [of form: lama it may not]"
-    )
+    licence: str = Field(default="CC-BY-SA-4.0", description="the terms of use")
+    redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
     form: Literal["documents", "lama", "tables"] = Field(
         default="documents",
         description="documents: the whole of T-REx; lama: the facts that LAMA probes; tables: facts and entities alone",
@@ -308,14 +305,6 @@ class TrexOptions(DumpOptions):
         description="how a date is written; iso: 1968-10-24; text: as the documents most often have it (24 October "
         "1968), with 1968-10-24 as another name",
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_lama(cls, given: Any) -> Any:
-        """Give LAMA's archive its own terms: it holds more than T-REx."""
-        if isinstance(given, dict) and given.get("form") == "lama":
-            return {"licence": LAMA_TERMS, "redistributable": False, **given}
-        return given
 
     def downloads(self) -> tuple[Download, ...]:
         """Return the archive of the form."""
@@ -344,7 +333,7 @@ class GoogleReOptions(DumpOptions):
     RELATIONS: ClassVar = 3
 
     kind: Literal["google_re"] = Field(default="google_re", description="google_re: births and deaths, with texts")
-    licence: str = Field(default=LAMA_TERMS, description="the terms of use")
+    licence: str = Field(default="CC-BY-NC-4.0 (LAMA)", description="the terms of use")
 
 
 class BiolamaOptions(DumpOptions):
