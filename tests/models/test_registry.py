@@ -317,7 +317,6 @@ def with_weights(folder, tmp_path, names):
         ("gpt2", "auto", "transformer.h.0.attn.c_attn.lora_B"),
         ("gpt2", "auto", "lm_head.bias"),
         ("bert", "auto", "bert.encoder.layer.0.attention.self.query.ia3_l.default"),
-        ("bert", "encoder", "bert.encoder.layer.0.attention.self.query.gate"),
         ("neox", "auto", "gpt_neox.embed_in.lora_embedding_A.default"),
     ],
 )
@@ -365,6 +364,13 @@ def test_parts_that_the_layers_lack_are_named(checkpoint, tmp_path, capsys):
         capsys.readouterr().err
     )
     assert found.identity["unused"] == ", ".join(names)
+
+
+def test_what_is_left_of_a_pre_training_in_a_layer_is_named_and_does_not_refuse_the_model(checkpoint, tmp_path, capsys):
+    """As DeBERTa-v3's second table of words."""
+    left = "bert.embeddings.word_embeddings._weight"
+    found = load(str(with_weights(checkpoint("bert"), tmp_path, [left])), AnswerOptions())
+    assert found.identity["unused"] == left and left in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("prefix", WRAPPED)

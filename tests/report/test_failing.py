@@ -152,11 +152,10 @@ def test_models_of_the_same_weights_and_weights_that_are_not_used_are_told(tmp_p
     assert main(["report", "found", "--edition", str(layout.root)]) == 0
     printed, page = capsys.readouterr().out, layout.page().read_text("utf-8")
     for said in (
-        "The weights of base and tuned are the same, to the byte.",
-        "The network that other&#39;s config.json describes has no place for all of its weights: h.0.gate.",
+        "The weights of base, tuned, short are the same, to the byte.",
+        "The network that other's config.json describes has no place for some of its weights: h.0.gate.",
     ):
-        assert said in page
-        assert said.replace("&#39;", "'") in printed
+        assert said in printed and said[:20] not in page, "an archive does not hold what it rests on"
 
 
 def test_why_nothing_was_answered_is_read_from_the_responses(tmp_path):

@@ -189,7 +189,7 @@ def test_the_sweeps_figure_draws_each_accuracy_and_what_is_enough(layout, found)
 def test_the_positions_figure_draws_every_place_once(found):
     figure = drawn(found, "lke_positions", "places")
     assert len(figure.axes) == 5  # one model; as it is, and two kinds in two arrangements
-    places = [sum(len(line.get_xdata()) for line in axes.lines[:2]) for axes in figure.axes]
+    places = [sum(len(line.get_xdata()) for line in axes.lines[:3]) for axes in figure.axes]
     # Both relations are drawn as their mean; distributed places differ between them, so both kinds may share a place.
     assert places[0] == 16
     assert all(math.isfinite(share) for axes in figure.axes for line in axes.lines for share in line.get_ydata())

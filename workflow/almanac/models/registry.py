@@ -57,6 +57,7 @@ PADDED_FROM = ("camembert", "xmod", "mpnet", "esm", "longformer", "ibert", "data
 TUNED = re.compile(
     r"(^|[._])(lora|ia3|loha|lokr|hada|oft|boft|vera)_|(^|\.)(adapters?|base_layer|original_module|prompt_(enc|emb).*)\."
 )
+PART = re.compile(r"(\.bias|_scale(_inv)?)$")  # of a layer's part, without which it computes something else
 # Buffers that networks make themselves by now, the scales of a server's cache, and a head of BERT's pre-training.
 UNUSED = re.compile(
     r"rotary|inv_freq|position_ids|causal_mask|\.(attn|attention)\.(masked_)?bias$|\.version$|\.[kv]_scale$"
@@ -250,8 +251,8 @@ def _network(options: AnswerOptions, folder: Path, config: Any, family: str) -> 
     if tuned:
         raise AlmanacError(
             f"model {folder}: the weights have {', '.join(tuned[:3])}, for which the network of config.json has no "
-            "place (what was trained would be left out); merge an adapter into its model (peft: `merge_and_unload()`) "
-            "and save that with save_pretrained, or save the config.json that it was trained with"
+            "place (they would be left out); merge an adapter into its model (peft: `merge_and_unload()`) and save "
+            "that, or the config.json that goes with the weights (of biases, or a quantisation)"
         )
     # An encoder's pooling layer is not used: only hidden states are.
     missing = sorted(name for name in loaded["missing_keys"] if family != "encoder" or not name.startswith("pooler."))
@@ -291,8 +292,8 @@ def _without_place(network: Any, unexpected: Iterable[str]) -> tuple[list[str], 
     Known ones, heads of other tasks and what else stands beside its layers are none of them.
 
     Returns:
-        Those of fine-tuning, or of one of its layers' parts that has no such parameter, as a bias; and the first three
-        of parts that its layers lack, as norms of queries.
+        Those of fine-tuning, and biases and scales of its layers' parts that have none; and the first three of others
+        in its layers, as norms of queries that these lack, or what was left of DeBERTa's pre-training.
     """
 
     def bare(name: str) -> str:
@@ -311,8 +312,10 @@ def _without_place(network: Any, unexpected: Iterable[str]) -> tuple[list[str], 
         elif not within or bare(name) in buffers or UNUSED.search(name) or quantised:
             continue
         elif not isinstance(within[-1], torch.nn.ModuleList):  # in which it is a further layer, of another kind
-            (others if any(within[-1].children()) else tuned).append(name)
-    return tuned, others[:3]
+            part = PART.search(name) and not any(within[-1].children())
+            (tuned if part else others).append(name)
+    more = [f"and {len(others) - 3} more"] if len(others) > 3 else []
+    return tuned, [*others[:3], *more]
 
 
 @torch.inference_mode()

@@ -13,7 +13,7 @@ from almanac.dataset.templates import SHIPPED, worded
 from almanac.edition.layout import Layout
 from almanac.frames import read_frame
 from almanac.report.lines import share, shortened
-from almanac.rows import Exposure, Fact, Item, Measure, Refused, Relation, RelationCount
+from almanac.rows import Exposure, Fact, Item, Measure, NotAsked, Refused, Relation, RelationCount
 from almanac.suites.answers import Answers
 from almanac.suites.asked_texts import asked_texts
 from almanac.suites.chapter import Table
@@ -252,6 +252,10 @@ def questions(layout: Layout) -> Iterator[str]:
         labels = {row.relation_id: row.label for row in layout.read(layout.dataset(dataset, "relations"), Relation)}
         texts, seen, worded_by = asked_texts(answers), set[str](), defaultdict[str, set[str]](set)
         yield f"{suite.label}, dataset {dataset}: {answers.count:,} question{'s' * (answers.count != 1)}"
+        reasons: dict[str, list[str]] = defaultdict(list)
+        for row in layout.read(answers.rounds[0].folder / "refused.parquet", NotAsked):
+            reasons[row.reason].append(row.thing)
+        yield from (f"not asked: {shortened(things, '; ', NAMED)} ({why})" for why, things in reasons.items())
         wanted = ["item", "relation_id", "template_id", "setting", "accepted"]
         items = read_frame(answers.rounds[0].folder / "items.parquet", Item, wanted)
         for item, relation, template, setting, accepted in items.iter_rows():

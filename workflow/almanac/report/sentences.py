@@ -60,7 +60,6 @@ def told(
         *comparing.sentences(between, controls, layout.config.compare, relations),
     ]
     of_facts = [*asked.sentences(facts, answered), *_asks_nothing(layout), *_by_chat(layout, found)]
-    of_facts += _of_weights(layout)
     size = layout.config.size if layout.config.model is not None else None
     asks_more = {(suite, one.dataset): _advice(key, size) for one in facts for suite, key in one.raised.items()}
     return sentences(found, compared, of_facts, unanswered(layout), controls, asks_more)
@@ -96,19 +95,22 @@ def _by_chat(layout: Layout, found: Sequence[Finding]) -> Iterator[str]:
         )
 
 
-def _of_weights(layout: Layout) -> Iterator[str]:
-    """Yield whose weights are not all used, and which models have the same though they come from several places."""
+def of_weights(layout: Layout) -> Iterator[str]:
+    """Yield whose weights are not all used, and which models have the same: what the files of responses say.
+
+    It is no part of the page, which an archive makes again without these files.
+    """
     answered = {one.answerer: one.responses[0] for one in layout.every_round()}
-    alike: dict[str, dict[tuple[str | None, ...], str]] = defaultdict(dict)
+    alike: dict[str, list[str]] = defaultdict(list)
     for name, path in answered.items():
-        said, model = tables.read_metadata(path), layout.config.participants()[name].model
+        said = tables.read_metadata(path)
         if unused := said.get("almanac.unused"):
-            yield f"The network that {name}'s config.json describes has no place for all of its weights: {unused}."
+            yield f"The network that {name}'s config.json describes has no place for some of its weights: {unused}."
         if weights := said.get("almanac.weights"):
-            alike[weights].setdefault((model.path, model.hub, model.revision), name)
+            alike[weights].append(name)
     for names in alike.values():
         if len(names) > 1:
-            yield f"The weights of {' and '.join(names.values())} are the same, to the byte."
+            yield f"The weights of {', '.join(names)} are the same, to the byte."
 
 
 def sentences(

@@ -79,7 +79,7 @@ def chapter(
         ]
     asks = (
         f"All models' answers to the same questions of {method.label}. Of a fact that is asked several times the share "
-        "of right answers counts; for η it is known where that is more than half."
+        f"of right answers counts{'; for η it is known where that is more than half' * (len(leaders) >= FEWEST)}."
     )
     judged = method.compared[:1].upper() + method.compared[1:]
     if len(leaders) >= FEWEST:

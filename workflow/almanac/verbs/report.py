@@ -111,7 +111,8 @@ def print_found(layout: Layout) -> None:
             facts = asked.facts_asked(layout)
             relations = list(of_relations(found, measures, facts))
             told = sentences.told(layout, found, measures, between, facts, relations)
-            print(*(["", answer.markdown(found)] if found else []), "", *told.found, *told.notes, sep="\n")
+            lines = [*told.found, *told.notes, *sentences.of_weights(layout)]
+            print(*(["", answer.markdown(found)] if found else []), "", *lines, sep="\n")
         paths = [path for path in map(layout.measures, layout.config.asked()) if path.is_file()]
         newer = any(path.stat().st_mtime > layout.page().stat().st_mtime for path in paths)
         older = " (is older than these numbers; a run without a target draws it again)" if newer else ""

@@ -41,5 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     # Jobs run `python` and `snakemake`: those of the environment that this one is in.
     os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
     fixed = ["--logger", "almanac", "--workflow-profile", "none", "--cores", "all", "--rerun-incomplete"]
-    command = [sys.executable, "-m", "snakemake", *fixed, "--snakefile", str(PROJECT / "Snakefile"), *arguments.words]
+    beside = Path(sys.executable).with_name("snakemake")  # which says its name in its help, as a module does not
+    snakemake = [str(beside)] if beside.is_file() else [sys.executable, "-m", "snakemake"]
+    command = [*snakemake, *fixed, "--snakefile", str(PROJECT / "Snakefile"), *arguments.words]
     return locked.main([*command, "--configfile", str(file), *(["--config", *settings] if settings else [])])
