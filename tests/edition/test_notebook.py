@@ -21,7 +21,7 @@ from almanac.edition.archive import freeze
 from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
 
-PUBLISHED = Path(__file__).resolve().parents[2] / "resources/editions/almanac-2026.13"
+PUBLISHED = Path(__file__).resolve().parents[2] / "resources/editions/almanac-2026.14"
 DOCUMENT, CHECKPOINTS = (
     (Path(__file__).resolve().parents[2] / "docs" / f"{name}.md").read_text(encoding="utf-8")
     for name in ("notebook", "checkpoints")
@@ -134,7 +134,7 @@ def test_an_archive_that_was_unpacked_by_hand_is_refused_with_what_to_name(root,
     freeze(Layout.open(root), tmp_path / "e.zip")
     with zipfile.ZipFile(tmp_path / "e.zip") as archive:
         archive.extractall(tmp_path / "e")
-    with pytest.raises(AlmanacError, match=r"2026.13: holds what is published of an edition .* not the edition;"):
+    with pytest.raises(AlmanacError, match=r"2026.14: holds what is published of an edition .* not the edition;"):
         almanac.read_edition(PUBLISHED)
     assert {"model", "method", "verdict"} <= set(pandas.read_csv(PUBLISHED / "findings.csv").columns)
     with pytest.raises(AlmanacError, match=r"e: is an archive that was unpacked; name the archive itself"):

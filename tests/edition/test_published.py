@@ -196,7 +196,7 @@ def test_a_published_edition_that_is_not_there_or_was_changed_is_refused(held, a
 
 def test_a_row_is_found_again_though_a_cell_of_its_key_is_empty():
     """The order of all methods has an empty level."""
-    path, key = published.FOLDER / "almanac-2026.13" / "standings.csv", published.CARRIED["standings"][0]
+    path, key = published.FOLDER / "almanac-2026.14" / "standings.csv", published.CARRIED["standings"][0]
     rows = published._read(path, key)
     assert rows.filter(pl.col("axis") == "all").height >= 15
     assert rows.join(rows, on=[*key, published.NTH], how="anti").is_empty()

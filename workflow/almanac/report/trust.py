@@ -12,7 +12,7 @@ from almanac.suites.listing import guessing
 from almanac.suites.standings import ALL, FORMAT
 from almanac.suites.suite import Method
 
-EDITION = "almanac-2026.13"
+EDITION = "almanac-2026.14"
 # Its largest decoder, and the models of the methods that this one was not asked: the one that reads instructions, and
 # the one that fills blanks.
 LARGEST = ("large", "instruct", "masked")

@@ -13,7 +13,7 @@ from almanac.progress import progress
 EXAMPLES = """\
   python -m almanac freeze --edition results/demo --output results/editions/demo    # demo-DIGEST.zip in that folder
   python -m almanac freeze --edition results/demo --output demo.zip
-  python -m almanac freeze --edition results/almanac-2026.13 --output . --publish resources/editions/almanac-2026.13"""
+  python -m almanac freeze --edition results/almanac-2026.14 --output . --publish resources/editions/almanac-2026.14"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
