@@ -48,12 +48,18 @@ def test_flags_become_settings_of_the_configuration_that_goes_with_them(words, f
     assert command[command.index("--snakefile") + 1] == str(PROJECT / "Snakefile")
 
 
-def test_the_options_of_snakemake_are_those_of_make(started):
+@pytest.mark.parametrize("beside", [True, False])
+def test_the_options_of_snakemake_are_those_of_make(started, tmp_path, monkeypatch, beside):
+    """The program beside Python is started or, where there is none, the module: whatever PATH has is not."""
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    if beside:
+        (tmp_path / "snakemake").touch()
     main(["run"])
     [command] = started
     [made] = re.findall(r"\tsnakemake (.*)\n", MAKEFILE)
-    assert command[:3] == [sys.executable, "-m", "snakemake"]
-    assert sorted(made.split()) == sorted(command[3 : command.index("--snakefile")])
+    program = [str(tmp_path / "snakemake")] if beside else [str(tmp_path / "python"), "-m", "snakemake"]
+    assert command[: len(program)] == program
+    assert sorted(made.split()) == sorted(command[len(program) : command.index("--snakefile")])
 
 
 def test_what_is_given_twice_counts_twice_and_a_configuration_stands_before_the_options(started, capsys):
