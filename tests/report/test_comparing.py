@@ -67,7 +67,8 @@ def test_how_many_facts_each_alone_knows_is_said_since_what_was_learnt_and_forgo
 def test_a_method_by_which_neither_knows_what_the_other_does_not_has_no_narrow_interval_to_tell():
     silent = as_text({**from_text(WHERE), "setting": "silent"})
     narrow = replace(difference(0.0, 1.0), low=-0.01, high=0.01, where=silent)
-    rows = [narrow, difference(0.02, 0.9), alone(9, "second", "first"), alone(8, "first", "second")]
+    both = [replace(alone(7, "second", "first", where), metric=BOTH) for where in (WHERE, silent)]
+    rows = [narrow, difference(0.02, 0.9), alone(9, "second", "first"), alone(8, "first", "second"), *both]
     assert "second minus first is −.080 to .120 (IC-LKE" in sentences(rows)[0]
     assert "is −.010 to .010 (IC-LKE" in sentences([*rows, alone(1, "second", "first", silent)])[0]
 

@@ -252,10 +252,7 @@ def questions(layout: Layout) -> Iterator[str]:
         labels = {row.relation_id: row.label for row in layout.read(layout.dataset(dataset, "relations"), Relation)}
         texts, seen, worded_by = asked_texts(answers), set[str](), defaultdict[str, set[str]](set)
         yield f"{suite.label}, dataset {dataset}: {answers.count:,} question{'s' * (answers.count != 1)}"
-        reasons: dict[str, list[str]] = defaultdict(list)
-        for row in layout.read(answers.rounds[0].folder / "refused.parquet", NotAsked):
-            reasons[row.reason].append(row.thing)
-        yield from (f"not asked: {shortened(things, '; ', NAMED)} ({why})" for why, things in reasons.items())
+        yield from _not_asked(layout.read(answers.rounds[0].folder / "refused.parquet", NotAsked))
         wanted = ["item", "relation_id", "template_id", "setting", "accepted"]
         items = read_frame(answers.rounds[0].folder / "items.parquet", Item, wanted)
         for item, relation, template, setting, accepted in items.iter_rows():
@@ -269,3 +266,11 @@ def questions(layout: Layout) -> Iterator[str]:
             head = ", ".join(filter(None, (labels.get(relation, relation), ways[setting])))
             right = f"\n  right: {shortened(accepted, '; ')}" if accepted else ""
             yield f"{head}\n{indent(text.strip(), '  | ', lambda _: True)}{right}"
+
+
+def _not_asked(refused: Sequence[NotAsked]) -> Iterator[str]:
+    """Yield what a suite could not ask, what it could not for one reason together."""
+    things: dict[str, list[str]] = defaultdict(list)
+    for row in refused:
+        things[row.reason].append(row.thing)
+    yield from (f"not asked: {shortened(own, '; ', NAMED)} ({reason})" for reason, own in things.items())

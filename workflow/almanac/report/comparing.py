@@ -51,6 +51,7 @@ OF_RELATIONS = (
     "those that one alone has right, with both answers."
 )
 Key = tuple[str, str, str, str | None, str | None, str | None]  # suite, dataset, method, relation and two models
+Known = Mapping[tuple[str, Key], int]  # how many facts, by metric and by what and whom
 CAPTION = (
     "Difference: the share that the model has right minus the share that the second one has right, on the facts that "
     "both answered or abstained from, a mean over relations with its 95 % interval. p: that there is none, if the "
@@ -75,9 +76,11 @@ def chapter(between: Sequence[Measure], chosen: Pairs = (), relations: Sequence[
     all_methods = differences(between, chosen)
     # Where a count lists its facts, it opens the items of the one model that knows them.
     alone: dict[Key, Cell] = {
-        key: row if FACT in conditions_of(row) else int(row.value or 0) for key, row in _alone(between).items()
+        _key(row, row.model, row.other): row if FACT in conditions_of(row) else int(row.value or 0)
+        for row in between
+        if row.metric == ALONE
     }
-    both = {key: int(row.value or 0) for key, row in _both(between).items()}
+    known = _known(between)
     cells: list[Sequence[Cell]] = [
         (
             row.dataset,
@@ -89,7 +92,7 @@ def chapter(between: Sequence[Measure], chosen: Pairs = (), relations: Sequence[
             p,
             alone.get(_key(row, row.model, row.other)),
             alone.get(_key(row, row.other, row.model)),
-            both.get(_key(row, row.model, row.other)),
+            known.get((BOTH, _key(row, row.model, row.other))),
             row.n,
         )
         for row, _, label, p in all_methods
@@ -150,15 +153,15 @@ def _of_relations(of: RelationsFound, found: Sequence[Compared], alone: Mapping[
     return Table(f"differences-{of.dataset}", caption, head, cells, first=first)
 
 
-def _alone(between: Iterable[Measure]) -> dict[Key, Measure]:
-    """Return how many facts one of two models alone knows, by what and whom."""
-    return {_key(row, row.model, row.other): row for row in between if row.metric == ALONE}
-
-
-def _both(between: Iterable[Measure]) -> dict[Key, Measure]:
-    """Return how many facts two models both know, by what and whom, in either order."""
-    rows = [row for row in between if row.metric == BOTH]
-    return {_key(row, *pair): row for row in rows for pair in ((row.model, row.other), (row.other, row.model))}
+def _known(between: Iterable[Measure]) -> Known:
+    """Return how many facts one of two models alone knows (`ALONE`), and both (`BOTH`, of the two in either order)."""
+    counts: dict[tuple[str, Key], int] = {}
+    for row in between:
+        if row.metric in (ALONE, BOTH):
+            counts[row.metric, _key(row, row.model, row.other)] = int(row.value or 0)
+        if row.metric == BOTH:
+            counts[row.metric, _key(row, row.other, row.model)] = int(row.value or 0)
+    return counts
 
 
 def _relation(one: Compared) -> str:
@@ -199,8 +202,8 @@ def sentences(
     rows = list(filter(counts, every))
     pairs = _by_pair(one for one in rows if one.p is not None)
     if len(pairs) <= (CHOSEN_TOLD if chosen else TOLD):
-        counts_of = _alone(between), _both(between)
-        said = [_sentence(*pair, found, *counts_of) for pair, found in pairs.items()]
+        known = _known(between)
+        said = [_sentence(*pair, found, known) for pair, found in pairs.items()]
         for of, own in _in_relations(between, chosen, relations):
             said += [_where(of, *pair[1:], found) for pair, found in _by_pair(filter(counts, own)).items()]
         return said or [f"No two models answered {FEW} facts of one method."] * bool(rows)
@@ -252,43 +255,39 @@ def _is_sure(one: Compared) -> bool:
     return one.p is not None and one.p <= LEVEL
 
 
-def _sentence(
-    dataset: str,
-    first: str,
-    second: str,
-    found: Sequence[Compared],
-    alone: Mapping[Key, Measure],
-    both: Mapping[Key, Measure],
-) -> str:
+def _sentence(dataset: str, first: str, second: str, found: Sequence[Compared], known: Known) -> str:
     """Return by which methods one model has more right than another, and by how much; and what each alone knows.
 
     What one has learnt and what it has forgotten may cancel each other: of the method with most facts it is said how
     many facts each alone knows, and both.
     """
 
-    def known_alone(one: Compared) -> list[int]:
-        rows = (alone.get(_key(one.row, *own)) for own in ((first, second), (second, first)))
-        return [int(row.value or 0) if row is not None else 0 for row in rows]
+    def alone(one: Compared, *pair: str) -> int:
+        return known.get((ALONE, _key(one.row, *pair)), 0)
 
+    differing = [one for one in found if alone(one, first, second) or alone(one, second, first)]
+    told = _how_much(dataset, first, second, found, differing)
     most = max(found, key=lambda one: one.row.n)
-    own, others = known_alone(most)
-    shared = both.get(_key(most.row, first, second))
-    together = f", and {int(shared.value or 0):,} to both" if shared is not None else ""
-    of = f"{own:,} of {most.row.n:,} facts are known to {first} alone, {others:,} to {second} alone{together}"
-    told = _how_much(dataset, first, second, found, [one for one in found if any(known_alone(one))])
-    return f"{told} By {most.label}, {of}." if own or others else told
+    if most not in differing:
+        return told
+    own, others = alone(most, first, second), alone(most, second, first)
+    both = known[BOTH, _key(most.row, first, second)]
+    return (
+        f"{told} By {most.label}, {own:,} of {most.row.n:,} facts are known to {first} alone, {others:,} to {second} "
+        f"alone, and {both:,} to both."
+    )
 
 
-def _how_much(dataset: str, first: str, second: str, found: Sequence[Compared], known: Sequence[Compared]) -> str:
+def _how_much(dataset: str, first: str, second: str, found: Sequence[Compared], differing: Sequence[Compared]) -> str:
     """Return by which methods one model has more right than another, and by how much.
 
-    ``known``: those by which either alone knows a fact; where neither does, a narrow interval says nothing.
+    ``differing``: those by which either alone knows a fact; where neither does, a narrow interval says nothing.
     """
     sure = [one for one in _sure(found) if one.row.value]
     more, fewer = ([one for one in sure if (sign * (one.row.value or 0.0)) > 0] for sign in (1, -1))
     methods = f"{len(found)} method{'s' * (len(found) != 1)} compared"
     if not sure:
-        least = min(known or found, key=lambda one: (one.row.high or 0.0) - (one.row.low or 0.0))
+        least = min(differing or found, key=lambda one: (one.row.high or 0.0) - (one.row.low or 0.0))
         ends = f"{share(least.row.low)} to {share(least.row.high)}"
         return (
             f"On {dataset}, {first} and {second} do not differ by more than chance, by {methods}; the narrowest "

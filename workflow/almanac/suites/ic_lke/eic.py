@@ -193,11 +193,8 @@ class _Sequences:
 
     def _isolated(self, placed: Sequence[tuple[int, Fact]]) -> None:
         """Ask each test fact at its place by itself: only train facts stand before it, tokenised as in sequences."""
-        questioner, glue, setting = (
-            self.questioner,
-            GLUE[self.options.between],
-            EicSetting(slots=len(self.options.slots)),
-        )
+        questioner, glue = self.questioner, GLUE[self.options.between]
+        setting = EicSetting(slots=len(self.options.slots))
         for slot, fact in placed:
             before, subject = self.examples[:slot], questioner.subject(fact)
             if self.options.separators == "apart":
