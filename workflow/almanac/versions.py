@@ -17,10 +17,10 @@ VERSIONS = {
     "pull": 17,
     "build": 17,
     "plant": 9,
-    "ask": 30,
+    "ask": 31,
     "answer": 11,
-    "measure": 79,
-    "report": 101,
+    "measure": 80,
+    "report": 102,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

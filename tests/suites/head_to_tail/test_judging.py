@@ -4,12 +4,13 @@ import json
 from dataclasses import replace
 
 import pytest
-from tests.suites.head_to_tail.world import knows_the_head, strict_judge, tables, trial
+from tests.suites.head_to_tail.world import CITIES, fact, knows_the_head, strict_judge, tables, trial
 from tests.suites.support import ok, silent
 
 from almanac.errors import AlmanacError
 from almanac.suites.head_to_tail.asking import instruction
-from almanac.suites.head_to_tail.judge import VERDICT, question_of, says_nothing, verdict
+from almanac.suites.head_to_tail.judge import CHECK, VERDICT, question_of, says_nothing, verdict
+from almanac.suites.judged import conditions_of
 from almanac.suites.prompts import prompts
 
 
@@ -123,7 +124,8 @@ def test_a_true_answer_of_articles_and_punctuation_is_right_and_no_other_such_is
     rows["entities"] = [replace(row, aliases=(*row.aliases, gold)) for row in rows["entities"]]
     for said, found in ((gold, ("correct", 1.0)), ("An -", ("missing", 0.0))):
         asked = trial(tmp_path / found[0], rows, judge="j").answer(lambda _, said=said: ok(texts=(f" {said}\n",))).ask()
-        assert bool(asked.links(1)) == (found[0] == "correct"), "the judge is asked about what is not missing"
+        ruled = [link for link in asked.links(1) if link.role == VERDICT]
+        assert bool(ruled) == (found[0] == "correct"), "the judge is asked about what is not missing"
         asked.answer(lambda _: ok(texts=("correct",)))
         assert {(row.outcome, row.score) for row in asked.outcomes()} == {found}
 
@@ -141,8 +143,7 @@ def judged(tmp_path):
 
 def test_the_judge_is_asked_about_every_answer_but_the_missing(judged):
     said = {item.item for item in judged.items() if int(item.fact_id.split("|")[1][-2:]) % 2 == 0 or _known(item)}
-    assert {link.item for link in judged.links(1)} == said
-    assert {link.role for link in judged.links(1)} == {VERDICT}
+    assert {link.item for link in judged.links(1) if link.role == VERDICT} == said
     assert not judged.items(1), "a second round adds links to the items of the first"
 
 
@@ -178,6 +179,29 @@ def test_a_judge_that_dies_half_way_leaves_what_it_said_and_the_rest_out_of_the_
 def test_equal_questions_to_the_judge_are_asked_once(tmp_path):
     asked = trial(tmp_path, judge="j", prompts=("few_shot", "brief")).answer(knows_the_head).ask()
     assert len(asked.requests(1)) * 2 == len(asked.links(1))
+
+
+@pytest.mark.parametrize(("says", "accepted"), [(" correct", 1), (" incorrect", 0), (" no idea", 0)])
+def test_a_judge_is_shown_wrong_answers_on_purpose_and_its_false_accepts_are_measured(tmp_path, says, accepted):
+    asked = trial(tmp_path, tables(20, 40, 120), judge="j").answer(knows_the_head).ask()
+    items, requests = {item.item: item for item in asked.items()}, asked.requests(1)
+    checks = [(items[link.item], requests[link.request_id]) for link in asked.links(1) if link.role == CHECK]
+    assert len(items) / 20 < len(checks) < len(items) / 5, "one question in ten"
+    shown = [(item, request.text.split("Prediction: ")[1].split("\n")[0]) for item, request in checks]
+    assert {wrong for _, wrong in shown} <= set(map(str.title, CITIES)), "another question's answer"
+    assert not [item for item, wrong in shown if wrong in item.accepted]
+    rows = asked.answer(lambda _: ok(texts=(says,))).measures()
+    (found,) = [
+        row for row in rows if row.metric == "false_accept" and not set(conditions_of(row)) & {"level", "domain"}
+    ]
+    assert (found.value, found.n) == (accepted, len(checks))
+
+
+def test_no_wrong_answer_is_shown_where_all_questions_have_one_answer(tmp_path):
+    rows = tables()
+    rows["facts"] = [fact(row.relation_id, row.subject_id, "Oslo") for row in rows["facts"]]
+    asked = trial(tmp_path, rows, judge="j").answer(knows_the_head).ask()
+    assert {link.role for link in asked.links(1)} == {VERDICT}
 
 
 def test_the_judge_reads_question_answers_and_prediction_and_the_examples_only_if_wanted(tmp_path):

@@ -4,16 +4,23 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any
+
+import polars as pl
 
 from almanac.rows import Request
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Asked, Batch, greedy
 from almanac.suites.head_to_tail.asking import ANSWER
 from almanac.suites.head_to_tail.options import HeadToTailOptions
-from almanac.suites.head_to_tail.scores import is_true, normalise, said
+from almanac.suites.head_to_tail.scores import is_true, names_one, normalise, said
+from almanac.suites.head_to_tail.variants import variants
 from almanac.suites.prompts import prompts
+from almanac.tables import seed_of
 
 VERDICT = "verdict"  # the role of the request that the judge answers
+CHECK = "check"  # and of the one with a wrong answer on purpose
+CHECKED = 10  # one question in so many is asked with it
 TOKENS = 8  # of its reply: one word is wanted
 # "The correct answer is 1975" is none: it may be said of what is right and of what is wrong.
 STATED = re.compile(r"\bcorrect\s+\w+\s*(?::|\b(?:is|are|was|were|would|should|to|for|in|here)\b|$)", re.IGNORECASE)
@@ -76,12 +83,36 @@ def request(text: str, accepted: Sequence[str], answer: str, examples: bool) -> 
     return greedy(question_of(text, accepted, answer), TOKENS, instruction="\n\n".join([told["text"], *shots]))
 
 
+def _wrong(row: Mapping[str, Any], kind: str, others: Sequence[str], seed: int) -> str | None:
+    """Return an answer that is right of another question of the template and by rules not of this one; none: no such.
+
+    Args:
+        row: the question, with its true answers.
+        kind: what is asked for (see `variants`).
+        others: true answers of the template's questions.
+        seed: where among them to begin.
+    """
+    start, golds = seed // CHECKED % len(others), variants(row["accepted"], kind)
+    turned = (others[(start + at) % len(others)] for at in range(len(others)))
+    return next((other for other in turned if not names_one(other, golds, row["text"])), None)
+
+
 def ask(before: Answers, options: HeadToTailOptions, own: Mapping[str, type]) -> Iterator[Batch]:
-    """Ask the judge about the answers of one model, those that are missing aside; equal ones are asked once."""
+    """Ask the judge about the answers of one model, those that are missing aside; equal ones are asked once.
+
+    Of one question in `CHECKED` it is asked about a wrong answer too (`_wrong`), by which its false accepts are known.
+    """
     asked = Asked(own, first=before.count)
-    for part in before.parts(("accepted", "role", "index", "text", "status", "texts")):
-        for row in part.links.iter_rows(named=True):
-            if row["role"] == ANSWER and row["status"] == "ok":
+    for part in before.parts(("template_id", "accepted", "role", "index", "text", "status", "texts"), ("questions",)):
+        kinds = dict(part.own["questions"].select("item", "answer_kind").iter_rows())
+        answers = part.links.filter(role=ANSWER)
+        firsts = answers.group_by("template_id").agg(pl.col("accepted").list.first().unique().sort())
+        others = dict(firsts.iter_rows())
+        for row in answers.iter_rows(named=True):
+            seed = seed_of(CHECK, before.model, row["text"], *row["accepted"])
+            if seed % CHECKED == 0 and (wrong := _wrong(row, kinds[row["item"]], others[row["template_id"]], seed)):
+                asked.link(row["item"], CHECK, request(row["text"], row["accepted"], wrong, options.judge_examples))
+            if row["status"] == "ok":
                 answer = said(row["texts"][row["index"]])
                 if not says_nothing(answer, options.unsure, row["accepted"]):
                     link = request(row["text"], row["accepted"], answer, options.judge_examples)

@@ -15,7 +15,7 @@ from almanac.suites.answers import Answers
 from almanac.suites.data import Data
 from almanac.suites.head_to_tail.asking import ANSWER
 from almanac.suites.head_to_tail.buckets import exposed
-from almanac.suites.head_to_tail.judge import VERDICT, says_nothing, verdict
+from almanac.suites.head_to_tail.judge import CHECK, VERDICT, says_nothing, verdict
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.head_to_tail.rows import Disagreement, HumanLabel, Score
 from almanac.suites.head_to_tail.scores import Scores, normalise, said, scores
@@ -74,7 +74,7 @@ def judge(answers: Answers, data: Data, options: HeadToTailOptions) -> Iterator[
         parted: list[Disagreement] = []
         for item, rows in groupby(links.iter_rows(named=True), itemgetter("item")):
             of = {row["role"]: row for row in rows}
-            one = _Item(item, of[ANSWER], of.get(VERDICT), bench)
+            one = _Item(item, of[ANSWER], of.get(VERDICT), of.get(CHECK), bench)
             outcomes += one.outcomes()
             own.append(one.scored())
             parted += one.parted()
@@ -82,10 +82,22 @@ def judge(answers: Answers, data: Data, options: HeadToTailOptions) -> Iterator[
         yield Judgements(frame_of(Outcome, outcomes), tables_of)
 
 
+def _reply(row: Mapping[str, Any] | None) -> str | None:
+    """Return what a judge said; none where it was not asked or did not reply."""
+    return None if row is None or row["status"] != "ok" else str(row["texts"][0])
+
+
 class _Item:
     """One answer, and what is made of it."""
 
-    def __init__(self, item: int, row: Mapping[str, Any], ruled: Mapping[str, Any] | None, bench: Bench) -> None:
+    def __init__(
+        self,
+        item: int,
+        row: Mapping[str, Any],
+        ruled: Mapping[str, Any] | None,
+        checked: Mapping[str, Any] | None,
+        bench: Bench,
+    ) -> None:
         self.item, self._row, self._bench = item, row, bench
         texts = row["texts"] if row["status"] == "ok" else None
         self.answer = said(texts[row["index"]]) if texts else None
@@ -99,8 +111,9 @@ class _Item:
             golds, kind = tuple(row["accepted"]), row["answer_kind"]
             self.plain = scores(self.answer, golds, row["text"])
             self.varied = scores(reduced(self.answer, kind), variants(golds, kind), row["text"])
-        self._reply = None if ruled is None or ruled["status"] != "ok" else str(ruled["texts"][0])
+        self._reply, check = _reply(ruled), _reply(checked)
         self._ruling = None if self._reply is None else verdict(self._reply)
+        self._false_accept = None if check is None else verdict(check) is True
 
     @property
     def answered(self) -> bool:
@@ -129,7 +142,8 @@ class _Item:
         dose, bucket = self._bench.exposed.get(self._row["fact_id"], (None, None))
         if not self.answered:
             nothing: dict[str, Any] = dict.fromkeys(columns(Score))
-            return Score(**nothing | {"item": self.item, "exposed": dose, "exposed_bucket": bucket})
+            known = {"item": self.item, "exposed": dose, "exposed_bucket": bucket}
+            return Score(**nothing | known | {"false_accept": self._false_accept})
         return Score(
             self.item,
             *self.varied,
@@ -138,6 +152,7 @@ class _Item:
             differs=self._differs,
             parsed=None if self._reply is None else self._ruling is not None,
             disagrees=None if self._ruling is None else self._ruling != self.varied.named,
+            false_accept=self._false_accept,
             human=None if self.missing else self._bench.labels.get((self._row["fact_id"], self._told)),
             exposed=dose,
             exposed_bucket=bucket,

@@ -113,11 +113,12 @@ def _scores(rules: Judged) -> list[Measure]:
 
 
 def _judged(once: Judged) -> list[Measure]:
-    """Return how often the judge gave a verdict, how often another than the rules, and the agreement with a person."""
+    """Return what the judge says: verdicts given, other than the rules, false accepts; and a person's agreement."""
     rows: list[Measure] = []
     for own, metric, of in (
         (once.where(reading=JUDGE, parsed=Not(None)), "verdict_given", "parsed"),
         (once.where(reading=JUDGE, disagrees=Not(None)), "disagreement", "disagrees"),
+        (once.where(reading=JUDGE, false_accept=Not(None)), "false_accept", "false_accept"),
     ):
         rows += own.measures(metric, "mean", of, by=BY)
         for part in ("level", "domain"):

@@ -47,9 +47,10 @@ class Score:
 
     All are none where there is no answer at all; the scores are 0 where the answer is missing. ``unknown``: it is
     missing by the extended list. ``differs``: an answer at temperature 1 is another one than the first of these.
-    ``parsed`` and ``disagrees`` are the judge's: whether it gave a verdict, and another than the rules. ``human`` is
-    a person's verdict. ``exposed`` is how often the model was taught facts of the subject, with its bucket;
-    none of a subject of whose facts no dose is known.
+    ``parsed`` and ``disagrees`` are the judge's: whether it gave a verdict, and another than the rules.
+    ``false_accept``: it called a wrong answer correct that it was shown on purpose; none where it was shown none.
+    ``human`` is a person's verdict. ``exposed`` is how often the model was taught facts of the subject, with its
+    bucket; none of a subject of whose facts no dose is known.
     """
 
     KEY: ClassVar = ("item",)
@@ -66,6 +67,7 @@ class Score:
     differs: bool | None
     parsed: bool | None
     disagrees: bool | None
+    false_accept: bool | None
     human: bool | None
     exposed: int | None
     exposed_bucket: str | None

@@ -55,12 +55,15 @@ def judged(shown: Shown) -> Iterator[Table]:
         where = dict(shown.at(row))
         del where["parsed"]
         apart = shown.one("disagreement", row.model, disagrees=Not(None), **where)
-        rows.append([row.model, said((JUDGE, where["experiment"], where["prompt"])), row.n, row, apart])
+        fooled = shown.one("false_accept", row.model, false_accept=Not(None), **where)
+        rows.append([row.model, said((JUDGE, where["experiment"], where["prompt"])), row.n, row, apart, fooled])
     caption = (
         "The judge's replies: how often they contain a verdict (otherwise the answer counts as incorrect), and how "
-        "often it differs from the rules."
+        "often it differs from the rules. To one question in ten it was shown another question's answer too: how often "
+        "it called that correct."
     )
-    yield Table("judge", caption, ("model", "asked", "replies", "with a verdict", "against the rules"), rows)
+    head = ("model", "asked", "replies", "with a verdict", "against the rules", "wrong answers called correct")
+    yield Table("judge", caption, head, rows)
     rows = []
     for row in shown.find("kappa", *BY, **ONCE, human=Not(None), hit=Not(None)):
         agreed = shown.one("agreement", row.model, **shown.at(row))

@@ -170,6 +170,12 @@ def _times(name: str, text: str) -> int:
     return len(runs(name.split(), text.split())) if name in text else 0
 
 
+def names_one(answer: str, golds: Sequence[str], question: str = "") -> bool:
+    """Return whether an answer is a true one or names one, more often than the question does (see `scores`)."""
+    told = normalise(answer)
+    return is_true(answer, golds) or any(told == normalise(gold) or _names(answer, gold, question) for gold in golds)
+
+
 def scores(answer: str, golds: Sequence[str], question: str = "") -> Scores:
     """Return the best of each score over the true answers.
 
@@ -184,7 +190,6 @@ def scores(answer: str, golds: Sequence[str], question: str = "") -> Scores:
         raise ValueError("a question has no true answer")
     if is_true(answer, golds):
         return Scores(True, True, 1.0, 1.0)
-    told, true = normalise(answer), [normalise(gold) for gold in golds]
-    named = any(_names(answer, gold, question) for gold in golds)
     best = (max(score(answer, gold) for gold in golds) for score in (f1, rouge_l))
-    return Scores(named or told in true, told in true, *best)
+    exact = normalise(answer) in map(normalise, golds)
+    return Scores(names_one(answer, golds, question), exact, *best)
