@@ -1,14 +1,18 @@
-# make demo: from nothing to results/demo/report.html.
-# make test: what is checked after each change.   make test-all: that and the whole runs, before a release.
-# make own MODEL=…: every suite asked of one model (a directory, OWNER/NAME@COMMIT, or a server's address), of the facts
-# that ship or of those in FACTS=FILE or FOLDER; SIZE=full asks up to 32 test facts of each relation, not a sample of them,
-# SIZE=all every fact that is no example; SUITES="ic_lke karr" asks these suites alone.
-# make validate: does the method recover what was planted, over three worlds; and at every place of a long text of
-# laureates.   make edition: an archive to cite.
-# make benchmark: the scoring engine against other programs; ARGS="--help" says more.
-# make test-servers, make test-llama-cpp: log-probabilities of a real vLLM (3 GB) and of llama-cpp-python.
-# make real-model: fetches SmolLM2-135M-Instruct (98 MB) to .real-model/smollm2-135m-instruct; make test-real-model asks it.
-# CONFIG=FILE chooses another edition; ARGS="…" goes to Snakemake, e.g. ARGS="--config facts=my_facts".
+# make demo                     from nothing to results/demo/report.html, on small models that it trains
+# make own MODEL=/models/mine   asks one model by every method: a directory, OWNER/NAME@COMMIT or a server's address
+#   MODEL="A B"                 two or more models, which are compared
+#   FACTS=FILE or FOLDER        facts of your own, instead of those that ship
+#   SIZE=full                   up to 32 test facts of each relation, not a sample; SIZE=all: all facts but the examples
+#   SUITES="ic_lke karr"        by these methods alone
+# make edition                  the demo, frozen into an archive that can be cited
+# make validate                 do the methods recover what was planted, in three worlds and in a long text
+# make real-model               fetches SmolLM2-135M-Instruct (98 MB) to .real-model/smollm2-135m-instruct
+# make test                     what is checked after each change; make test-all: that and whole runs, before a release
+# make test-real-model          asks SmolLM2-135M-Instruct
+# make test-servers             log-probabilities of a real vLLM (3 GB); make test-llama-cpp: of llama-cpp-python
+# make benchmark                the scoring engine against other programs; ARGS="--help" says more
+# CONFIG=FILE                   another edition, with demo and edition
+# ARGS="…"                      goes to Snakemake: ARGS="--config facts=my_facts"; with own: ARGS="edition=mine"
 PYTHON ?= python3
 CONFIG ?= config/config.yaml
 ARGS ?=
@@ -126,4 +130,4 @@ clean:
 	@: $(error almanac: there is no target $@; there are $(TARGETS))
 
 help:
-	@sed -n '1,11p' Makefile
+	@sed -n 's/^# //p; /^PYTHON/q' Makefile
