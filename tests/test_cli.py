@@ -104,7 +104,7 @@ def test_each_verb_explains_itself_with_an_example(verb, capsys):
     assert stop.value.code == 0
     text = capsys.readouterr().out
     _, _, examples = text.partition("examples:\n")
-    assert f"python -m almanac {verb}" in examples
+    assert f"  almanac {verb}" in examples
 
 
 def test_a_pull_never_removes_what_it_did_not_bring(tmp_path, facts, capsys):

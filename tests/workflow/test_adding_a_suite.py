@@ -33,7 +33,7 @@ def project(fresh):
 def test_the_small_edition_and_its_commands_run_as_printed(project):
     assert len(BLOCKS) == 2 and len(REMOVED) == 4 and AGAIN in TEXT
     for block in BLOCKS:
-        ran = shell(block, project, PYTHONPATH=str(project / "workflow"))
+        ran = shell(f"source .venv/bin/activate\n{block}", project, PYTHONPATH=str(project / "workflow"))
         assert ran.returncode == 0, ran.stdout + ran.stderr
     page = project / "results" / "toy" / "report.html"
     assert "<h3>Toy: invented</h3>" in page.read_text()

@@ -65,8 +65,9 @@ COMMANDS = """\
 # The command line
 
 Every verb, what it works on, and its flags, made from the program itself (`python -m almanac.schema`). Each is run as
-`almanac VERB …` or `python -m almanac VERB …`, and each `--help` has examples. A value in brackets is the default; a
-flag that takes true or false may stand alone and then means true.
+`almanac VERB …`, and its `--help` has examples. (In a clone, `source .venv/bin/activate` makes the command known.
+`python -m almanac VERB …` is the same.) A value in brackets is the default. A flag that takes true or false may stand
+alone and then means true.
 """
 
 

@@ -32,12 +32,12 @@ from almanac.versions import VERSIONS
 
 EXAMPLES = """\
   R=results/demo/requests/ic_lke/invented/asked/all
-  python -m almanac answer --model results/demo/models/base --contexts $R/contexts.parquet \\
+  almanac answer --model results/demo/models/base --contexts $R/contexts.parquet \\
       --requests $R/requests-0.parquet --output responses-0.parquet
-  python -m almanac answer --model /models/my-llama --dtype bfloat16 --device cuda --contexts … --requests … --output …
-  python -m almanac answer --model … --requests A/requests-0.parquet B/requests-0.parquet \\
+  almanac answer --model /models/my-llama --dtype bfloat16 --device cuda --contexts … --requests … --output …
+  almanac answer --model … --requests A/requests-0.parquet B/requests-0.parquet \\
       --contexts A/contexts.parquet B/contexts.parquet --output a.parquet b.parquet    # two files, loaded once
-  python -m almanac answer --model results/demo/models/pythia-70m …       # after `almanac pull model`"""
+  almanac answer --model results/demo/models/pythia-70m …       # after `almanac pull model`"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

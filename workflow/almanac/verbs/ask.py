@@ -16,14 +16,14 @@ from almanac.suites.listing import ASKING
 from almanac.suites.suite import Asks, Round
 
 EXAMPLES = """\
-  python -m almanac ask ic_lke --dataset results/mine/dataset/shipped --shots 16 --shards 2 \\
+  almanac ask ic_lke --dataset results/mine/dataset/shipped --shots 16 --shards 2 \\
       --output results/mine/requests/ic_lke/shipped/asked/all
-  python -m almanac ask karr --dataset results/mine/dataset/shipped --sample 20 --output mine/asked
-  python -m almanac ask karr --file my_draws.jsonl --output mine/asked      # draws made elsewhere
-  python -m almanac ask karr --dataset results/mine/dataset/shipped --spurious true --round expected \\
+  almanac ask karr --dataset results/mine/dataset/shipped --sample 20 --output mine/asked
+  almanac ask karr --file my_draws.jsonl --output mine/asked      # draws made elsewhere
+  almanac ask karr --dataset results/mine/dataset/shipped --spurious true --round expected \\
       --before mine/asked --responses mine/first.parquet --output mine/expected    # of one model that has answered
-  python -m almanac ask facteval --dataset results/mine/dataset/shipped --contexts none antifactual --output mine/asked
-  python -m almanac ask drafting --dataset results/mine/dataset/shipped --output mine/drafts"""
+  almanac ask facteval --dataset results/mine/dataset/shipped --contexts none antifactual --output mine/asked
+  almanac ask drafting --dataset results/mine/dataset/shipped --output mine/drafts"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -27,16 +27,16 @@ from almanac.suites.data import Data
 from almanac.suites.listing import AUTHORS
 
 EXAMPLES = """\
-  python -m almanac build dataset --facts resources/facts --output results/mine/dataset/shipped \\
+  almanac build dataset --facts resources/facts --output results/mine/dataset/shipped \\
       --min-facts 60 --min-objects 20 --train 20 --test 40 --choices 20
-  python -m almanac build dataset --facts my_facts --output results/mine/dataset/mine      # the paper's numbers
-  python -m almanac build edition --config config/config.yaml --output results/mine/edition.json
-  python -m almanac build drafting --dataset results/mine/dataset/shipped \\
+  almanac build dataset --facts my_facts --output results/mine/dataset/mine      # the paper's numbers
+  almanac build edition --config config/config.yaml --output results/mine/edition.json
+  almanac build drafting --dataset results/mine/dataset/shipped \\
       --asked mine/drafts --responses mine/drafted-0.parquet \\
       --asked mine/round_trip --responses mine/led_back-0.parquet --output drafts.jsonl
-  python -m almanac build writing --dataset results/mine/dataset/shipped --asked mine/writing \\
+  almanac build writing --dataset results/mine/dataset/shipped --asked mine/writing \\
       --responses mine/written-0.parquet --output written.jsonl
-  python -m almanac build templates --drafts drafts.jsonl --frozen my_facts --output my_facts/templates.jsonl"""
+  almanac build templates --drafts drafts.jsonl --frozen my_facts --output my_facts/templates.jsonl"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

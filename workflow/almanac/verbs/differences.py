@@ -22,9 +22,9 @@ from almanac.edition.differences import IN_A, IN_B, Difference, Kind, difference
 from almanac.tables import atomic
 
 EXAMPLES = """\
-  python -m almanac differences results/demo results/demo_again
-  python -m almanac differences demo-0123456789ab.zip results/demo --tolerance 1e-6
-  python -m almanac differences old.zip new.zip --output differences.csv     # the whole list; --all prints it"""
+  almanac differences results/demo results/demo_again
+  almanac differences demo-0123456789ab.zip results/demo --tolerance 1e-6
+  almanac differences old.zip new.zip --output differences.csv     # the whole list; --all prints it"""
 ERROR_STATUS = 2
 FEW = 3  # differences of a kind that are shown
 WIDE = 160  # characters of a row's key that are shown

@@ -11,9 +11,9 @@ from almanac.options import FOLDER
 from almanac.progress import progress
 
 EXAMPLES = """\
-  python -m almanac freeze --edition results/demo --output results/editions/demo    # demo-DIGEST.zip in that folder
-  python -m almanac freeze --edition results/demo --output demo.zip
-  python -m almanac freeze --edition results/almanac-2026.14 --output . --publish resources/editions/almanac-2026.14"""
+  almanac freeze --edition results/demo --output results/editions/demo    # demo-DIGEST.zip in that folder
+  almanac freeze --edition results/demo --output demo.zip
+  almanac freeze --edition results/almanac-2026.14 --output . --publish resources/editions/almanac-2026.14"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

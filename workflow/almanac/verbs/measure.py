@@ -26,13 +26,13 @@ from almanac.suites.listing import SUITES
 from almanac.suites.suite import Suite
 
 EXAMPLES = """\
-  python -m almanac measure model --edition results/demo --model base
-  python -m almanac measure across --edition results/demo --strict
-  python -m almanac measure karr --asked mine/asked --responses mine/responses-0.parquet --output mine/measured
-  python -m almanac measure karr --facts results/mine/dataset/shipped --spurious true \\
+  almanac measure model --edition results/demo --model base
+  almanac measure across --edition results/demo --strict
+  almanac measure karr --asked mine/asked --responses mine/responses-0.parquet --output mine/measured
+  almanac measure karr --facts results/mine/dataset/shipped --spurious true \\
       --asked mine/asked --responses mine/first.parquet \\
       --asked mine/expected --responses mine/second.parquet --output mine/measured      # two rounds
-  python -m almanac measure facteval --answers answers.jsonl --modes paper --output mine/measured"""
+  almanac measure facteval --answers answers.jsonl --modes paper --output mine/measured"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -28,8 +28,8 @@ from almanac.options import FILE, FOLDER
 from almanac.sources.options import DumpOptions
 
 EXAMPLES = """\
-  python -m almanac plan --model /models/mine --size full
-  python -m almanac plan --configfile config/papers/wu.yaml --config contact=me@example.org --output plan.csv"""
+  almanac plan --model /models/mine --size full
+  almanac plan --configfile config/papers/wu.yaml --config contact=me@example.org --output plan.csv"""
 RESULTS = Path("results")
 HEAD = ("tokens, millions", "GPU hours", "core hours", "GPU GiB", "download GB", "responses MB")
 

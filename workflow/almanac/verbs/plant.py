@@ -28,10 +28,10 @@ if TYPE_CHECKING:  # loaded where it is used: a world needs none of what a model
     from transformers import PreTrainedTokenizerFast
 
 EXAMPLES = """\
-  python -m almanac plant world --seed 1 --output results/mine/planting/invented/world
-  python -m almanac plant corpus --seed 1 --world results/mine/planting/invented/world \\
+  almanac plant world --seed 1 --output results/mine/planting/invented/world
+  almanac plant corpus --seed 1 --world results/mine/planting/invented/world \\
       --output results/mine/planting/invented/corpus
-  python -m almanac plant model --seed 1 --corpus results/mine/planting/invented/corpus \\
+  almanac plant model --seed 1 --corpus results/mine/planting/invented/corpus \\
       --hidden 128 --output results/mine/models/small"""
 
 

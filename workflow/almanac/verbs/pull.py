@@ -29,12 +29,12 @@ from almanac.sources.source_tables import ROWS
 from almanac.tables import atomic, read, write_text
 
 EXAMPLES = """\
-  python -m almanac pull files --from my_facts --output results/mine/sources/mine      # or my_facts.zip
-  python -m almanac pull files --from inventory.csv --output my_facts   # the tables of one file, to be gone on with
-  python -m almanac pull wikidata --relations P36 P569 --contact me@example.org --output results/mine/sources/wikidata
-  python -m almanac pull wikidata … --again 2026-12-01 --output changes.json      # a new snapshot, and what changed
-  python -m almanac pull imdb --path my_imdb_files --output results/mine/sources/imdb
-  python -m almanac pull model --hub EleutherAI/pythia-70m --revision COMMIT --output results/mine/models/pythia-70m"""
+  almanac pull files --from my_facts --output results/mine/sources/mine      # or my_facts.zip
+  almanac pull files --from inventory.csv --output my_facts   # the tables of one file, to be gone on with
+  almanac pull wikidata --relations P36 P569 --contact me@example.org --output results/mine/sources/wikidata
+  almanac pull wikidata … --again 2026-12-01 --output changes.json      # a new snapshot, and what changed
+  almanac pull imdb --path my_imdb_files --output results/mine/sources/imdb
+  almanac pull model --hub EleutherAI/pythia-70m --revision COMMIT --output results/mine/models/pythia-70m"""
 SNAPSHOTS = Path("results/snapshots")
 DATE = "%Y-%m-%dT%H%MZ"  # the name of a snapshot: the minute, UTC
 

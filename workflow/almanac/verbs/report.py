@@ -21,11 +21,11 @@ from almanac.report.lines import failed, run_began, spent, validation_lines
 from almanac.rows import Measure, Validation
 
 EXAMPLES = """\
-  python -m almanac report page --edition results/demo      # results/demo/report.html
-  python -m almanac report print --edition results/demo     # results/demo/print/*.png and *.pdf
-  python -m almanac report print --edition demo-0123456789ab.zip      # demo-0123456789ab-print/
-  python -m almanac report questions --edition results/own  # before any model is asked: after a run of the target data
-  python -m almanac report spent --edition results/demo"""
+  almanac report page --edition results/demo      # results/demo/report.html
+  almanac report print --edition results/demo     # results/demo/print/*.png and *.pdf
+  almanac report print --edition demo-0123456789ab.zip      # demo-0123456789ab-print/
+  almanac report questions --edition results/own  # before any model is asked: after a run of the target data
+  almanac report spent --edition results/demo"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -15,12 +15,12 @@ from almanac.errors import AlmanacError
 from almanac.project import PROJECT
 
 EXAMPLES = """\
-  python -m almanac run --model /models/mine                  # every suite, of the facts that ship
-  python -m almanac run --model EleutherAI/pythia-70m@COMMIT  # of the hub; or http://localhost:8000/v1, a server
-  python -m almanac run --model /models/a /models/b --facts inventory.csv --size full --suites ic_lke karr
-  python -m almanac run --model /models/mine --config edition=mine -- --dry-run
-  python -m almanac run                                       # the demo, which trains small models
-  python -m almanac run --configfile mine.yaml -- edition     # another configuration, up to the archive to cite"""
+  almanac run --model /models/mine                  # every suite, of the facts that ship
+  almanac run --model EleutherAI/pythia-70m@COMMIT  # of the hub; or http://localhost:8000/v1, a server
+  almanac run --model /models/a /models/b --facts inventory.csv --size full --suites ic_lke karr
+  almanac run --model /models/mine --config edition=mine -- --dry-run
+  almanac run                                       # the demo, which trains small models
+  almanac run --configfile mine.yaml -- edition     # another configuration, up to the archive to cite"""
 
 HINT = "; options of Snakemake stand after --, as in: almanac run -- --dry-run"
 

@@ -34,9 +34,9 @@ from almanac.versions import MAKER, maker_of
 
 Row = TypeVar("Row")
 EXAMPLES = """\
-  python -m almanac verify edition results/editions/demo/demo-*.zip
-  python -m almanac verify rebuild results/editions/almanac-2026.14     # against resources/editions/almanac-2026.14
-  python -m almanac verify facts --facts resources/facts --against another_folder"""
+  almanac verify edition results/editions/demo/demo-*.zip
+  almanac verify rebuild results/editions/almanac-2026.14     # against resources/editions/almanac-2026.14
+  almanac verify facts --facts resources/facts --against another_folder"""
 SAID = 200  # characters of a value of a row that is named
 TOLERANCE = 1e-9  # a library may round its last digit differently; no number of the report shows as much
 
