@@ -35,9 +35,11 @@ WORDS = {pa.string(): "text", pa.int64(): "whole number", pa.float64(): "number"
 CONFIGURATION = """\
 # Configuration
 
-Every key of an edition's file, made from the program's own types (`python -m almanac.schema`). Where a key holds
-`NAME`, the name may be chosen freely. In `config/models.yaml` each entry is what stands here under `models`, but for
-`name`.
+For those who write or change an edition's file, such as a copy of `config/own.yaml`: every key, made from the program's
+own types (`python -m almanac.schema`). Where a key holds `NAME`, the name may be chosen freely. The default *none*
+means that the key is not set. Of the kinds of a source a key stands again only where it differs from the kind before;
+[command_line.md](command_line.md#pull) lists all of each kind. In `config/models.yaml` each entry is what stands here
+under `models`, but for `name`.
 
 | key | type | default | meaning |
 | --- | --- | --- | --- |
@@ -45,12 +47,15 @@ Every key of an edition's file, made from the program's own types (`python -m al
 TABLES = """\
 # Tables and their columns
 
-Every table that passes between steps, made from the program's own row classes (`python -m almanac.schema`). Tables are
-Parquet files in `results/EDITION/`; a frozen edition carries them as JSON Lines. `almanac.read_edition` gives those of
-a result as pandas frames. Columns in bold identify a row; *may be empty* marks those that may hold no value. Suites'
-own tables come last: of what is asked, `requests/SUITE/DATASET/ROUND/ABOUT/NAME.parquet`, and of what was judged,
-`outcomes/MODEL/SUITE/DATASET/NAME.parquet`; those that are *not frozen* are in no archive, and verifying makes them
-again.
+For those who read results with a program, or ask what a column means: every table that passes between steps, made from
+the program's own row classes (`python -m almanac.schema`). The columns of the page's own tables are explained in
+[reading_the_page.md](reading_the_page.md#a-row-of-the-table-of-methods) and in `tables/columns.md` of a result.
+
+Tables are Parquet files in `results/EDITION/`; a frozen edition carries them as JSON Lines. `almanac.read_edition`
+gives those of a result as pandas frames. Columns in bold identify a row; *may be empty* marks those that may hold no
+value. Suites' own tables come last: of what is asked, `requests/SUITE/DATASET/ROUND/ABOUT/NAME.parquet`, and of what
+was judged, `outcomes/MODEL/SUITE/DATASET/NAME.parquet`; those that are *not frozen* are in no archive, and verifying
+makes them again.
 """
 ITEMS = """
 ## Columns of scored items
@@ -82,8 +87,8 @@ def _rows(group: Schema, groups: Schema, prefix: str) -> Iterator[str]:
     """Yield a table row for each key of a group, then those of the groups inside it."""
     for name, field in sorted(group["properties"].items(), key=lambda item: "const" not in item[1]):  # a kind first
         key = f"{prefix}{name}"
-        default = "required" if name in group.get("required", ()) else _shown(field.get("default"))
         kind, inner = _kind(field)
+        default = "required" if name in group.get("required", ()) else "" if inner else _shown(field.get("default"))
         yield f"| `{key}` | {kind} | {default} | {field.get('description', '')} |\n"
         under = f"{key}.NAME." if kind == "groups by name" else f"{key}."
         said: dict[str, str] = {}
@@ -111,8 +116,7 @@ def _kind(field: Schema) -> tuple[str, tuple[str, ...]]:
 
 
 def _shown(default: Any) -> str:
-    simple = default is not None and not isinstance(default, dict)
-    return f"`{json.dumps(default)}`" if simple else ""
+    return "none" if default is None else f"`{json.dumps(default)}`"
 
 
 def tables_text() -> str:

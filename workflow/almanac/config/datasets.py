@@ -16,7 +16,9 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$",
 class DatasetConfig(DatasetOptions):
     """A dataset: its facts come from a source or from a planted world."""
 
-    source: Name | None = Field(default=None, description="the source of its facts")
+    source: Name | None = Field(
+        default=None, description="the source of its facts; a dataset has either this or `world`"
+    )
     world: Name | None = Field(default=None, description="the planted world of its facts")
     drafts: Annotated[str | None, OnDisk("file", "build")] = Field(
         default=None, description="a file of drafted templates, proofread; those kept join the templates that are there"

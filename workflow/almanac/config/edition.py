@@ -38,7 +38,7 @@ class EditionConfig(AuthorsConfig):
         default=("The Almanac authors",), min_length=1, description="who is cited for the edition, once it is frozen"
     )
     facts: Annotated[str | None, OnDisk("facts")] = Field(
-        default=None, description="the folder of a files source that names none"
+        default=None, description="the folder or file of facts of a source of kind files that has no `path`"
     )
     contact: str | None = Field(
         default=None, description="your e-mail address or page, which public servers are told: `--config contact=…`"
@@ -52,13 +52,13 @@ class EditionConfig(AuthorsConfig):
     suites: SuitesConfig = Field(default=SuitesConfig(), description="what is asked")
     models: tuple[ModelConfig, ...] = Field(
         default=(),
-        description="who is asked: names of the registry, or whole entries",
+        description="who is asked: names of the registry, or whole entries, each with path, hub, api or planted",
         json_schema_extra=_names_too,
     )
     model: str | None = Field(
         default=None,
-        description="one model more, in short: a name of the registry, a directory, OWNER/NAME@COMMIT of the Hugging "
-        "Face hub, or the address of an OpenAI-compatible server, as `--config model=…`; or several, spaces between",
+        description="a further model, as `--config model=…`: a name of the registry, a directory, OWNER/NAME@COMMIT "
+        "of the Hugging Face hub, or the address of an OpenAI-compatible server; or several, separated by spaces",
     )
     compare: tuple[Annotated[tuple[str, ...], Field(min_length=2, max_length=2)], ...] = Field(
         default=(),
@@ -68,12 +68,12 @@ class EditionConfig(AuthorsConfig):
     validation: Bars = Field(default=Bars(), description="what must be recovered of planted knowledge")
     size: Literal["quick", "full", "all"] = Field(
         default="quick",
-        description="quick: suites ask samples, where their settings say so; full: every `sample` is set aside; all: "
-        f"besides, every fact that is no example is a test fact, up to {MOST_TEST:,} a relation",
+        description="quick: suites ask a `sample` where their settings have one; full: they ask all test facts; all: "
+        f"in addition every fact that is no example becomes a test fact, up to {MOST_TEST:,} a relation",
     )
     only: str | None = Field(
         default=None,
-        description="suites, with spaces between or in a list, that are asked alone: `--config only='ONE OTHER'`; "
+        description="the only suites that are asked, separated by spaces or in a list: `--config only='ONE OTHER'`; "
         "none: all of `suites`",
         json_schema_extra={
             "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}, {"type": "null"}]
@@ -99,7 +99,7 @@ class EditionConfig(AuthorsConfig):
         "more it carries the digests, and what was judged of them",
     )
     engine: Literal["forest", "stock_mask", "prefix_cache", "reference"] = Field(
-        default="forest", description="how requests are scored"
+        default="forest", description="the fastest backend that may be used to score requests (docs/engine.md)"
     )
 
     @field_validator("only", mode="before")

@@ -16,11 +16,12 @@ def add_edition(parser: argparse.ArgumentParser) -> None:
     more: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
     parser.add_argument("--model", **more, metavar="MODEL", help="a checkpoint's folder, OWNER/NAME@COMMIT or a server")
     parser.add_argument("--facts", metavar="PATH", help="a file or folder of facts of your own [those that ship]")
-    parser.add_argument("--size", metavar="SIZE", help="full: up to 32 test facts of each relation; all [a sample]")
-    parser.add_argument("--suites", **more, metavar="SUITE", help="these suites alone [all]")
+    size = "full: up to 32 test facts of each relation; all: every fact but the examples [a sample]"
+    parser.add_argument("--size", metavar="SIZE", help=size)
+    parser.add_argument("--suites", **more, metavar="SUITE", help="ask by these suites alone [all]")
     file = f"the edition's configuration [{OWN} with --model, or else {DEMO}, the demo's]"
     parser.add_argument("--configfile", **FILE, help=file)
-    parser.add_argument("--config", **more, metavar="KEY=VALUE", help="other settings, as in snakemake")
+    parser.add_argument("--config", **more, metavar="KEY=VALUE", help="other keys of the configuration")
 
 
 def edition(arguments: argparse.Namespace) -> tuple[Path, list[str]]:

@@ -18,7 +18,8 @@ class DatasetOptions(Options):
     fewer_choices: Annotated[
         bool,
         Field(
-            description="of a relation with fewer objects offer as many as nine in ten facts have (false: refuse such)"
+            description="offer fewer choices where a relation has too few objects: as many as nine in ten of its facts "
+            "have (false: refuse these facts)"
         ),
     ] = False
     exclude_true: Annotated[
@@ -27,15 +28,15 @@ class DatasetOptions(Options):
     guessable: Annotated[
         bool,
         Field(
-            description="keep facts whose true objects all stand in their subject's name, as LAMA-UHN does not (false: "
-            "they are refused); the page counts those that are asked"
+            description="keep facts whose true objects all stand in their subject's name (false: refuse them, as "
+            "LAMA-UHN does); the page counts those that are asked"
         ),
     ] = True
     merge: Annotated[
         bool,
         Field(
-            description="rows of the facts' folder that occur twice are merged, an entity's other labels are aliases, "
-            "and templates of relations without facts are left out; all is said (false: they are mistakes)"
+            description="merge rows that occur twice (an entity's other labels become aliases) and leave out "
+            "templates of relations without facts, with a note of each (false: they are errors)"
         ),
     ] = False
     seed: Annotated[int, Field(ge=0, description="seed of the split and of the wrong choices")] = 0

@@ -68,7 +68,10 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """A reader's verdict on a fact or a template: ``value`` is ``true``, ``false`` or ``doubtful``, with a note."""
+    """A reader's verdict on a fact or a template, with a note.
+
+    ``value`` is ``true``, ``false`` or ``doubtful``; of what a model knows, ``known``, ``unknown`` or a number.
+    """
 
     KEY: ClassVar = ("item", "rater")
     item: str

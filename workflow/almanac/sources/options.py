@@ -32,7 +32,10 @@ class SourceOptions(Options):
     if TYPE_CHECKING:
         kind: str  # each kind's own class has it, as a Literal; it is also the name of the module that reads the kind
 
-    licence: str | None = Field(default=None, description="the terms under which the facts may be used")
+    licence: str | None = Field(
+        default=None,
+        description="the terms under which the facts may be used; none: an edition of them cannot be frozen",
+    )
     redistributable: bool = Field(default=False, description="whether an edition may carry these facts")
 
     RELATIONS: ClassVar[int | None] = None  # of a kind that always has as many
@@ -113,7 +116,7 @@ class WikidataOptions(NetworkOptions):
     facts: int | None = Field(
         default=None, ge=1, description="about so many facts a relation, a stable sample; none: all"
     )
-    page: int = Field(default=20_000, ge=1, description="rows that a query is meant to bring")
+    page: int = Field(default=20_000, ge=1, description="rows asked for in one query, about")
     batch: int = Field(default=200, ge=1, description="entities whose names are asked for at once")
     names: Literal["sparql", "api"] = Field(
         default="sparql", description="where labels, aliases and sitelinks come from; api: wbgetentities"
@@ -173,7 +176,7 @@ class DbpediaOptions(DumpOptions):
         "every fact",
     )
     seed: int = Field(default=0, ge=0, description="seed of that draw")
-    page: int = Field(default=5_000, ge=1, description="rows that a query is meant to bring")
+    page: int = Field(default=5_000, ge=1, description="rows asked for in one query, about")
     batch: int = Field(default=100, ge=1, description="entities whose names are asked for at once")
 
     @model_validator(mode="after")

@@ -97,8 +97,8 @@ class SampledOptions(SuiteOptions):
         int,
         Field(
             ge=0,
-            description="test facts that a `sample` has in all, if each relation has enough: of few relations it takes "
-            "more of each",
+            description="least number of facts in the whole `sample`: if there are few relations, more are taken of "
+            "each, as far as it has them",
         ),
     ] = 0
 

@@ -36,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         origin.add_argument("--dataset", **FOLDER, help="a dataset made by `build`")
         if one.reads == "questions":
             # A setting may be called file.
-            origin.add_argument("--file", **FILE, dest="given", help="instead: ask what a file made elsewhere says")
+            origin.add_argument(
+                "--file", **FILE, dest="given", help="instead of a dataset: a file of draws made elsewhere"
+            )
         if len(one.rounds) > 1:
             rounds = [at.name for at in one.rounds]
             later = part.add_argument_group("a later round")

@@ -30,7 +30,7 @@ from almanac.tables import atomic, read, write_text
 
 EXAMPLES = """\
   almanac pull files --from my_facts --output results/mine/sources/mine      # or my_facts.zip
-  almanac pull files --from inventory.csv --output my_facts   # the tables of one file, to be gone on with
+  almanac pull files --from inventory.csv --output my_facts   # turns one file into a folder of tables
   almanac pull wikidata --relations P36 P569 --contact me@example.org --output results/mine/sources/wikidata
   almanac pull wikidata … --again 2026-12-01 --output changes.json      # a new snapshot, and what changed
   almanac pull imdb --path my_imdb_files --output results/mine/sources/imdb

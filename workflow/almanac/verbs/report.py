@@ -33,11 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     things = parser.add_subparsers(dest="thing", required=True, metavar="WHAT")
     for name, summary in (
         ("page", "tables/, figures/ and report.html"),
-        ("print", "print/: the page's figures as PNG and PDF; of an archive, in a folder next to it"),
+        ("print", "print/: the page's figures as PNG and PDF; for an archive, in a folder next to it"),
         ("questions", "some of the questions of each suite, of every relation, with the right answers"),
         ("spent", "wall and CPU seconds of every rule, from its logs"),
         ("failed", "the last lines of the logs of jobs that failed in the last run"),
-        ("found", "what was found, and where the page is; of numbers without a page that there is none"),
+        ("found", "what was found and where the page is, or that there is none"),
         ("after", "what is printed after a run: the validation, what was spent, what was found, and where the page is"),
     ):
         part = things.add_parser(name, help=summary)

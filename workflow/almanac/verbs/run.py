@@ -1,7 +1,7 @@
 """Make an edition, from its facts to its page, in results/ of the working folder: of models of your own, or the demo.
 
-What is there already of the same settings stays, and an interrupted run goes on. It runs Snakemake with what ships with
-Almanac, so that a checkout is not needed; in one, `make` does the same.
+Results with the same settings are kept, and an interrupted run resumes. No clone of the project is needed; in a clone,
+`make` does the same.
 """
 
 import argparse

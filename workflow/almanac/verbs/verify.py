@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     things = parser.add_subparsers(dest="thing", required=True, metavar="WHAT")
     edition = things.add_parser("edition", help="rehash every file of a frozen edition and measure it again")
     edition.add_argument("archive", **FILE, help="an archive made by `freeze`")
-    edition.add_argument("--digest", metavar="DIGEST", help="that it is cited by, or its first digits")
+    edition.add_argument("--digest", metavar="DIGEST", help="the digest that it must have, or its first digits")
     dense = "read it though it would unpack to more than 30 times its size, which may fill the disk"
     edition.add_argument("--dense", action="store_true", help=dense)
     rebuild = things.add_parser("rebuild", help="compare an edition that was made again with the published one")

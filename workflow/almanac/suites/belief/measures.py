@@ -41,13 +41,11 @@ CONFIDENCES = {"confidence": "bin", "sequence": "sequence_bin"}  # and their bin
 
 
 def derived(frame: pl.DataFrame, options: BeliefOptions) -> pl.DataFrame:
-    """Return the items with what numbers are made of.
+    """Add what numbers are made of; docs/belief.md says what each is.
 
-    Returns:
-        Further columns: ``worth``; ``worth_hit``; each agreement of `AGREEMENTS` with its own worth
-        (``agreement_worth``) and their product (``agreement_part``); for each of `WITHIN` the worth among a pair's
-        prompts that share it (``alias_worth``) and ``alias_worth_hit``; ``bin`` and ``sequence_bin``; those of
-        `ELSEWHERE`.
+    ``worth`` and ``worth_hit``; each agreement of `AGREEMENTS` with its own worth (``agreement_worth``) and their
+    product (``agreement_part``); for each of `WITHIN` the worth among a pair's prompts that share it (``alias_worth``)
+    and ``alias_worth_hit``; ``bin`` and ``sequence_bin``; those of `ELSEWHERE`.
     """
     found = frame.with_columns(*_worth("hit", "worth", "worth_hit")).hstack(_agreements(frame))
     for column in AGREEMENTS.values():

@@ -46,7 +46,7 @@ class FactEvalOptions(SampledOptions):
     written: Annotated[
         str | None,
         OnDisk("file", "ask"),
-        Field(description="file of questions that a model wrote and a person proofread; asked in addition"),
+        Field(description="file of questions that a model wrote and a person proofread, asked besides the templates'"),
     ] = None
     answer_tokens: Annotated[int, Field(ge=1, description="tokens of an answer, at most")] = 32
     seed: Annotated[int, Field(ge=0, description="seed of the sample, the wrong objects and the passages")] = 0
@@ -76,7 +76,8 @@ class FactEvalOptions(SampledOptions):
         str | None,
         MODEL,
         Field(
-            description="model of the edition whose embeddings compare written questions with templates' (BERTScore)"
+            description="model of the edition whose embeddings compare written questions with templates' (BERTScore); "
+            "none: they are not compared"
         ),
     ] = None
     embedder_layer: Annotated[

@@ -61,7 +61,10 @@ class HeadToTailOptions(SampledOptions):
     ] = None
     prompts: Annotated[
         tuple[Prompt, ...],
-        Field(min_length=1, description="prompts, a finding each; the first compares models"),
+        Field(
+            min_length=1,
+            description="prompts, each with a row in the table of methods; by the first models are compared",
+        ),
     ] = ("few_shot",)
     cloze: Annotated[bool, Field(description="also ask everything as a sentence to be completed")] = False
     repeats: Annotated[

@@ -130,7 +130,7 @@ Published = Annotated[
     OnDisk("file", "ask"),
     Field(
         description="published prompts: JSON Lines of relation_id, kind (hgp or mmp) and text, or LPAQA's repository "
-        "as it is (LPAQA.zip)"
+        "as it is (LPAQA.zip); none: no published prompts"
     ),
 ]
 
