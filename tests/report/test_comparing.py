@@ -66,11 +66,14 @@ def test_how_many_facts_each_alone_knows_is_said_since_what_was_learnt_and_forgo
 
 def test_a_method_by_which_neither_knows_what_the_other_does_not_has_no_narrow_interval_to_tell():
     silent = as_text({**from_text(WHERE), "setting": "silent"})
-    narrow = replace(difference(0.0, 1.0), low=-0.01, high=0.01, where=silent)
+    narrow = replace(difference(0.0, 1.0, n=50), low=-0.01, high=0.01, where=silent)
     both = [replace(alone(7, "second", "first", where), metric=BOTH) for where in (WHERE, silent)]
-    rows = [narrow, difference(0.02, 0.9), alone(9, "second", "first"), alone(8, "first", "second"), *both]
-    assert "second minus first is −.080 to .120 (IC-LKE" in sentences(rows)[0]
-    assert "is −.010 to .010 (IC-LKE" in sentences([*rows, alone(1, "second", "first", silent)])[0]
+    rows = [difference(0.02, 0.9), narrow, alone(9, "second", "first"), alone(8, "first", "second"), *both]
+    [said] = sentences(rows)
+    assert "second minus first is −.080 to .120 (IC-LKE" in said
+    assert "alone" not in said, "what each alone knows is told by the method with most facts"
+    [said] = sentences([*rows, alone(1, "second", "first", silent)])
+    assert "is −.010 to .010 (IC-LKE" in said and " 1 of 50 facts " in said
 
 
 def test_many_pairs_take_one_sentence_and_very_many_no_chapter():
@@ -96,7 +99,8 @@ def test_many_pairs_take_one_sentence_and_very_many_no_chapter():
     [alike] = chapter([difference(0.0, 1.0)], [("first", "second")]).parts[-1].rows
     assert str(alike[4].value) == "0.0"
     assert "before any result was seen" in chosen.asks
-    assert sentences(rows, chosen=[("m0", "m1")])[0].startswith("On facts, m0 has fewer right than m1")
+    assert sentences(more, chosen=[("m0", "m1")])[0].startswith("On facts, m0 has fewer right than m1")
+    assert len(sentences(rows, chosen=pairs[:12])) == 12 and len(sentences(rows, chosen=pairs[:13])) == 1
     assert chapter([]) is None
     assert sentences([]) == []
 
@@ -175,6 +179,8 @@ def test_in_which_relations_models_differ_is_told_by_the_method_that_tells_of_re
         ("s", 0.1, 0.9, 9),
     ]
     assert table.rows[0][0].target == "#relation=facts%2Fp"
+    *_, many = chapter([rows[0], *(of_relation(f"p{at}", 0.5, 1e-9) for at in range(15))], relations=of).parts
+    assert (table.first, many.first) == (12, 15), "all that differ are seen at once"
     told = "On facts, by IC-LKE, second has more right than first in 1 of 4 relations (capital)."
     assert sentences(rows, relations=of)[1:] == [told]
     assert sentences(rows, chosen=[("first", "second")], relations=of)[1:] == [

@@ -104,8 +104,10 @@ def test_relations_are_told_by_the_tested_method_with_most_facts_and_adjusted_fo
 
 
 def test_of_several_models_each_has_a_column_and_the_verdict_names_those_that_know():
-    found = [finding("a", 100, model=name) for name in ("m", "n", "o")]
-    known = {"m": {"p": (0.5, 0.1, 1e-4), "q": (0.1, 0.1, 0.5)}, "n": {"p": (0.6, 0.3, 1e-5)}}
+    found = [finding("b", 150), *(finding("a", 100, model=name) for name in ("m", "n", "o"))]
+    known = {"m": {"p": (0.5, 0.1, 1e-4), "q": (0.1, 0.0, 0.5)}, "n": {"p": (0.6, 0.3, 1e-5)}}
+    known["m"]["no answer"] = (None, 0.1, 1e-9)
+    known["not tested"] = {"p": (1.0, 0.0, 1e-9), "q": (1.0, 0.0, 1e-9)}
     rows = [row for name, of in known.items() for row in numbers(of, name)]
     [one] = of_relations(found, rows, [FACTS])
     assert str(one) == "Dataset d: 1 of 2 relations is above chance for at least one model, by A: P."
@@ -113,7 +115,7 @@ def test_of_several_models_each_has_a_column_and_the_verdict_names_those_that_kn
     assert table.head == ("relation", "above chance", "beyond names", "m", "n", "o", "chance", "by names", "answers")
     first, second = table.rows
     assert (*first[1:3], first[3].value, first[4].value, *first[5:7]) == ("m, n", "m, n", 0.5, 0.6, None, 0.2)
-    assert (*second[1:3], second[3].value, *second[4:7]) == ("not shown", "not shown", 0.1, None, None, 0.1)
+    assert (*second[1:3], second[3].value, *second[4:7]) == ("not shown", "not shown", 0.1, None, None, 0.0)
     assert (table.narrow, table.folded) == (False, True)
 
 

@@ -1,8 +1,10 @@
 """The order of methods as lines of text, as `measure across` prints it."""
 
+from dataclasses import replace
+
 from tests.report.test_recovering import ORDER, row
 
-from almanac.report.lines import standing_lines, validation_lines
+from almanac.report.lines import share, standing_lines, validation_lines
 from almanac.rows import Validation
 from almanac.suites.validation import NEVER_MISSED
 
@@ -19,6 +21,8 @@ def test_the_order_and_what_is_left_of_it_are_printed():
     assert last == "Kendall's tau with that order: world one −1.000"
     assert lines[0].endswith(".930 [.900, .950]")
     assert len(standing_lines(ORDER).splitlines()) == 4
+    marked = standing_lines([replace(ORDER[0], graded=False), ORDER[1]]).splitlines()
+    assert "paper* " in marked[1] and "*" not in marked[2]
 
 
 def test_a_bar_that_chance_may_miss_is_said_to_be_one():
@@ -27,5 +31,12 @@ def test_a_bar_that_chance_may_miss_is_said_to_be_one():
         return Validation("ic_lke", "in_context", "{}", "base", 3, 3600, *numbers, True, failed)
 
     assert validation_lines([of()]).endswith("meets the bars")
+    for numbers in (".900 [.800, 1.000]", ".500 [.400, .600]", ".020 [.010, .040]"):
+        assert f" {numbers} " in validation_lines([of()])
     assert validation_lines([of("AUC is below 0.95")]).endswith("AUC is below 0.95")
     assert "show whether it was chance" in validation_lines([of(NEVER_MISSED)]).splitlines()[-1]
+
+
+def test_neither_the_sign_of_zero_nor_the_last_of_seventeen_digits_is_seen_in_a_share():
+    assert share(-0.0001) == ".000"
+    assert share(0.0625) == share(0.0625 + 1e-16) == ".062"
