@@ -112,6 +112,15 @@ def test_answers_of_another_form_are_no_missing_answers():
     assert told == "No answers from m to at_1. Why, most often: “no blanks”."
 
 
+def test_texts_that_are_too_long_and_models_of_which_every_request_failed_are_told_of_once():
+    rows = [finding("m", "asking", ABOVE_CHANCE), finding("m", "at_1", TOO_FEW, facts=0)]
+    assert sentences(rows).notes == ["No answers from m to at_1."]
+    why, asked = Failures({"because": 2}, 2), Asking("m", rows[1].known.suite, "world")
+    assert not [one for one in sentences(rows, missing=Unanswered(too_long={asked: why})).notes if "No answers" in one]
+    assert sentences(rows, missing=Unanswered(failed={"m": why})).notes == []
+    assert sentences(rows, missing=Unanswered(failed={"m": replace(why, of=3)})).notes == ["No answers from m to at_1."]
+
+
 def test_models_that_did_not_answer_many_combinations_of_methods_are_counted():
     rows = [finding("m", "asking", ABOVE_CHANCE), *(finding("m", one, TOO_FEW, facts=0) for one in "ab")]
     rows.append(finding("n", "a", TOO_FEW, facts=0))
@@ -151,6 +160,7 @@ def test_a_larger_size_is_advised_of_configurations_that_have_sizes_and_the_sett
     assert [_advice(test, size) for size in ("quick", "full")] == ["sample (SIZE=all, --size all)"] * 2
     assert [_advice(key, None) for key in (sample, test)] == [f"`{key}`" for key in (sample, test)]
     assert _advice(cap, "quick") == f"`{cap}`", "no size sets it aside"
+    assert _advice(sample, "all") == f"`{sample}`", "there is no larger size"
 
 
 def test_what_is_said_of_models_and_facts_stands_before_what_was_not_answered():
@@ -239,6 +249,35 @@ def test_each_interval_says_whether_it_is_of_these_relations_or_of_others():
     assert "known, of other relations" in table.head
     assert "Interval and verdict are of these relations" in table.caption
     assert markdown(rows).splitlines()[-1].startswith("Intervals (95 %) and verdicts are of these relations")
+
+
+def test_a_row_has_the_adjusted_p_and_whether_names_are_enough_and_of_a_format_that_was_not_taught_no_numbers():
+    given = finding("m", "filling", ABOVE_CHANCE)._replace(adjusted=0.004, beyond_names=False)
+    rows = [
+        finding("m", "asking", ABOVE_CHANCE)._replace(beyond_names=True),
+        given,
+        finding("m", "c", TOO_FEW, facts=0),
+    ]
+    one = replace(given.known, low=0.3, high=0.5)
+    rows.append(given._replace(known=one, verdict=NOT_TAUGHT, beyond_names=None, other_relations=one))
+    rows.append(given._replace(known=one, other_relations=given.known))
+    table = next(part for part in chapter(SAID, rows, {}).parts if isinstance(part, Table))
+    cells = {head: [row[at] for row in table.rows] for at, head in enumerate(table.head)}
+    assert cells["beyond names"] == ["yes", "not shown", None, None, "not shown"]
+    assert cells["p"] == [None, 0.004, None, 0.004, 0.004]
+    assert table.rows[3][4:9] == (None,) * 5 and table.rows[4][4] is one and cells["chance"][4] == 0.1
+    assert cells["known, of other relations"][4] is None, "a single relation says nothing of others"
+    assert cells["count as"][3] is None and cells["count as"][4] > 20
+    assert (
+        "Null: " not in table.caption
+        and "Null: " in chapter(SAID, rows, {("m", "karr", "world", ""): one}).parts[0].caption
+    )
+    said = "Without the facts that names give away, these are not shown to be above chance: filling."
+    assert said in sentences(rows).found and said not in sentences(rows[:1]).found
+    written = markdown(rows[:3])
+    assert "| .004 |" in written and "| c |" not in written, "what was not answered is not printed"
+    other = "the page also has the interval of other relations"
+    assert other not in written and other in markdown([rows[1]._replace(other_relations=one)])
 
 
 def test_methods_whose_verdicts_compare_scores_with_those_of_false_objects_are_named():
