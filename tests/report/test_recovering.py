@@ -35,6 +35,8 @@ def test_methods_stand_in_their_order_with_the_interval_of_the_difference(tmp_pa
     area, gap = table.rows[1][2:4]
     assert (area.value, area.low, area.high) == (0.9, pytest.approx(0.85), pytest.approx(0.92))
     assert (gap.value, gap.low, gap.high) == (pytest.approx(0.05), pytest.approx(0.0), pytest.approx(0.1))
+    assert table.head[5:] == ("called known: taught most", "never taught", "average precision", table.head[8])
+    assert table.rows[1][5:] == (0.9, 0.04, 0.9, 0.6)
     assert table.rows[0][3] is None and table.rows[2][2].low is None
     assert area.model is None, "a number of several models opens no items of one"
 
@@ -75,7 +77,14 @@ def test_the_figure_has_a_line_a_method_and_a_point_for_each_change(tmp_path):
     [axes] = figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["KaRR", "ParaRel", "LAMA@1"]
     points = {(float(x), float(y)) for line in axes.lines for x, y in zip(*line.get_data(), strict=True)}
-    assert {(0.97, 0.0), (0.8, 1.0), (0.95, 0.0), (0.5, 2.0)} <= points
+    assert {
+        (0.97, 0.0),
+        (0.8, 1.0),
+        (0.95, 0.0),
+        (0.5, 2.0),
+        (ORDER[1].auc_low, 1.0),
+        (ORDER[1].auc_high, 1.0),
+    } <= points
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one model (another size)"]
 
 

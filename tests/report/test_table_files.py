@@ -1,12 +1,13 @@
 """The page's tables as files: every digit in CSV, and text that Markdown and LaTeX take for text."""
 
 import csv
+from dataclasses import replace
 
 import polars as pl
 from matplotlib.figure import Figure
 
 from almanac.columns import columns
-from almanac.report.written import SHORT, as_frame, latex, markdown, reference, summary, write_table
+from almanac.report.written import SHORT, as_frame, exact, latex, markdown, reference, summary, write_table
 from almanac.rows import Measure
 from almanac.suites.chapter import Chapter, Drawing, PageLink, Table
 
@@ -29,6 +30,8 @@ def test_csv_has_all_digits_and_a_column_for_each_end_of_an_interval(tmp_path):
         ["none", "", "", "", "0"],
         ["x — y", "0.25", "", "", ""],
     ]
+    count = replace(NUMBER, formula="count", value=3.0, low=None, high=None)
+    assert repr([*exact(Table("t", "", ("facts",), [(count,)]))]) == "[['facts'], [3]]"
     assert {path.suffix for path in tmp_path.iterdir()} == {".csv", ".md", ".parquet", ".tex"}
 
 
@@ -40,8 +43,8 @@ def test_parquet_has_the_columns_of_csv_and_numbers_as_numbers(tmp_path):
         ("none", None, None, None, 0),
         ("x — y", 0.25, None, None, None),
     ]
-    twice = as_frame(Table("t", "", ("model", "of", "of"), [("m", 1, "x"), ("m", None, 2)]))
-    assert twice.columns == ["model", "of", "of (2)"] and twice["of (2)"].to_list() == ["x", "2"]
+    twice = as_frame(Table("t", "", ("model", "of", "of", "of"), [("m", 1, "x", None), ("m", None, 2, None)]))
+    assert twice.columns == ["model", "of", "of (2)", "of (3)"] and twice["of (2)"].to_list() == ["x", "2"]
     assert as_frame(Table("t", "", ("model",), [])).height == 0
 
 
@@ -64,6 +67,8 @@ def test_latex_has_the_rules_of_booktabs_and_escapes_what_it_would_read():
     lines = latex(TABLE).splitlines()
     assert lines[0] == r"\begin{tabular}{lrr}", "numbers and their heads are aligned to the right"
     assert lines[4] == r"a\textbar{}b\_1 \& 5 \% & .333 [.100, .600] & 1,200 \\"
+    odd = latex(Table("t", "", ("model",), [("#~^{}$→",)])).splitlines()[4]
+    assert odd == r"\#\textasciitilde{}\textasciicircum{}\{\}\$$\to$ \\"
     assert [line for line in lines if "rule" in line] == [r"\toprule", r"\midrule", r"\bottomrule"]
 
 

@@ -39,10 +39,11 @@ def test_each_method_has_the_published_number_of_the_largest_model_that_it_can_a
         published = {(row["suite"], row["method"], row["model"]): row for row in csv.DictReader(stream)}
     names = {method.label: (suite, method.name) for suite, method in methods()}
     assert len(table.rows) >= 10
-    for label, model, _, area, *_ in table.rows:
+    for label, model, _, area, correlation, never, _ in table.rows:
         key = names[label]
         assert model == next(one for one in ("large", "instruct", "masked") if (*key, one) in published)
-        assert area.value == float(published[*key, model]["auc"])
+        numbers = zip((area, correlation, never), ("auc", "spearman", "never"), strict=True)
+        assert all(one.value == float(published[*key, model][name]) for one, name in numbers)
         assert area.model is None, "a number that would open items which are not on this page"
     assert {"instruct", "masked"} < {row[1] for row in table.rows}
     areas = [row[3].value for row in table.rows]
@@ -52,7 +53,8 @@ def test_each_method_has_the_published_number_of_the_largest_model_that_it_can_a
         standings = list(csv.DictReader(stream))
     of = {(row["axis"], names_of(row)): row for row in reversed(standings)}
     assert [row[0] for row in order.rows] == sorted(row[0] for row in order.rows) and len(order.rows) >= 15
-    for _, label, area, _, balanced, unread in order.rows:
+    for place, label, area, gap, balanced, unread in order.rows:
+        assert (gap is None) == (place == 1), "the first is not less than itself"
         row, later = (of[axis, label.removesuffix("*")] for axis in ("all", "format"))
         assert (area.value, balanced.value, unread.value) == (
             *(float(row[name]) for name in ("auc", "balanced")),

@@ -50,6 +50,7 @@ FACTS: Records = [
 ]
 for number, fact in enumerate(FACTS):
     fact |= {"qualifiers": ["P585=1991", "P1=x"] if number == 0 else [], "split": "train" if number == 1 else None}
+    fact["source"] = "bought" if number == 2 else None
 RELATIONS: Records = [{"relation_id": "P17", "label": "country", "property": "P17", "popularity": "12"}]
 TEMPLATES: Records = [
     {"relation_id": "P17", "text": "[X] lies in [Y].", "style": "statement", "entails": []},
@@ -142,7 +143,7 @@ def test_every_form_gives_the_same_rows(tmp_path):
     assert tables.facts[0].qualifiers == ("P585=1991", "P1=x")
     assert [fact.qualifiers for fact in tables.facts[1:]] == [(), (), ()]
     assert [fact.datatype for fact in tables.facts] == [None, None, "string", "date"]
-    assert {fact.source for fact in tables.facts} == {"mine"}
+    assert [fact.source for fact in tables.facts] == ["mine", "mine", "mine", "bought"]
     assert tables.relations[1] == Relation("P17", "country", "P17", None, None, None, 12)
     assert tables.relations[0].label == "P1", "a relation that no table describes bears its id"
     assert tables.templates[1] == Template(

@@ -66,7 +66,7 @@ def _inside(archive: Path, member: str, folder: Path) -> Path:
     path = (folder / member).resolve()
     if "\\" in member:
         raise AlmanacError(f"{archive}: {member!r} has backslashes for slashes; pack it again with another program")
-    if not path.is_relative_to(folder.resolve()) or path == folder.resolve():
+    if not path.is_relative_to(folder.resolve()):
         raise AlmanacError(
             f"{archive}: {member!r} would be written outside its folder; the archive is not to be trusted"
         )
