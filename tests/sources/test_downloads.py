@@ -36,7 +36,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         content, mark = server.content, server.mark
         start, wanted = 0, re.match(r"bytes=(\d+)-", self.headers.get("Range", ""))
         headers = {"ETag": mark, **server.headers}
-        if wanted and self.headers.get("If-Range") == mark and server.ranges:
+        if wanted and self.headers.get("If-Range", mark) == mark and server.ranges:
             start = int(wanted[1])
             if start >= len(content):
                 self.answer(416, b"", {})
@@ -120,8 +120,9 @@ def test_another_run_goes_on_where_the_last_one_stopped(server, tmp_path):
     assert server.sent == len(FILE) + 4 * len(b"no")
 
 
-@pytest.mark.parametrize("mark", ['"v2"', 'W/"v2"'])
-def test_a_file_that_changes_meanwhile_is_brought_anew(server, tmp_path, mark):
+@pytest.mark.parametrize(("before", "mark"), [('"v1"', '"v2"'), ('"v1"', 'W/"v2"'), ("", ""), ('W/"v1"', 'W/"v1"')])
+def test_a_file_that_changes_meanwhile_is_brought_anew(server, tmp_path, before, mark):
+    server.mark = before  # one that is weak, or none, promises no equal bytes
     server.troubles = ["cut"] + [(503, {}, b"no")] * 4
     with pytest.raises(AlmanacError):
         fetch(server, tmp_path)
@@ -140,6 +141,15 @@ def test_whatever_the_server_can_do_the_file_is_right(server, tmp_path, case):
         url = one.url if case == "part too long" else "http://elsewhere.example.org/data.bin"
         one.notes.write_text(json.dumps({"mark": '"v1"', "url": url}))
     server.troubles = ["cut", "cut"]
+    fetch(server, tmp_path)
+    assert (tmp_path / "data.bin").read_bytes() == FILE
+
+
+@pytest.mark.parametrize(("start", "count"), [(len(FILE) // 3, 9), (9, len(FILE) - len(FILE) // 3)])
+def test_another_part_than_was_asked_for_is_not_taken_for_it(server, tmp_path, start, count):
+    """A shorter one, and one that begins elsewhere and is as long as what is lacking."""
+    headers = {"Content-Range": f"bytes {start}-{start + count - 1}/{len(FILE)}"}
+    server.troubles = ["cut", (206, headers, FILE[start : start + count])]
     fetch(server, tmp_path)
     assert (tmp_path / "data.bin").read_bytes() == FILE
 
