@@ -13,9 +13,9 @@ SPECIAL = ("<pad>", "<s>", "</s>", "<mask>")
 ANSWERS = ("unsure", "true", "false")
 
 
-def answer_words(labels: Iterable[str], literals: Iterable[str] = ()) -> list[str]:
-    """Return the words that must be single tokens: the labels of invented objects, literals, and the fixed answers."""
-    return sorted({*labels, *literals, *ANSWERS})
+def answer_words(labels: Iterable[str]) -> list[str]:
+    """Return the words that must be single tokens: the labels of invented objects, and the fixed answers."""
+    return sorted({*labels, *ANSWERS})
 
 
 def train(
