@@ -10,13 +10,20 @@ import pytest
 from tests.suites.support import Trial, number, ok, silent
 
 from almanac import tables
-from almanac.rows import Choices, Entity, Fact, Measure, Template
+from almanac.rows import Choices, Entity, Fact, Measure, NotAsked, Template
 from almanac.statistics.intervals import wilson
 from almanac.statistics.ranks import auc, spearman
+from almanac.suites.chapter import Shown
 from almanac.suites.data import Data
 from almanac.suites.ic_lke.choices import chance
+from almanac.suites.ic_lke.eic import Eic
+from almanac.suites.ic_lke.generated import Generated
 from almanac.suites.ic_lke.options import IcLkeOptions
+from almanac.suites.ic_lke.positions import Positions
+from almanac.suites.ic_lke.prompts import Prompts
+from almanac.suites.ic_lke.separators import Separators
 from almanac.suites.ic_lke.suite import IcLke
+from almanac.suites.ic_lke.sweep import Sweep
 from almanac.suites.judged import OUTCOMES, Judged, Not, Range, from_text
 
 # Each fact: relation, subject, the shares of its four choices (the true one last), and the status of the response.
@@ -225,6 +232,14 @@ def test_an_objects_frequency_is_all_its_doses_together(tmp_path):
 def test_numbers_are_finite(tmp_path):
     for row in answered(tmp_path, doses={name: at for at, name in enumerate(ASKED)}).measures():
         assert all(value is None or np.isfinite(value) for value in (row.value, row.low, row.high))
+
+
+@pytest.mark.parametrize("suite", [Eic, Generated, Positions, Prompts, Separators, Sweep])
+def test_of_a_study_that_was_asked_nothing_there_is_no_table(suite):
+    own = {"infixes": pl.DataFrame(schema=["relation_id", "separator", "text"])}
+    refused = [NotAsked("relation P1", "it has no template")]
+    found = suite().chapter(Shown("d", 4, [], refused=refused, own=own), suite.options.model_construct())
+    assert list(found.parts) == ["1 not asked; the first: relation P1 (it has no template)."]
 
 
 def test_the_chapter_says_how_examples_are_written(tmp_path):

@@ -181,7 +181,7 @@ def eic(shown: Shown, options: EicOptions) -> Chapter | None:
     if {shown.at(row)["experiment"] for row in by_relation} > {"in_context"}:
         said = "Accuracy of each relation by IC-LKE (across) and in a text of many facts (up)."
         parts.append(Drawing("against", said, lambda: figures.against(by_relation)))
-    return Chapter("EIC-LKE, many facts in one text", asks, [*parts, *shown.not_asked()])
+    return filled("EIC-LKE, many facts in one text", asks, [*parts, *shown.not_asked()])
 
 
 def sweep(shown: Shown, options: SweepOptions) -> Chapter | None:
@@ -224,7 +224,7 @@ def sweep(shown: Shown, options: SweepOptions) -> Chapter | None:
     head = ("model", "examples", "accuracy", "deviation over draws", "no answer")
     parts += [Table("shots", "Accuracy by the number of examples.", head, listed, folded=True), *shown.not_asked()]
     asks = "IC-LKE's questions with an increasing number of examples."
-    return Chapter("How many examples are enough", asks, parts)
+    return filled("How many examples are enough", asks, parts)
 
 
 def separators(shown: Shown, options: SeparatorOptions) -> Chapter | None:
@@ -257,7 +257,7 @@ def separators(shown: Shown, options: SeparatorOptions) -> Chapter | None:
         *shown.not_asked(),
     ]
     asks = "IC-LKE's questions with other separators between subject and object, in the examples and before the choice."
-    return Chapter("Separators between subject and object", asks, parts)
+    return filled("Separators between subject and object", asks, parts)
 
 
 def positions(shown: Shown, options: PositionOptions) -> Chapter | None:
@@ -294,7 +294,7 @@ def positions(shown: Shown, options: PositionOptions) -> Chapter | None:
         "Pairs of one relation in one long text, read in one pass. In some texts pairs are replaced by unknown ones "
         "(an invented name with an object) or incorrect ones (another object), either distributed or contiguous."
     )
-    return Chapter("Unknown and incorrect examples", asks, [*parts, *shown.not_asked()])
+    return filled("Unknown and incorrect examples", asks, [*parts, *shown.not_asked()])
 
 
 def generated(shown: Shown, options: GeneratedOptions) -> Chapter | None:
@@ -321,7 +321,7 @@ def generated(shown: Shown, options: GeneratedOptions) -> Chapter | None:
         )
         parts.append(Drawing("generated", said, lambda: figures.by_prompts(points, BEHIND, None)))
     asks = "The model continues the examples and the subject, or a prompt with the subject filled in."
-    return Chapter("Generated text", asks, [*parts, *shown.not_asked()])
+    return filled("Generated text", asks, [*parts, *shown.not_asked()])
 
 
 def prompts(shown: Shown, options: PromptsOptions) -> Chapter | None:
@@ -358,7 +358,7 @@ def prompts(shown: Shown, options: PromptsOptions) -> Chapter | None:
         "up to the object; mined ones are the strings that connect most pairs of subject and object in the "
         "dataset's texts. Mangled: sentences with the object deleted, as in the prompts of Wu et al."
     )
-    return Chapter("Prompts instead of examples", asks, [*parts, *shown.not_asked()])
+    return filled("Prompts instead of examples", asks, [*parts, *shown.not_asked()])
 
 
 def _of_first_draw(shown: Shown, rows: Iterable[Measure]) -> list[Measure]:
