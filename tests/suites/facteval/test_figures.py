@@ -32,6 +32,8 @@ def test_precision_recall_and_f1_are_panels_with_both_modes():
         "recall": [0.4] * 2,
         "F1": [0.5] * 2,
     }
+    labels = [text.get_text() for text in figure.axes[0].get_xticklabels()]
+    assert labels == ["choice\nfor a\nquestion", "question"], "no line runs into its neighbour's"
     [official_points] = [values for label, values in found["F1"].items() if label != "m"]
     assert official_points == [0.7, 0.7]
 

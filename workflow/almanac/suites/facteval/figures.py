@@ -1,6 +1,7 @@
 """FactEval's figure: precision, recall and F1 by type and style."""
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -21,7 +22,7 @@ def by_type(rows: Sequence[Measure], first: str = STRICT) -> Figure:
     ``first`` is the mode that is drawn filled.
     """
     experiments = sorted({_told(row, "experiment") for row in rows})
-    labels = [NAMES[name].replace(" ", "\n", 1).replace(" a ", "\na ") for name in experiments]
+    labels = ["\n".join(wrap(NAMES[name], 8)) for name in experiments]  # lines that leave room for their neighbours
     models = list(dict.fromkeys(str(row.model) for row in rows))
     figure = Figure(figsize=(8.6, 3.6), layout="constrained")
     panels: list[Axes] = list(figure.subplots(1, len(METRICS), sharey=True))
