@@ -22,7 +22,7 @@ FACTS = (
 TAUGHT = " Times taught: to the model that was taught it most often."
 CHOOSE = "Choose a fact to see every answer to it."
 RELATIONS = (
-    "What is known of each relation{dataset}, by {method}: {above} of {all} are above chance{any}.\n\n"
+    "What is known of each relation{dataset}, by {method}.\n\n"
     "By {method}, since of the methods that were tested it has most facts; a model for which it was not tested is left "
     "out. Known is a mean over facts, with the 95 % interval of other facts of the relation. Chance is that of the "
     "table of methods, in this relation, as a mean over the models.\n\n"
@@ -83,16 +83,12 @@ class RelationsFound(NamedTuple):
         """Return how many relations are above chance, and which."""
         sure = [one.label for one in self.relations if one.above]
         of = f"{len(sure)} of {len(self.relations)} relations {'is' if len(sure) == 1 else 'are'} above chance"
+        some = " for at least one model" if len(self.models) > 1 else ""
         beyond = [one.label for one in self.relations if one.beyond]
         names = f": {shortened(sure)}" if sure else ""
         if beyond != sure:
             names += f"; beyond names: {shortened(beyond) if beyond else 'none'}"
-        return f"Dataset {self.dataset}: {of}{self.for_any}, by {self.method}{names}."
-
-    @property
-    def for_any(self) -> str:
-        """What is said of several models."""
-        return " for at least one model" if len(self.models) > 1 else ""
+        return f"Dataset {self.dataset}: {of}{some}, by {self.method}{names}."
 
     def link(self, relation: str) -> PageLink:
         """Return a relation's name, which leads to its facts."""
@@ -110,13 +106,7 @@ class RelationsFound(NamedTuple):
             answers = max(row.n - row.n_error for row in one.known.values())
             rows.append((link, *shown, *map(one.known.get, self.models), chance, given, answers))
         sure = sum(bool(one.above) for one in self.relations)
-        caption = RELATIONS.format(
-            dataset=f" (dataset {self.dataset})" if several else "",
-            method=self.method,
-            above=sure,
-            all=len(rows),
-            any=self.for_any,
-        )
+        caption = RELATIONS.format(dataset=f" (dataset {self.dataset})" if several else "", method=self.method)
         known = ["known"] if of_one else self.models
         head = ("relation", "above chance", "beyond names", *known, "chance", "by names", "answers")
         narrow = len(self.models) <= NARROW
