@@ -158,7 +158,8 @@ def test_the_page_begins_with_what_was_asked_and_nothing_else(tmp_path, page):
     layout = editions.asked(tmp_path, CONFIGURATION | only_real, known)
     editions.finish(layout, answer, [])
     plain = Page(layout.page().read_text("utf-8"))
-    for said in ("are planted: trained here", "(an invented world)", "A planted model was trained here"):
+    said_of_planted = ("are planted: trained here", "(an invented world)", "A planted model was trained here")
+    for said in (*said_of_planted, "the null", "Dose, times taught"):
         assert said in " ".join(page.everything) and said not in " ".join(plain.everything)
     assert [row[0] for row in plain.rows["provenance"]] == ["dataset", REAL]
 
@@ -245,6 +246,12 @@ def test_names_are_text_and_never_markup(page, text):
     assert TITLE in page.everything
     assert len(page.scripts) == text.count("</script>") == 2  # the data and the page's own
     assert "<i>&" not in text
+
+
+def test_a_setting_of_a_note_is_code_and_the_rest_of_it_stays_text():
+    found = page_module.in_code("<b> asks more with a larger `suites.<i>.sample`, `size`; a ` alone stays")
+    said = "&lt;b&gt; asks more with a larger <code>suites.&lt;i&gt;.sample</code>, <code>size</code>; a ` alone stays"
+    assert found == said
 
 
 def test_the_data_holds_no_markup_whatever_the_labels_are(text):

@@ -1,12 +1,13 @@
 """The page: chapters, numbers and figures in one HTML file that needs no network, the same for the same numbers."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 
 from almanac import __version__
@@ -110,6 +111,7 @@ def render(
     )
     environment.filters |= {
         "share": share,
+        "code": in_code,
         "shown": shown,
         "alone": alone,
         "whole": "{:,}".format,
@@ -145,6 +147,11 @@ def render(
         latex=dict(LATEX),
         short=SHORT,
     )
+
+
+def in_code(text: str) -> Markup:
+    """Return a text with what stands between backticks, as the console has it, in the look of code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def row_heads(table: Table) -> int:
