@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from almanac.config import EditionConfig
 from almanac.report import agreeing, page
+from almanac.report.drawing import svg
 from almanac.report.evidence import EvidenceFiles
 from almanac.rows import Fact, Knowledge, Measure
 from almanac.suites.agreement import SAME
@@ -102,6 +103,18 @@ def test_facts_of_a_source_come_before_invented_ones_and_markers_are_explained_w
     assert all("those of one world one marker" in one.caption for one in figures)
     [alone] = drawn([row_and_finding(dataset="one", model="base")], edition(("one",)))
     assert "marker" not in alone.caption
+
+
+@pytest.mark.parametrize("name", ["mine", "smollm2-135m-instruct", "llama-tuned-on-notes-" * 4])
+def test_no_model_is_named_outside_of_the_figure(name):
+    names = [f"{name}{at}" for at in range(9)]
+    [drawing] = drawn([row_and_finding(model=one) for one in names], edition((), (), names))
+    figure = drawing.draw()
+    svg(figure)
+    [legend] = figure.legends
+    named = legend.get_window_extent(figure.canvas.get_renderer())
+    assert len(legend.get_texts()) == 9
+    assert figure.bbox.x0 <= named.x0 and named.x1 <= figure.bbox.x1 and named.y1 <= figure.bbox.y1
 
 
 @pytest.mark.parametrize(("methods", "below"), [(5, False), (40, True)])

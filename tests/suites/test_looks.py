@@ -17,12 +17,14 @@ def test_as_many_models_as_the_largest_paper_has_look_different():
     assert len({tuple(look(place).values()) for place in range(49)}) == 49
 
 
-@pytest.mark.parametrize("count", [1, 10, 11, 49])
-def test_every_name_stands_outside_of_the_panels_which_keep_their_room(count):
+@pytest.mark.parametrize(
+    ("count", "name"), [(1, "model"), (10, "model"), (11, "model"), (49, "model"), (12, "Llama-" * 11)]
+)
+def test_every_name_stands_outside_of_the_panels_which_keep_their_room(count, name):
     figure = Figure(figsize=(7.2, 3.4), layout="constrained")
     first, second = figure.subplots(1, 2)
     for place in range(count):
-        (first, second)[place % 2].plot([0, 1], [place, 1], label=f"model-{place}", **look(place))
+        (first, second)[place % 2].plot([0, 1], [place, 1], label=f"{name}-{place}", **look(place))
     legend(figure, [first, second])
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # of axes that a legend leaves no room
@@ -35,6 +37,7 @@ def test_every_name_stands_outside_of_the_panels_which_keep_their_room(count):
     for axes in (first, second):
         assert not axes.get_window_extent(renderer).overlaps(named)
         assert axes.get_window_extent(renderer).height > figure.dpi * 2
+        assert axes.get_window_extent(renderer).width > figure.dpi * 2
 
 
 def test_a_figure_without_lines_has_no_legend():

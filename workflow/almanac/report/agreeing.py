@@ -22,7 +22,7 @@ from almanac.suites.comparison_figures import Map, laid_out
 from almanac.suites.headline import ABOVE_CHANCE, FEW, NOT_ABOVE, Finding
 from almanac.suites.judged import FACT, as_text, conditions_of
 from almanac.suites.listing import method_labels
-from almanac.suites.looks import GREY, hundredths, look, write_cells
+from almanac.suites.looks import GREY, LINE, columns, hundredths, look, write_cells
 
 WIDTH = 4.2  # inches of the figure of all methods: on a phone's screen nearly its own size
 TALL = 6  # inches of height from which it has its scale below, too
@@ -129,8 +129,12 @@ def _forest(rows: Sequence[tuple[Measure, Finding]]) -> Figure:
     if figure.get_figheight() > TALL:
         axes.tick_params(axis="x", bottom=True, labelbottom=True)
     axes.spines[["right", "bottom", "left"]].set_visible(False)
-    handles = [Line2D([], [], linestyle="none", label=name, **look(at, name)) for at, name in enumerate(models)]
-    figure.legend(handles=handles, loc="outside upper center", ncols=3, frameon=False, fontsize=8)
+    shown = ["\n".join(wrap(name, 58)) for name in models]  # one so long is as wide as the figure
+    handles = [Line2D([], [], linestyle="none", label=shown[at], **look(at, name)) for at, name in enumerate(models)]
+    across = columns(WIDTH, models, most=3)
+    lines = -(-len(models) // across) * (1 + max(one.count("\n") for one in shown))
+    figure.set_figheight(figure.get_figheight() + LINE * (lines + len(models) // -3))
+    figure.legend(handles=handles, loc="outside upper center", ncols=across, frameon=False, fontsize=8)
     return figure
 
 

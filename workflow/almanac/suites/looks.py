@@ -1,7 +1,7 @@
 """The look of all figures: colours that colour-blind readers tell apart, markers that tell lines apart in grey."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -24,8 +24,8 @@ GREYS = ("#555555", "#999999")  # of models that were taught nothing true
 APART, SPAN = 0.05, 0.4  # of the way from place to place: how far neighbouring lines stand apart at most, and all
 MANY = 6  # lines above which the bars of their intervals are fine
 NAMED = {"dose": "times taught"}  # what a condition is called below the panels
-NEXT_TO = 10  # names that a legend next to the panels has at most; more stand below, in columns,
-COLUMN = 1.8  # each so wide, inches,
+NEXT_TO, LONG = 10, 36  # names that a legend next to the panels has at most, of so many letters; else it is below,
+COLUMN, LETTER = 1.8, 0.062  # in columns each so wide at least, inches, with so much for each letter,
 LINE = 0.17  # and the figure grows by so much for each line of them, inches.
 LIGHT = 0.179  # relative luminance above which black contrasts more than white does (WCAG 2.2, 1.4.3)
 
@@ -171,6 +171,11 @@ def hundredths(value: float) -> str:
     return f"{value:z.2f}".replace("0.", ".")
 
 
+def columns(width: float, names: Collection[str], most: int) -> int:
+    """Return in how many columns, at most, names stand in a width in inches and none is cut."""
+    return max(1, min(most, int(width / (0.5 + LETTER * max(map(len, names))))))
+
+
 def legend(figure: Figure, panels: Sequence[Axes]) -> None:
     """Name every line once, outside of the panels, of which not every one has all lines."""
     found: dict[str, Any] = {}
@@ -180,8 +185,8 @@ def legend(figure: Figure, panels: Sequence[Axes]) -> None:
     if not found:
         return
     place: dict[str, Any] = {"loc": "outside right upper"}
-    if len(found) > NEXT_TO:
-        columns = max(1, int(figure.get_figwidth() / COLUMN))
-        figure.set_figheight(figure.get_figheight() + LINE * -(-len(found) // columns))
-        place = {"loc": "outside lower center", "ncols": columns}
+    if len(found) > NEXT_TO or max(map(len, found)) > LONG:
+        across = columns(figure.get_figwidth(), found, most=int(figure.get_figwidth() / COLUMN))
+        figure.set_figheight(figure.get_figheight() + LINE * -(-len(found) // across))
+        place = {"loc": "outside lower center", "ncols": across}
     figure.legend(list(found.values()), list(found), frameon=False, fontsize="small", **place)

@@ -80,7 +80,7 @@ def by_shots(rows: Sequence[Measure], enough: Mapping[str, float | None], chance
     unit_axis(axes)
     axes.set_xlabel("examples")
     axes.set_ylabel("accuracy")
-    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    legend(figure, [axes])
     return figure
 
 
@@ -113,7 +113,7 @@ def against(rows: Sequence[Measure]) -> Figure:
         axes.set_title(experiment)
         axes.set_xlabel("accuracy, IC-LKE")
     panels[0].set_ylabel("accuracy, many facts in one text")
-    panels[-1].legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    legend(figure, panels)
     return figure
 
 
