@@ -133,7 +133,8 @@ def _forest(rows: Sequence[tuple[Measure, Finding]]) -> Figure:
     handles = [Line2D([], [], linestyle="none", label=shown[at], **look(at, name)) for at, name in enumerate(models)]
     across = columns(WIDTH, models, most=3)
     lines = -(-len(models) // across) * (1 + max(one.count("\n") for one in shown))
-    figure.set_figheight(figure.get_figheight() + LINE * (lines + len(models) // -3))
+    room = -(-len(models) // 3)  # lines that the height reckons with
+    figure.set_figheight(figure.get_figheight() + LINE * (lines - room))
     figure.legend(handles=handles, loc="outside upper center", ncols=across, frameon=False, fontsize=8)
     return figure
 
