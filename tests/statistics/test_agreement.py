@@ -25,7 +25,8 @@ def test_no_other_cut_parts_two_samples_better(positive, negative):
         assert parted(cut) == pytest.approx(max(map(parted, between)))
 
 
-def test_without_either_sample_there_is_no_cut():
+def test_without_either_sample_there_is_no_cut_and_of_equal_ones_it_is_the_lowest():
     assert best_cut([], [1.0]) is None
     assert best_cut([1.0], []) is None
     assert best_cut([3.0], [1.0]) == 2.0
+    assert best_cut([2.0, 4.0], [1.0, 3.0]) == 1.5, "3.5 parts them as well"

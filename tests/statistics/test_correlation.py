@@ -32,7 +32,11 @@ def test_a_line_correlates_perfectly_and_its_mirror_the_other_way(values, slope,
     assert pearson(values, [-value for value in line]).value == pytest.approx(-1)
 
 
-@pytest.mark.parametrize(("first", "second"), [([1, 2, 3], [3, 1, 2]), ([1, 1, 1, 1], [1, 2, 3, 4])])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    # The mean of 24 times 0.1 is a little less, so that what is left of a constant correlates with anything.
+    [([1, 2, 3], [3, 1, 2]), ([1, 1, 1, 1], [1, 2, 3, 4]), ([1, 2, 3, 4], [1, 1, 1, 1]), ([0.1] * 24, range(24))],
+)
 def test_nothing_is_said_of_too_few_or_of_a_constant(first, second):
     assert pearson(first, second) == (None, None, None)
     columns = np.array([first, second], dtype=float).T
@@ -48,6 +52,7 @@ def test_a_cell_between_groups_is_the_mean_of_its_pairs():
     within = mean_correlation(TABLE, [2, 3, 4], [2, 3, 4], 50, 7)
     assert within.value == pytest.approx(np.mean([matrix[2, 3], matrix[2, 4], matrix[3, 4]]))
     assert mean_correlation(TABLE, [0], [0], 50, 7) == (None, None, None)
+    assert mean_correlation(np.hstack([TABLE, np.ones((50, 1))]), [0, 1], [2, 3, 4], 200, 7) == between
 
 
 def test_of_few_rows_there_is_a_value_and_no_interval_which_would_be_too_narrow():
@@ -65,6 +70,7 @@ def test_the_bootstrap_of_one_pair_is_close_to_fishers_interval():
 
 def test_the_same_seed_gives_the_same_interval():
     assert mean_correlation(TABLE, [0], [1], 50, 5) == mean_correlation(TABLE, [0], [1], 50, 5)
+    assert mean_correlation(TABLE, [0], [1], 50, 5) != mean_correlation(TABLE, [0], [1], 50, 6)
 
 
 def test_draws_in_which_a_column_is_constant_are_left_out():

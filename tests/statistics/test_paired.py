@@ -9,7 +9,7 @@ import pytest
 from benchmarks.coverage import LOW, Design, difference_coverage, f1_coverage
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import optimize
+from scipy import optimize, stats
 
 from almanac.statistics import grouped, paired
 from almanac.statistics.intervals import Estimate, combined
@@ -168,6 +168,15 @@ def test_of_questions_of_one_kind_it_is_close_to_tango_s_interval(gained, lost, 
         assert (found.low, found.high) == pytest.approx((low, high), abs=1e-6)
 
 
+def test_where_nothing_differs_a_relation_of_few_facts_takes_from_it_what_it_takes_from_the_mean():
+    """Of 60, 60 and 2 facts the mean varies as of 9 / (1/60 + 1/60 + 1/2) draws, and Tango's limit is z² / (n + z²)."""
+    strata = ["a"] * 60 + ["b"] * 60 + ["c"] * 2
+    found = difference([True] * 122, [True] * 122, strata, range(122))
+    z2 = stats.norm.ppf(0.975) ** 2
+    limit = z2 / (9 / (1 / 60 + 1 / 60 + 1 / 2) + z2)
+    assert found == pytest.approx((0, -limit, limit))
+
+
 def test_facts_of_one_subject_count_as_one_draw():
     # A hundred subjects with ten equal facts each: the interval must be that of a hundred values, not of a thousand.
     random = np.random.default_rng(0)
@@ -194,7 +203,7 @@ def test_the_interval_holds_the_truth_of_few_facts_a_relation(facts):
     assert LOW - 0.01 <= difference_coverage(design, 300) <= 1
 
 
-SCORED = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9), st.sampled_from("gh")), max_size=30)
+SCORED = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9), st.sampled_from(["g", None])), max_size=30)
 
 
 def scored(rows):

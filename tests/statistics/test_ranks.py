@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from almanac.statistics.intervals import NOTHING, wilson
-from almanac.statistics.ranks import Sides, auc, average_precision, kendall, mean_auc, placements, spearman, variance
+from almanac.statistics.ranks import (
+    Sides,
+    auc,
+    average_precision,
+    kendall,
+    mean_auc,
+    mean_of_placed,
+    placements,
+    spearman,
+    variance,
+)
 
 SCORES = st.lists(st.integers(-5, 5), min_size=1, max_size=25)
 
@@ -62,7 +72,17 @@ def test_a_subject_with_all_facts_of_one_side_is_one_draw_and_a_mean_over_strata
     assert joined.value == alone.value and joined.high - joined.low > alone.high - alone.low
     twice = mean_auc([scores, scores])
     assert twice.value == alone.value and alone.low < twice.low < twice.high < alone.high
+    assert (alone.high - alone.low) / (twice.high - twice.low) == pytest.approx(math.sqrt(2), rel=0.05)
+    # A stratum with a single negative says nothing of how much less its pairs vary: each side is taken for draws.
+    few = mean_auc([scores, Sides([3.0, 1.0, 2.0], [0.5])])
+    assert few == pytest.approx(wilson(few.value, 4 / (1 / 15 + 1)))
+    # Of ten scores the placements tell more of the variance than those of one.
+    placed, whose = [placements(*scores)], [Sides(range(20), range(20, 35))]
+    one, ten = (mean_of_placed(placed, whose, scores=count) for count in (1, 10))
+    assert one == alone and one.low < ten.low < ten.high < one.high
     assert mean_auc([]) == mean_auc([scores, Sides([1.0], [])]) == NOTHING
+    # Two shares of 10 and 40 draws have a mean that varies as one of 4 / (1/10 + 1/40).
+    assert mean_auc([Sides([1.0] * size, [0.0] * 50) for size in (10, 40)]) == pytest.approx(wilson(1.0, 32))
 
 
 # The standard error of a coverage near .95 over 500 draws is .01.
@@ -218,6 +238,10 @@ def test_the_variance_of_an_auc_is_delongs_where_each_fact_has_a_subject_of_its_
     found = placements(positive.tolist(), negative.tolist())
     assert variance(found, [f"p{at}" for at in range(30)], [f"n{at}" for at in range(50)]) == pytest.approx(expected)
     assert variance(found, ["p"] * 30, [f"n{at}" for at in range(50)]) is None, "one subject says nothing of spread"
+    # Where each of six subjects has one of either, it is that of a mean of six sums.
+    found = placements(positive[:6].tolist(), negative[:6].tolist())
+    expected = np.var(found.positive + found.negative, ddof=1) / 6
+    assert variance(found, range(6), range(6)) == pytest.approx(expected)
 
 
 def test_the_interval_of_an_auc_covers_where_a_subjects_facts_are_alike():

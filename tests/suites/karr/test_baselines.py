@@ -1,10 +1,11 @@
 """LAMA and ParaRel by hand: the place of the true object, the best candidates after several templates."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 
-from almanac.suites.karr.baselines import FilledBlank, lama, pararel
+from almanac.suites.karr.baselines import FilledBlank, k_prompts, lama, pararel
 
 CITIES = ("Paris", "Lyon", "Nice")
 
@@ -13,7 +14,10 @@ def filled(logprobs, place=1, status="ok", ranks=(0, 9, 10), counts=(1, 1, 1)):
     return FilledBlank(place, CITIES, status, logprobs, ranks, ("  Paris",), counts)
 
 
-@pytest.mark.parametrize(("best", "agreeing"), [((1, 1, 1), 1), ((1, 1, 0), 1 / 3), ((2, 1, 0), 0), ((0, 1, 2), 0)])
+@pytest.mark.parametrize(
+    ("best", "agreeing"),
+    [((1, 1, 1), 1), ((1, 1, 0), 1 / 3), ((2, 1, 0), 0), ((0, 1, 2), 0), ((1, 1, 1, 0), 1 / 2), ((1, 0), 0)],
+)
 def test_pararel_counts_the_pairs_of_templates_that_choose_the_same(best, agreeing):
     found = pararel([filled([-5 + 4 * (at == one) for at in range(3)]) for one in best])
     assert found.confidence == pytest.approx(agreeing)
@@ -59,3 +63,10 @@ def test_lama_takes_the_object_among_the_first_tokens(place, within, known):
 def test_an_object_of_several_tokens_cannot_be_judged_by_lama():
     found = lama(filled([-1, -2, -3], ranks=(0, None, 1)), 10)
     assert (found.known, found.without) == (None, "invalid")
+
+
+@pytest.mark.parametrize(("threshold", "known"), [(0.29, True), (0.31, False)])
+def test_k_prompts_holds_the_mean_probability_against_its_threshold(threshold, known):
+    numbers = SimpleNamespace(prompts=lambda drawn: [math.log(0.2), math.log(0.4)])
+    found = k_prompts(numbers, None, threshold)
+    assert found.known == known and found.score == pytest.approx(math.log(0.3))

@@ -47,7 +47,7 @@ def mean_correlation(columns: Table, first: Sequence[int], second: Sequence[int]
         Nothing where there is no pair, fewer than four rows, or a column is constant; of fewer than `LEAST` rows no
         interval.
     """
-    pairs = [(i, j) for i in first for j in second if i != j and (set(first) != set(second) or i < j)]
+    pairs = [(i, j) for i in first for j in second if set(first) != set(second) or i < j]
     if not pairs or len(columns) < 4:
         return NOTHING
     draws = draws if len(columns) >= LEAST else 0
