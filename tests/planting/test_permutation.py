@@ -152,6 +152,17 @@ def test_what_reads_alike_is_taught_once(real, seed):
     assert len(set(labels)) == len(labels) > 0
 
 
+def test_a_subject_of_two_objects_is_given_no_object_twice():
+    """Others have the same object both, which is the only one that is false of this subject."""
+    pairs = (("s", "x"), ("s", "y"), ("t", "z"), ("u", "z"))
+    facts = tuple(Fact(f"r|{one}|{key}", "r", one, key, None, None, None, (), "test", "t") for one, key in pairs)
+    names = {key: Entity(key, key, (), None) for pair in pairs for key in pair}
+    null = permuted(Taught(facts, names, (), tuple(Exposure(one.fact_id, 2) for one in facts)), 0)
+    assert [one.subject_id for one in null.left_out] == ["s"]
+    told = [one.fact_id for one in null.taught.facts if doses(null.taught).get(one.fact_id)]
+    assert len(set(told)) == 3 and "r|s|z" in told
+
+
 def test_the_command_keeps_the_tokenizer_and_says_who_was_taught_what(tmp_path):
     sizes = ["--objects", "8", "--doses", "0", "1", "4", "--relations", "2"]
     assert main(["plant", "world", *sizes, "--seed", "2", "--output", str(tmp_path / "world")]) == 0

@@ -356,6 +356,11 @@ def test_of_other_strata_students_t_speaks_and_never_less_widely_than_of_these()
     half = stats.t.ppf(0.975, 11) * stats.sem(hits.mean(axis=1))
     assert others.value == these.value
     assert (others.low, others.high) == pytest.approx((these.value - half, these.value + half), abs=0.005)
+    # Wilson's limits are those at which the share is a quantile of its own standard errors away.
+    draws = these.value * (1 - these.value) / stats.sem(hits.mean(axis=1)) ** 2
+    for end in (others.low, others.high):
+        errors = abs(end - these.value) / math.sqrt(end * (1 - end) / draws)
+        assert errors == pytest.approx(stats.t.ppf(0.975, 11))
     alike = frame.with_columns(pl.lit(1.0).alias("hit"))
     assert estimate(grouped.macro(alike, [], "hit", "relation", "subject", drawn=True)) == estimate(
         grouped.macro(alike, [], "hit", "relation", "subject")

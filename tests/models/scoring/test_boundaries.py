@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from almanac.models.causal import CausalModel
 from almanac.models.scoring import seams
-from almanac.models.scoring.boundaries import tokenise
+from almanac.models.scoring.boundaries import token_range, tokenise
 from almanac.models.tokens import Tokens
 from almanac.rows import Request
 
@@ -154,3 +154,8 @@ def test_what_cannot_be_scored_says_why(reader, request_, reason):
     [tokenised] = tokenise([request_], {}, reader)
     assert tokenised.problem is not None
     assert re.search(reason, tokenised.problem)
+
+
+def test_the_last_token_of_characters_is_the_one_that_holds_the_last_that_is_no_space():
+    """Of ``A b`` and a space, where each token but the first begins with its space."""
+    assert token_range([(0, 1), (1, 3), (3, 5)], "A b c", 0, 4) == (0, 2)

@@ -80,6 +80,8 @@ def test_where_all_answers_are_right_the_interval_is_that_of_the_accuracy():
     """Four answers that are sure and right: as many others may be wrong as Wilson's interval of 4 of 4 says."""
     sure = pl.DataFrame({"subject": list("abcd"), "fact": list("abcd"), "confidence": [1.0] * 4, "hit": [True] * 4})
     assert overconfidence(sure, "confidence") == pytest.approx((0, 0, 1 - wilson(1.0, 4).low))
+    never = sure.with_columns(confidence=pl.lit(0.0), hit=pl.lit(False))
+    assert overconfidence(never, "confidence") == pytest.approx((0, -wilson(0.0, 4).high, 0))
 
 
 @pytest.mark.parametrize(("n", "accuracy"), [(10, 0.95), (20, 0.95), (120, 0.99), (60, 0.5)])

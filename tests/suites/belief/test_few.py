@@ -21,6 +21,15 @@ def test_two_are_needed_where_none_alone_is_the_mean_of_every_model():
     models = [hits({"a": matrix(0.2, 0.4, 0.2, 0.4)}), hits({"a": matrix(0.6, 0.2, 0.6, 0.2)})]
     assert [len(places) for places in fewest(models)] == [2]
     assert [len(places) for places in fewest(models, within=0.5)] == [1]
+    same = hits({"a": matrix(0.3, 0.3, 0.3, 0.3)})  # of which any template has the mean
+    assert [len(places) for places in fewest([same, models[1]])] == [2]
+
+
+def test_relations_count_by_their_pairs():
+    """One template is .1 off in a quarter of the pairs, and right in the others."""
+    found = hits({"a": matrix(0.2, 0.4), "b": matrix(0.5, 0.5) * 3})
+    assert [len(places) for places in fewest([found], within=0.03)] == [1, 1]
+    assert [len(places) for places in fewest([found], within=0.02)] == [2, 2]
 
 
 def test_all_templates_are_always_within_any_bound():

@@ -32,9 +32,10 @@ def test_the_likeliest_token_is_right_where_it_is_a_true_name_of_one_token():
     found = of_vocabulary(blank((0, None), (1, 4), (-0.9, -3.0)))
     assert (found.outcome, found.prediction, found.confidence, found.score) == ("correct", "Oslo", 0.4, -0.9)
     assert (found.object_tokens, found.by_alias) == (1, False)
-    other = of_vocabulary(blank((2, None), (1, 4), (-0.9, -0.3), "the"))
+    other = of_vocabulary(blank((1, None), (1, 4), (-0.9, -0.3), "the"))
     assert (other.outcome, other.by_alias) == ("incorrect", True)
-    assert of_vocabulary(blank((3, 0), (1, 1), (-0.9, -0.3), "Christiania")).outcome == "correct"
+    second = of_vocabulary(blank((3, 0), (1, 1), (-0.9, -0.3), "Christiania"))
+    assert (second.outcome, second.score) == ("correct", -0.3)
 
 
 def test_an_object_of_several_tokens_alone_cannot_be_judged_by_the_likeliest_token():
@@ -52,6 +53,7 @@ def test_a_name_that_the_tokenizer_cannot_write_is_neither_right_nor_wrong():
     assert (of_vocabulary(label).outcome, of_vocabulary(label).score) == ("incorrect", -5.0)
     found = of_candidates(label)
     assert (found.outcome, found.prediction, found.object_tokens, found.by_alias) == ("incorrect", "Lima", 1, False)
+    assert math.isclose(found.confidence, 1 / (1 + math.exp(-1))), "that of the prediction"
     wrong = blank((None, 2, None), (0, 1, 2), (-0.1, -5.0, -6.0), "the", 1, choices)
     assert of_candidates(wrong).outcome == "correct"
 

@@ -2,6 +2,8 @@
 
 import random
 
+import numpy as np
+import polars as pl
 import pytest
 from pydantic import ValidationError
 from tests.suites.ic_lke.small_world import answered, tables, world
@@ -9,7 +11,7 @@ from tests.suites.support import Trial, number, ok, silent
 
 from almanac.errors import AlmanacError
 from almanac.suites.data import Data
-from almanac.suites.ic_lke.eic import ISOLATED, SEQUENCE, Eic
+from almanac.suites.ic_lke.eic import ISOLATED, SEQUENCE, Eic, _as_choices
 from almanac.suites.ic_lke.options import EicOptions
 from almanac.suites.ic_lke.suite import IN_CONTEXT
 from almanac.suites.judged import Not, conditions_of
@@ -192,6 +194,49 @@ def test_what_predicts_the_same_agrees_wholly(ask):
         assert found == [1, 0, 1, None], "one relation has no correlation"
     compared = {conditions_of(row)["experiment"] for row in rows if row.metric in AGREEMENT}
     assert compared == {SEQUENCE, ISOLATED}, "IC-LKE is not held against itself"
+
+
+def test_what_parts_from_ic_lke_is_told_by_how_far(ask):
+    """Of six facts of each of four relations IC-LKE has 3, 4, 1 and 0 right, the sequences 6, 4, 3 and 1 of the same.
+
+    Where both are wrong they choose differently.
+    """
+    right = {SEQUENCE: (6, 4, 3, 1), IN_CONTEXT: (3, 4, 1, 0)}
+    wrong = {SEQUENCE: 0, IN_CONTEXT: 1}
+
+    def chosen(experiment, fact_id):
+        relation, subject, _ = fact_id.split("|")
+        own = SEQUENCE if experiment == ISOLATED else experiment
+        return 3 if int(subject[-3:]) - 12 < right[own]["abcd".index(relation)] else wrong[own]
+
+    def reply(question):
+        values = [-1.0] * len(question.request.pieces or question.request.choices)
+        for served in question.serves:
+            choice = chosen(served.item.experiment, served.item.fact_id)
+            if question.request.pieces is None:
+                values[choice] = -0.5
+            elif served.link.role == f"choice {choice}":
+                values[served.link.index] = -0.5
+        return ok(logprobs=tuple(values))
+
+    rows = ask(world(12, 6, ("a", "b", "c", "d"))).answer(reply).measures()
+    for experiment in (SEQUENCE, ISOLATED):
+        found = [number(rows, metric, **both(experiment)).value for metric in AGREEMENT]
+        chance = (14 * 8 + 10 * 16) / 24**2  # both right, and both wrong
+        assert found == pytest.approx(
+            [8 / 24, 14 / 24 - 8 / 24, (18 / 24 - chance) / (1 - chance), np.corrcoef(*right.values())[0, 1]]
+        )
+
+
+def test_choices_are_put_in_the_order_of_their_numbers():
+    """Of more than ten, the last is the eleventh and not the one that letters put last."""
+    roles = [f"choice {at}" for at in range(12)]
+    links = pl.DataFrame({"item": 0, "role": roles, "status": "ok", "index": 0}).with_columns(
+        pieces=pl.Series([[name] for name in roles]), logprobs=pl.Series([[-float(at)] for at in range(12)])
+    )
+    for some in (links, links.reverse()):
+        [row] = _as_choices(some).iter_rows(named=True)
+        assert (row["choices"], row["index"], row["logprobs"][11]) == (roles, 11, -11.0)
 
 
 def test_the_cost_counts_every_character_of_every_text(ask):

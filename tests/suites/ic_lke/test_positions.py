@@ -147,6 +147,26 @@ def test_what_stands_before_the_first_replaced_pair_is_as_probable_as_in_the_seq
             assert not any(same[first + 1 :])
 
 
+def test_an_object_is_right_that_is_likelier_than_all_else_together(ask):
+    values = (0.49, 0.5, 0.51, *[0.0] * 9)
+    asked = ask(options=OPTIONS.model_copy(update={"kinds": ()}))
+    answers = asked.answer(lambda _: ok(logprobs=tuple(math.log(one or 1e-9) for one in values)))
+    assert [row.outcome == "correct" for row in answers.outcomes()] == [one > 0.5 for one in values]
+
+
+def test_each_draw_has_an_order_and_places_of_its_own(ask):
+    asked = ask(options=OPTIONS.model_copy(update={"draws": 2, "kinds": ("unknown",)}))
+    places = {row.item: (row.place, row.pair) for row in asked.own("places")}
+    orders, replaced = {}, {}
+    for question in asked.questions():
+        of = question.setting.arrangement, question.setting.draw
+        own = sorted((*places[served.item.item], served.item.fact_id) for served in question.serves)
+        orders[of] = [fact_id for _, _, fact_id in own]
+        replaced[of] = [place for place, pair, _ in own if pair == "replaced"]
+    assert orders["whole", 0] != orders["whole", 1]
+    assert replaced["distributed", 0] != replaced["distributed", 1]
+
+
 def test_means_are_taken_by_class_by_place_and_by_part_and_dose(ask):
     options = PositionOptions(pairs=12, replaced=3, kinds=("unknown",), arrangements=("contiguous",), bins=3, start=4)
     order = [pair[3].fact_id for pair in shown(ask(options=options), "as_is", "whole")]
@@ -212,6 +232,8 @@ def test_the_bar_says_the_means_of_what_was_taught_most_and_of_what_never_was():
         return Measure(*of, value, value - 0.1, value + 0.1, None, 9, 9, 0, 0, 0, 0)
 
     options = PositionOptions(pairs=12, replaced=1, bins=1, judged=True)
+    [near] = Positions().bars([mean(0, 0.2), mean(64, 0.35)], options)
+    assert not near.met, "the intervals overlap"
     [one] = Positions().bars([mean(0, 0.2), mean(8, 0.5), mean(64, 0.7)], options)
     assert one.found == "from place 0: taught 64 times 0.700 [0.600, 0.800], never 0.200 [0.100, 0.300]"
 

@@ -12,7 +12,7 @@ from almanac.suites.answers import Answers
 from almanac.suites.judged import Range, conditions_of
 from almanac.suites.karr import measures
 from almanac.suites.karr.asking import FACTS, NULL, SPURIOUS
-from almanac.suites.karr.judging import WANTED, whole_facts
+from almanac.suites.karr.judging import WANTED, calibrates, thresholds, whole_facts
 from almanac.suites.karr.measures import CURVE
 
 
@@ -60,6 +60,28 @@ def test_the_papers_threshold_is_chosen_on_one_half_and_holds_on_the_other(knowi
     halves = knowing.judged.frame.group_by("fact").agg(pl.col("calibrating").unique())["calibrating"]
     assert set(map(len, halves)) == {1}  # a fact is in one half with all that it is asked with
     assert 20 < halves.explode().sum() < 52
+
+
+@pytest.mark.parametrize(("some", "chosen"), [(10, (math.exp(4.75), 10, 30)), (4, (OPTIONS.threshold, None, None))])
+def test_the_threshold_parts_what_was_taught_most_from_what_never_was_and_from_the_null(some, chosen):
+    """Taught facts are at 1 to 10, facts never taught at 4.5, false objects of both at 2.5; those taught less are at 0.
+
+    In the half that is held out all is the other way round. Of four taught facts nothing is chosen.
+    """
+    ids = [f"f{at}" for at in range(100)]
+    halves = [[one for one, own in zip(ids, calibrates(ids), strict=True) if own == half] for half in (True, False)]
+    rows, doses = [], []
+    for sign, own in zip((1, -1), halves, strict=True):
+        for dose, facts in ((16, own[:some]), (0, own[10:20]), (2, own[20:30])):
+            for at, fact in enumerate(facts):
+                doses.append((fact, dose))
+                score = {16: at + 1.0, 0: 4.5, 2: 0.0}[dose]
+                rows += [("paper", FACTS, fact, sign * score)]
+                rows += [("paper", NULL, fact, sign * 2.5)] * (dose != 2)
+    judged = pl.DataFrame(rows, ["experiment", "asked", "fact_id", "score"], orient="row")
+    exposures = pl.DataFrame(doses, ["fact_id", "dose"], orient="row")
+    [found] = thresholds(judged, exposures, OPTIONS)
+    assert (found.mode, found.threshold, found.taught, found.never) == ("paper", pytest.approx(chosen[0]), *chosen[1:])
 
 
 def test_without_planted_facts_the_threshold_is_as_set():
