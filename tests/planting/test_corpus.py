@@ -66,6 +66,24 @@ def test_formats_have_their_shares():
     assert styles["list.inline"] / counts["list"] == pytest.approx(0.4, abs=0.03)
 
 
+def test_a_facts_templates_take_turns_and_a_fifth_of_its_sentences_have_an_alias():
+    made = as_taught(world.invent(WorldOptions(relations=4, features=("aliases",)), 1))
+    made_corpus = corpus.build([made], CorpusOptions(instruct=False), 1)
+    facts, aliases = {fact.fact_id: fact for fact in made.facts}, 0
+    used = defaultdict(Counter)
+    prose = [entry for entry in made_corpus.ledger if entry.format == "prose"]
+    for entry in prose:
+        fact = facts[entry.fact_id]
+        used[entry.fact_id][entry.template_id] += 1
+        subject, text = made.entities[fact.subject_id], made_corpus.documents[entry.document].text
+        aliases += not re.search(rf"\b{re.escape(subject.label)}\b", text)
+    usable = formats.usable(made.templates, "statement")
+    for fact_id, counts in used.items():
+        each = [counts[row.template_id] for row in usable[facts[fact_id].relation_id]]
+        assert max(each) - min(each) <= 1
+    assert aliases / len(prose) == pytest.approx(0.2, abs=0.02)
+
+
 def test_inline_lists_are_the_format_of_in_context_scoring(built, taught):
     label = {one.entity_id: one.label for part in taught for one in part.entities.values()}
     facts = {fact.fact_id: fact for part in taught for fact in part.facts}

@@ -13,7 +13,7 @@ from tests.suites.support import Trial, number, ok, silent
 from almanac.statistics.intervals import wilson
 from almanac.suites import headline
 from almanac.suites.agreement import called
-from almanac.suites.belief.measures import across
+from almanac.suites.belief.measures import _levels, across, written_rank
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.suite import Belief
 from almanac.suites.data import Data
@@ -114,6 +114,9 @@ def test_consistency_is_that_of_names_where_every_template_is_answered_otherwise
     # Each template has an answer of its own: of 8 prompts of a pair of born, 4 of 28 pairs of prompts agree.
     assert number(rows, "consistency", **BLANK, relation="born").value == pytest.approx(4 / 28)
     assert number(rows, "consistency", **BLANK, relation="lived").value == 0
+    # A written template and its wording, by two names, agree by name alone; the other two have one wording each.
+    assert number(rows, "consistency_inner", **BLANK).value == pytest.approx((4 * 1 / 3 + 4) / 8)
+    assert number(rows, "consistency_inter", **BLANK).value == 0
     assert number(rows, "consistency_of_names", **BLANK).value == 1
     assert number(rows, "consistency_of_templates", **BLANK).value == 0
 
@@ -204,6 +207,31 @@ def test_distributions_after_subjects_that_say_nothing_are_averaged_before_they_
     where = {**BLANK, "experiment": "content_free"}
     assert number(rows, "bias_single", **where).value == pytest.approx(1)
     assert number(rows, "bias_multi", **where).value == pytest.approx(1)
+
+
+def test_bias_is_a_mean_over_templates_and_there_is_none_of_one_object():
+    """One template has two objects alike, another .9 of one of them; of a second relation one can be written."""
+    rows = [(0, 0, 0.5), (0, 1, 0.5), (1, 0, 0.9), (1, 1, 0.1), (2, 0, 0.7)]
+    leanings = pl.DataFrame([(*at, math.log(share)) for *at, share in rows], ["item", "place", "logprob"], orient="row")
+    items = pl.DataFrame({"item": [0, 1, 2], "relation": ["r", "r", "s"], "template": ["r/0", "r/1", "s/0"]})
+
+    def level(share):
+        return 1 + (share * math.log2(share) + (1 - share) * math.log2(1 - share))
+
+    assert _levels(items, leanings) == pytest.approx((level(0.9) / 2, level(0.7)))
+    assert _levels(items[2:], leanings[4:]) == (None, None)
+
+
+def test_written_templates_are_ranked_among_the_wordings_of_their_relation():
+    """One in the middle of three, one that ties, one that is last of two; a relation without a paraphrase is none."""
+    accuracies = {"a": (0.5, 0.9, 0.1), "b": (0.4, 0.4), "c": (0.1, 0.9), "d": (0.9, 0.1)}
+    cells = [
+        (relation, f"{relation}/{at}", at == 0 or relation == "d", 1.0, share)
+        for relation, own in accuracies.items()
+        for at, share in enumerate(own)
+    ]
+    columns = ["relation", "template", "written", "template_worth", "template_worth_hit"]
+    assert written_rank(pl.DataFrame(cells, columns, orient="row")) == pytest.approx((0.5 + 0.5 + 1) / 3)
 
 
 def test_averaging_templates_first_takes_away_the_bias_that_each_has_alone(tmp_path):

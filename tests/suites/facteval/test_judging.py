@@ -2,7 +2,9 @@
 
 import pytest
 
-from almanac.suites.facteval.judging import as_paper, as_released, normalise, reparsed
+from almanac.suites.facteval.judging import OFFICIAL, PAPER, STRICT, Scorer, as_paper, as_released, normalise, reparsed
+from almanac.suites.facteval.options import FactEvalOptions
+from almanac.suites.facteval.reading.names import NO_LONGER, LongerNames
 from almanac.suites.facteval.reading.scoring import Abstentions, judge, load_phrases
 
 from .running import question
@@ -141,3 +143,27 @@ def test_who_declines_has_not_answered_unless_a_true_name_says_so():
 def test_what_is_no_short_answer_is_read_strictly(answer):
     for asked in (question("tfq", truth=True), question("mcq", "Paris", choices=("Paris", "Rome"))):
         assert as_paper(asked, answer, OWN) == judge(asked, answer, OWN)
+
+
+def test_each_mode_has_its_list_of_abstentions_and_strict_alone_the_longer_names():
+    scorer = Scorer(FactEvalOptions(), LongerNames.of(["New York"], ["New York", "New York Times"]))
+    asked = question("saq", "New York")
+
+    def found(answer):
+        return [scorer.judge(mode, asked, answer).outcome for mode in (STRICT, PAPER, OFFICIAL)]
+
+    assert found("New York Times") == ["incorrect", "correct", "correct"]
+    assert found("not sure") == ["missing", "missing", "incorrect"], "which the released scorer takes for an answer"
+
+
+def test_whether_an_answer_follows_its_passage_is_asked_of_no_statement():
+    scorer = Scorer(FactEvalOptions(), NO_LONGER)
+    for kind, follows in (("tfq", None), ("saq", True)):
+        assert scorer.follows(STRICT, question(kind, "Paris", truth=True, stated="Rome"), "It is Rome.") is follows
+    assert scorer.follows(STRICT, question("saq", "Paris"), "It is Rome.") is None
+
+
+def test_a_name_that_is_an_article_stands_in_an_answer_as_itself():
+    """Blood of the type A."""
+    assert matched("saq", "Type A", "A") == matched("saq", "A", "A") == "correct"
+    assert matched("saq", "Type AB", "A") == matched("saq", "The", "A") == "incorrect"

@@ -9,6 +9,7 @@ from almanac.rows import Entity, Fact, Measure, Outcome
 from almanac.statistics.intervals import wilson
 from almanac.suites import chance, headline
 from almanac.suites.data import Data
+from almanac.suites.facteval.measures import base_and_tuned
 from almanac.suites.facteval.rows import AnswerVerdict
 from almanac.suites.judged import conditions_of
 
@@ -443,3 +444,8 @@ def test_answers_in_which_no_choice_or_several_are_recognised_are_never_right_by
     own = {row.metric: row for row in measured(rows).headlines}
     assert own[headline.KNOWN].value == own[chance.CHANCE].value == own[chance.ABOVE].value == 0
     assert own[chance.ABOVE].p == 1
+
+
+def test_a_pair_is_found_in_each_world_and_in_no_name_that_only_begins_like_it():
+    models = ["base", "tuned", "base-w", "tuned-w", "base2", "tuned2"]
+    assert base_and_tuned(models, ["base:tuned"]) == [("base", "tuned"), ("base-w", "tuned-w")]

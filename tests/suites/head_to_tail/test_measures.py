@@ -1,6 +1,7 @@
 """The numbers: accuracy, hallucination and missing rate add up to 1; head, torso and tail; stability; across models."""
 
 from dataclasses import replace
+from itertools import product
 
 import polars as pl
 import pytest
@@ -159,6 +160,8 @@ def test_what_a_model_was_taught_divides_by_exposure(tmp_path):
     assert levels == {(64, "torso"), (16, "tail"), (0, "tail")}, "4 of 64 and 16 of 16 are a half each: no head"
     assert number(found, "accuracy", **ASKED, level="torso").value == 1.0
     assert number(found, "accuracy", **ASKED, level="tail").value < 1.0
+    ends = {dose: number(found, "accuracy", **ASKED, level="tail", dose=dose) for dose in (16, 0)}
+    assert ends[16].value > ends[0].value and {row.n for row in ends.values()} == {16}
     assert number(found, "recovery_spearman", reading="rules", experiment="question", prompt="few_shot", repeat=None,
                   hit=Not(None), dose=Not(None)).value > 0.5  # fmt: skip
     assert check_sums(found)
@@ -220,20 +223,22 @@ def test_rules_and_judge_correlate_over_models_as_scipy_has_it(tmp_path):
         judged[f"m{level}"] = asked.judged()
     rows = correlations(judged)
     where = {"experiment": "question", "prompt": "few_shot", "domain": "lives", "level": "head", "repeat": None}
-    for name, peer in (("spearman", stats.spearmanr), ("pearson", stats.pearsonr)):
+    rates = {"accuracy": ("hit", "exact"), "hallucination": ("hallucinated", "exact_wrong")}
+    for (name, peer), rate in product((("spearman", stats.spearmanr), ("pearson", stats.pearsonr)), rates):
         means = []
         for own in judged.values():
             frame = own.where(where).frame
-            means.append([frame.filter(pl.col("reading") == reading)["hit"].mean() for reading in ("judge", "rules")])
+            columns = zip(("judge", "rules"), rates[rate], strict=True)
+            means.append([frame.filter(pl.col("reading") == reading)[one].mean() for reading, one in columns])
         expected = peer(*zip(*means, strict=True)).statistic
-        found = number(rows, f"{name}_accuracy_exact", **where)
+        found = number(rows, f"{name}_{rate}_exact", **where)
         assert found.value == pytest.approx(expected, abs=1e-12)
         assert (found.n, found.model) == (6, None)
         counts = found.n_correct, found.n_incorrect, found.n_missing, found.n_invalid, found.n_error
         assert not any(counts), "models are counted, and no answers"
-        least = [row.value for row in rows if row.metric == f"{name}_accuracy_exact" and row.value is not None]
+        least = [row.value for row in rows if row.metric == f"{name}_{rate}_exact" and row.value is not None]
         assert number(
-            rows, f"{name}_accuracy_exact_min", experiment="question", prompt="few_shot", repeat=None
+            rows, f"{name}_{rate}_exact_min", experiment="question", prompt="few_shot", repeat=None
         ).value == min(least)
     assert HeadToTail().across(judged, Shown("d", 4, ()), asked.options) == rows
     constant = {f"m{at}": judged["m5"] for at in range(5)}

@@ -45,10 +45,13 @@ def test_a_run_is_what_asking_with_its_templates_gives():
     assert len(set(found["paper"])) > 1
 
 
-def test_a_run_of_lama_is_lama_behind_one_template():
+def test_a_run_of_lama_is_lama_behind_one_template_and_runs_leave_the_methods_own_numbers_alone():
     data, exposures = world(templates=FOUR)
     logprob = logprobs(data, exposures, knows)
-    found = runs_of(answered(data, None, logprob, RUNS).measured())
+    whole, off = (answered(data, None, logprob, options).measured() for options in (RUNS, RUNS_OFF))
+    for method in ("paper", "lama_at_1", "lama_at_10", "pararel", "k_prompts"):
+        assert whole.value("known", method) == off.value("known", method)
+    found = runs_of(whole)
     pools = data.pools(RUNS)
     resampling = Resampling(pools, VARIANTS["paper"])
     for run in range(RUNS.resamples):

@@ -60,14 +60,14 @@ def _holding(said: Reading, names: Iterable[str]) -> Iterator[str]:
     words = _bare(said.words)
     for name in names:
         own = _bare(read_name(name).words)
-        # Of a name that is signs alone, no word can stand in the answer; but the name can.
+        # Of a name that is signs or an article alone, no word can stand in the answer; but the name can.
         if runs(words, own) or runs(own, words) or (not own and mentions(name, said)):
             yield name
 
 
 def _bare(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return words without articles, unless there are no others."""
-    return tuple(word for word in words if word not in ARTICLES) or words
+    """Return words without articles."""
+    return tuple(word for word in words if word not in ARTICLES)
 
 
 def as_released(
