@@ -5,7 +5,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from almanac.rows import Measure
-from almanac.statistics.agreement import kappa
+from almanac.statistics.agreement import cohens_kappa, kappa
 from almanac.statistics.intervals import wilson
 from almanac.suites.agreement import Called, agreements, called, of_facts, on_same_facts
 from almanac.suites.ic_lke.figures import by_shots
@@ -64,9 +64,17 @@ def test_cohens_own_example_has_his_kappa():
     assert kappa(70, 30, 30, 70).value == pytest.approx(0.4)
 
 
+def test_of_verdicts_kappa_counts_who_says_what_alone():
+    """Of twelve things both call five true, the first alone three, the second alone one: 8 agree, by chance 6."""
+    first, second = [True] * 8 + [False] * 4, [True] * 5 + [False] * 3 + [True] + [False] * 3
+    assert cohens_kappa(first, second).value == pytest.approx((8 - 6) / (12 - 6))
+
+
 def test_kappa_is_one_for_full_agreement_and_none_where_nothing_varies():
     value, low, high = kappa(30, 0, 0, 30)
     assert (value, high) == (1.0, 1.0) and low == pytest.approx(2 * wilson(1.0, 60).low - 1), "chance gives a half"
+    value, low, high = kappa(0, 30, 30, 0)
+    assert (value, low) == (-1.0, -1.0) and high == pytest.approx(2 * wilson(0.0, 60).high - 1)
     assert kappa(0, 0, 0, 9).value is None
     assert -1 <= kappa(0, 5, 5, 0).value < 0
 

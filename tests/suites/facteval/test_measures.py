@@ -9,7 +9,7 @@ from almanac.rows import Entity, Fact, Measure, Outcome
 from almanac.statistics.intervals import wilson
 from almanac.suites import chance, headline
 from almanac.suites.data import Data
-from almanac.suites.facteval.measures import base_and_tuned
+from almanac.suites.facteval.measures import _paired, base_and_tuned
 from almanac.suites.facteval.rows import AnswerVerdict
 from almanac.suites.judged import conditions_of
 
@@ -449,3 +449,14 @@ def test_answers_in_which_no_choice_or_several_are_recognised_are_never_right_by
 def test_a_pair_is_found_in_each_world_and_in_no_name_that_only_begins_like_it():
     models = ["base", "tuned", "base-w", "tuned-w", "base2", "tuned2"]
     assert base_and_tuned(models, ["base:tuned"]) == [("base", "tuned"), ("base-w", "tuned-w")]
+
+
+def test_what_was_right_without_a_passage_was_so_in_the_same_mode():
+    rows = [
+        ("q", reading, context, True, hit)
+        for reading, hits in {"strict": (True, True), "official": (False, True)}.items()
+        for context, hit in zip(("none", "relevant"), hits, strict=True)
+    ]
+    found = _paired(pl.DataFrame(rows, ["question", "reading", "context", "counted", "hit"], orient="row"))
+    passages = found.filter(context="relevant").select("reading", "right_without", "with_relevant").rows()
+    assert passages == [("strict", True, True), ("official", False, True)]

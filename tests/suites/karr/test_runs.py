@@ -51,6 +51,7 @@ def test_a_run_of_lama_is_lama_behind_one_template_and_runs_leave_the_methods_ow
     whole, off = (answered(data, None, logprob, options).measured() for options in (RUNS, RUNS_OFF))
     for method in ("paper", "lama_at_1", "lama_at_10", "pararel", "k_prompts"):
         assert whole.value("known", method) == off.value("known", method)
+    assert whole.value("consistency", "pararel") == off.value("consistency", "pararel")
     found = runs_of(whole)
     pools = data.pools(RUNS)
     resampling = Resampling(pools, VARIANTS["paper"])
