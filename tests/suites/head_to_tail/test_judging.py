@@ -164,6 +164,33 @@ def test_the_judges_verdict_is_a_reading_and_where_it_says_neither_word_the_answ
     assert set(found["disagreements"]["answer"]) == {"Atlantis"}
 
 
+@pytest.mark.parametrize(
+    ("said", "f1", "plain", "ruled", "row"),
+    [
+        ("Oslo Norway", 2 / 3, 2 / 3, "correct", None),  # one of two words: precision 1/2, recall 1
+        ("Oslo Norway", 2 / 3, 2 / 3, "incorrect", ("correct", "incorrect")),
+        ("Oslo Norway", 2 / 3, 2 / 3, "hm", ("correct", "neither")),
+        ("a city", 1 / 2, 1 / 2, "incorrect", None),  # of *City of Oslo* one word of three, the article aside
+        ("a city", 1 / 2, 1 / 2, "correct", ("incorrect", "correct")),
+        ("J.K. Rowling", 1, 2 / 5, "correct", None),  # as it is written: *jk*, of *j* and *k*
+    ],
+)
+def test_scores_by_rules_and_where_the_judge_parts_from_them(tmp_path, said, f1, plain, ruled, row):
+    rows = tables()
+    rows["facts"] = [fact(one.relation_id, one.subject_id, "Oslo") for one in rows["facts"]]
+    rows["entities"] = [replace(one, aliases=(*one.aliases, "J. K. Rowling")) for one in rows["entities"]]
+    asked = trial(tmp_path, rows, judge="j").answer(lambda _: ok(texts=(f" {said}",))).ask()
+    found = asked.answer(lambda _: ok(texts=(ruled,))).judge()
+    scores = found["scores"]
+    assert scores["f1"].unique().to_list() == [pytest.approx(f1)]
+    assert scores["f1_plain"].unique().to_list() == [pytest.approx(plain)]
+    assert [*{one.score for one in asked.outcomes() if one.reading == "rules"}] == [pytest.approx(f1)]
+    assert scores["disagrees"].unique().to_list() == [None if ruled == "hm" else row is not None]
+    parted = found["disagreements"].select("rules", "judge").unique().rows()
+    assert parted == ([row] if row else [])
+    assert found["disagreements"].height == (len(asked.items()) if row else 0)
+
+
 def test_a_judge_that_dies_half_way_leaves_what_it_said_and_the_rest_out_of_the_count(judged):
     judged.answer(lambda question: silent("failed") if "Where is Sam0" in question.text else strict_judge(question))
     failed = {link.item for link in judged.links(1) if "Where is Sam0" in judged.requests(1)[link.request_id].text}
