@@ -44,7 +44,7 @@ def in_short(text: str, registry: Collection[str] = ()) -> dict[str, Any]:
     if ADDRESS.match(text):
         raise AlmanacError(f"model: there is no folder {text}; a server's address begins with http://: http://{text}")
     if SERVER.match(text):
-        return {"name": as_name(urlsplit(text).netloc.rpartition("@")[2]), "api": text}
+        return {"name": as_name(urlsplit(text).netloc), "api": text}
     folder = Path(os.path.expanduser(text))  # noqa: PTH111 (a user who is not there is no error to it)
     there = os.path.exists(folder)  # noqa: PTH110 (a text that is too long is no error to it)
     words = re.split(r"[\s,]+", text.strip())  # the name of one folder may have spaces itself
