@@ -86,6 +86,27 @@ def test_rows_meet_by_the_key_of_their_class_whatever_their_order(tmp_path):
     ]
     for other in (b.root, tmp_path / "b.zip"):
         assert found(a.root, other) == [("measures/across", *one) for one in expected]
+    for side in (a, b):  # the record of either says whose key it is
+        record = (side.root / "edition.json").rename(tmp_path / "record")
+        assert found(a.root, b.root) == [("measures/across", *one) for one in expected]
+        record.rename(side.root / "edition.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "kind"),
+    [
+        ("contexts", {"context_id": "c", "text": "%s"}, "value"),
+        ("entities", {"entity_id": "e", "label": "%s"}, "value"),
+        ("entities", {"id": "e", "label": "%s"}, "row only in A"),  # without the key of its class
+    ],
+)
+def test_a_table_whose_name_alone_is_known_has_the_key_of_its_class(tmp_path, name, row, kind):
+    for side in ("a", "b"):
+        (tmp_path / side).mkdir()
+        pl.DataFrame({key: [value.replace("%s", side)] for key, value in row.items()}).write_parquet(
+            tmp_path / side / f"{name}.parquet"
+        )
+    assert found(tmp_path / "a", tmp_path / "b")[0][1] == kind
 
 
 def test_a_table_that_is_not_known_is_compared_by_all_columns_without_floats(tmp_path):
@@ -108,6 +129,7 @@ def test_tables_columns_and_types_of_one_side_are_named(tmp_path):
         pl.DataFrame({"name": ["n"], "own": [own], **extra}).write_parquet(tmp_path / side / "deep" / "t.parquet")
         pl.DataFrame({"name": ["n"]}).write_parquet(tmp_path / side / f"only_{side}.parquet")
         (tmp_path / side / "notes.txt").write_text(side)
+        pl.DataFrame({"name": [side]}).write_parquet(tmp_path / side / ".unfinished.parquet")
     a_to_b = found(tmp_path / "a", tmp_path / "b")
     assert a_to_b == [
         ("deep/t", "column only in A", "old", None),
@@ -161,20 +183,50 @@ def test_floats_are_held_against_each_other_as_math_isclose_does(tmp_path, a, b,
     assert [one[1:3] for one in found(tmp_path / "a", tmp_path / "b", tolerance)] == [("value", "v")] * (not equal)
 
 
-def test_lists_of_other_lengths_differ(tmp_path):
+@pytest.mark.parametrize(
+    ("a", "b", "equal"),
+    [
+        (pl.Series([1], dtype=pl.Int32), pl.Series([1.0]), True),
+        (pl.Series([1]), pl.Series([1.5]), False),
+        (pl.Series([2**53]), pl.Series([2**53 + 1], dtype=pl.UInt64), False),
+    ],
+)
+def test_numbers_of_two_types_are_compared_by_value(tmp_path, a, b, equal):
+    for side, value in (("a", a), ("b", b)):
+        (tmp_path / side).mkdir()
+        pl.DataFrame({"name": ["x"], "v": value}).write_parquet(tmp_path / side / "t.parquet")
+    assert (found(tmp_path / "a", tmp_path / "b") == []) is equal
+
+
+def test_a_column_of_json_lines_may_have_its_first_value_late(tmp_path):
+    for side, value in (("a", 0.5), ("b", 0.25)):
+        (tmp_path / side).mkdir()
+        rows = [json.dumps({"name": at} | ({"v": value} if at == 999 else {})) for at in range(1000)]
+        (tmp_path / side / "t.jsonl").write_text("\n".join(rows))
+    assert found(tmp_path / "a", tmp_path / "b") == [("t", "value", "v", [(999, 0.5, 0.25)])]
+
+
+def test_lists_of_other_lengths_differ(tmp_path, capsys):
     for side, values in (("a", [[0.5], [], None, [1.0, 2.0]]), ("b", [[0.5, 0.5], None, [], [1.0, 2.0 + 1e-12]])):
         (tmp_path / side).mkdir()
         frame = pl.DataFrame({"name": list("wxyz"), "v": pl.Series(values, dtype=pl.List(pl.Float64))})
         frame.write_parquet(tmp_path / side / "t.parquet")
     [(_, _, _, rows)] = found(tmp_path / "a", tmp_path / "b")
     assert [row[0] for row in rows] == ["w", "x", "y"]
+    assert main(["differences", str(tmp_path / "a"), str(tmp_path / "b")]) == 1
+    assert '  v: [0.5] | [0.5,0.5] {"name":"w"}' in capsys.readouterr().out.splitlines()
 
 
 def test_rows_of_one_key_are_paired_by_their_floats(tmp_path):
     for side, scores in (("a", [3.0, 1.0, 2.0, 2.0]), ("b", [2.0, 1.0 + 1e-12, 9.0, 2.0])):
         (tmp_path / side).mkdir()
-        pl.DataFrame({"name": ["x"] * 4, "score": scores}).write_parquet(tmp_path / side / "t.parquet")
-    assert found(tmp_path / "a", tmp_path / "b") == [("t", "value", "score", [("x", 3.0, 9.0)])]
+        twice = 2 if side == "a" else 1  # of y one side has a row twice
+        frame = pl.DataFrame({"name": ["x"] * 4 + ["y"] * twice, "score": scores + [5.0] * twice})
+        frame.write_parquet(tmp_path / side / "t.parquet")
+    assert found(tmp_path / "a", tmp_path / "b") == [
+        ("t", "row only in A", None, [("y",)]),
+        ("t", "value", "score", [("x", 3.0, 9.0)]),
+    ]
 
 
 def test_an_empty_table_of_json_lines_has_the_columns_of_the_other(tmp_path):
@@ -242,9 +294,15 @@ def test_tables_that_archives_do_not_carry_are_counted_apart(tmp_path, capsys):
     said = capsys.readouterr().out
     assert f"A: {layout.root}, {len(BETWEEN) + 1} tables" in said
     assert f"{len(BETWEEN)} tables on both sides, 0 of them differ; 0 only in A, 0 only in B; 1 not looked at: " in said
+    other = edition(tmp_path / "other", VALUES)
+    for sides, only in (((layout, other), "1 only in A, 0 only in B"), ((other, layout), "0 only in A, 1 only in B")):
+        assert main(["differences", *(str(one.root) for one in sides)]) == 1, "of two folders both have all"
+        assert f"0 of them differ; {only}\n" in capsys.readouterr().out
 
 
-def test_the_command_prints_the_first_of_each_kind_and_lists_all(tmp_path, capsys):
+@pytest.mark.parametrize("block", [1, 50_000])
+def test_the_command_prints_the_first_of_each_kind_and_lists_all(tmp_path, capsys, monkeypatch, block):
+    monkeypatch.setattr(module, "BLOCK", block)
     many = [replace(VALUES[0], model=f"m{at}") for at in range(10)]
     a = edition(tmp_path / "a", many)
     b = edition(tmp_path / "b", [replace(row, value=None) for row in many[2:]])
@@ -274,6 +332,10 @@ def test_the_status_says_whether_anything_differs(tmp_path, capsys):
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "measures").mkdir()
     (tmp_path / "damaged" / "measures" / "across.parquet").write_bytes(b"PAR1")
+    flipped = shutil.copytree(a.root, tmp_path / "flipped") / "measures" / "across.parquet"
+    content = bytearray(flipped.read_bytes())
+    content[10] ^= 1
+    flipped.write_bytes(content)
     with zipfile.ZipFile(tmp_path / "pages.zip", "w") as archive:
         archive.writestr("report.html", "")
     for wrong, message in {
@@ -282,10 +344,14 @@ def test_the_status_says_whether_anything_differs(tmp_path, capsys):
         "empty": "empty: holds no table (.parquet or .jsonl)",
         "pages.zip": "pages.zip: holds no table",
         "damaged": "measures/across: cannot be read on one side",
+        "flipped": "across.parquet: is damaged: its bytes do not give its checksum",
     }.items():
         assert main(["differences", str(a.root), str(tmp_path / wrong)]) == 2
         said = capsys.readouterr().err
         assert message in said and "Traceback" not in said
+    listed = tmp_path / "list.csv"
+    assert main(["differences", str(a.root), str(tmp_path / "damaged"), "--output", str(listed)]) == 2
+    assert not listed.exists(), "it is whole, or not there"
     with pytest.raises(SystemExit) as stop:
         main(["differences", str(a.root), str(b.root), "--tolerance", "-1"])
     assert stop.value.code == 2
