@@ -22,6 +22,7 @@ from almanac.errors import AlmanacError
 from almanac.models.options import checked_url
 from almanac.options import to_flags
 from almanac.rows import Fact
+from almanac.sealed import sealed
 from almanac.suites.listing import SUITES
 
 REPOSITORY = Path(__file__).parents[1]
@@ -149,6 +150,8 @@ def test_a_source_whose_kind_alone_is_set_anew_is_told_by_another_name():
     )
     mine = {"sources": {"mine": {"path": "p"}}, "datasets": {"trex": {"source": "mine"}}, "contact": "a@example.org"}
     assert load(REPOSITORY / "config/papers/wu.yaml", mine).source_folder("mine") == "p"
+    with pytest.raises(AlmanacError, match=r"contact: is 'me'; sources.trex asks public servers"):
+        load(REPOSITORY / "config/papers/wu.yaml", {"contact": "me"})
 
 
 def test_a_long_value_is_not_repeated_with_the_place_where_its_key_belongs():
@@ -191,6 +194,7 @@ def test_a_model_without_a_name_is_named_by_its_place():
         ("writing.text_tokens", 0, "at least 1"),
         ("drafting.samples", 0, "at least 1"),
         ("models.1.family", "masked", "drafting: model 'mine' writes no text; name one that generates"),
+        ("models.1.family", "encoder", "drafting: model 'mine' writes no text"),
         ("models.1.kinds", ["choices"], "drafting: model 'mine' writes no text"),
         ("suites.ic_lke.third", {}, "suites.ic_lke: there is no dataset 'third'"),
         ("models.1.datasets", ["none"], "models.mine: there is no dataset 'none'"),
@@ -302,6 +306,11 @@ def test_a_source_without_a_path_takes_the_folder_that_is_given():
 )
 def test_a_setting_that_reaches_nothing_is_refused(given, said):
     assert f"mine.yaml: {said}" in refusal(GOOD | given)
+
+
+def test_a_model_that_is_asked_nothing_may_write():
+    writer = {"model": "/x/y", "drafting": {"dataset": "real", "model": "y"}}
+    assert check(GOOD | {"suites": {"ic_lke": {"one": {"shots": 16}}}} | writer, "mine.yaml", REPOSITORY)
 
 
 def test_facts_that_a_configuration_has_by_default_stay_where_its_dataset_has_another_source():
@@ -433,6 +442,10 @@ def test_models_are_looked_up_by_name(registry):
     [
         ({"compare": [["mine", "mien"]]}, "compare: there is no model 'mien'; did you mean mine?"),
         ({"compare": [["mine", "mine"]]}, "compare: 'mine' is compared with itself; name another model"),
+        (
+            {"compare": [["mine", "tiny-one"], ["tiny-one", "mine"]], "models": ["mine", "tiny"]},
+            "compare: mine and tiny-one are named twice; keep one pair",
+        ),
         ({"compare": ["mine", "mien"]}, "compare: there is no model 'mien'; did you mean mine?"),
         ({"compare": [["mine", "a", "b"]]}, "compare.0: must have at most 2 members; found ['mine', 'a', 'b']"),
         ({"models": "mine"}, "models: must be a list, as [a, b]; found 'mine'; did you mean models='[mine]'?"),
@@ -622,7 +635,9 @@ def test_a_name_that_is_not_the_folders_is_told(tmp_path):
     folders = [tmp_path / name for name in ("modèle", "模型", "plain")]
     for folder in folders:
         folder.mkdir()
-    check(GOOD | {"model": " ".join(map(str, folders))}, "mine.yaml", REPOSITORY, tell=told.append)
+    (tmp_path / "known.yaml").write_text("chosen: {path: plain}")  # whoever wrote the registry has named it
+    named = {"model": " ".join(map(str, [*folders, "chosen"])), "registry": str(tmp_path / "known.yaml")}
+    check(GOOD | named, "mine.yaml", REPOSITORY, tell=told.append)
     named = f"models='[{{name: NAME, path: {folders[1]}}}]'"
     assert [line for line in told if "called" in line] == [
         f"the model in {folders[1]} is called model; to call it otherwise: {named}"
@@ -725,7 +740,7 @@ def test_a_repository_in_short_needs_its_commit(text):
 
 def test_an_address_with_a_password_is_refused_and_its_name_holds_none():
     message = refusal(GOOD | {"model": "http://me:secret@localhost:8000/v1"})
-    assert "holds a user, a password or a query" in message
+    assert "holds a user, a password or a query" in message and "secret" not in message
     with pytest.raises(AlmanacError) as without_scheme:
         checked_url("me:secret@localhost")
     assert "secret" not in str(without_scheme.value)
@@ -829,8 +844,10 @@ def test_the_full_size_sets_every_sample_aside():
 
 def test_all_facts_but_the_examples_are_asked_where_that_is_said():
     own = read_yaml(REPOSITORY / "config" / "own.yaml") | {"model": "/models/mine"}
-    found = check(own | {"size": "all"}, "own.yaml", REPOSITORY).datasets["facts"]
-    assert (found.test, found.train) == (10_000, 8)
+    for test, asked in ((32, 10_000), (20_000, 20_000)):
+        own["datasets"]["facts"]["test"] = test
+        found = check(own | {"size": "all"}, "own.yaml", REPOSITORY).datasets["facts"]
+        assert (found.test, found.train) == (asked, 8)
 
 
 def test_bars_refer_to_the_largest_planted_decoder_where_the_one_that_is_named_is_not_there():
@@ -885,3 +902,8 @@ def test_a_suite_that_is_asked_nothing_is_not_recorded():
     recorded = config.model_dump(mode="json")
     assert recorded["suites"].keys() == GOOD["suites"].keys()
     assert EditionConfig.model_validate(recorded) == config
+
+
+def test_the_record_of_an_edition_is_a_configuration():
+    recorded = sealed(check(GOOD, "mine.yaml", REPOSITORY).model_dump(mode="json"))
+    assert check(recorded, "edition.json", REPOSITORY) == check(GOOD, "mine.yaml", REPOSITORY)

@@ -187,6 +187,15 @@ def test_a_chat_template_next_to_a_servers_tokenizer_is_read_too_and_is_none_its
     assert f"models.far.api_tokenizer: {home}/mine: holds no tokenizer" in refusal(home)
 
 
+@pytest.mark.parametrize("run", [True, False])
+def test_a_checkpoints_own_code_is_read_where_it_is_run(home, run):
+    code = home / "mine" / "modeling_mine.py"
+    code.write_text("")
+    own = {"name": "mine", "path": f"{home}/mine", "trust_remote_code": run, "revision": "0" * 40}
+    [mine] = configuration(home, models=[own]).models
+    assert (code in files(mine, "checkpoint")) == run
+
+
 def test_masks_and_frequencies_that_old_checkpoints_hold_are_no_parameters(home):
     folder = home / "mine"
     count, weights = stored_parameters(folder), load_file(folder / "model.safetensors")
