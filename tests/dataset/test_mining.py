@@ -75,6 +75,7 @@ def test_the_order_of_the_texts_changes_nothing(chance: random.Random):
         ("France\nParis in", None),
         ("France - Paris", None),  # no letter
         ("Parisians love Frances", None),  # parts of words
+        ("EuroFrance has Paris", None),
         ("France " + "one " * 11 + "Paris", None),  # too far apart
         ("France " + "one " * 10 + "Paris", "[X] " + "one " * 10 + "[Y]"),
         ("France " + "हिन्दी " * 10 + "Paris", "[X] " + "हिन्दी " * 10 + "[Y]"),  # vowel signs part no word
@@ -90,7 +91,7 @@ def test_what_connects_a_pair_stands_in_one_sentence(text, template):
 
 def test_aliases_are_names_and_a_text_of_a_strange_fact_is_passed_over():
     assert connecting("South Korea is led from Seoul", FACTS[-1], NAMES) == "[X] is led from [Y]"
-    assert mine([Evidence("P9|a|b", "a likes b")] * 3, FACTS, NAMES, least=1) == []
+    assert mine([Evidence("P9|a|b", "France likes Paris")] * 3, FACTS, NAMES, least=1) == []
 
 
 def test_names_that_overlap_connect_nothing():

@@ -294,15 +294,17 @@ def test_work_does_not_grow_with_the_square_of_a_relations_objects():
     assert (made.counts[0].train, made.counts[0].test, made.counts[0].objects) == (100, 400, count)
 
 
-def test_a_split_that_the_source_gives_is_kept():
+@pytest.mark.parametrize("asked", [1, 5])
+def test_a_split_that_the_source_gives_is_kept_and_cut(asked):
     train, entities = plain(6, 6, split="train")
     facts = [*train[:2], *(fact("P1", one.subject_id, one.object_id, "test") for one in train[2:])]
-    made = build([relation("P1")], facts, entities, options(train=5, test=3))
-    assert {one.fact_id for one in by_split(made, "P1", "train")} == {one.fact_id for one in facts[:2]}
+    made = build([relation("P1")], facts, entities, options(train=asked, test=3))
+    shown = {one.fact_id for one in by_split(made, "P1", "train")}
+    assert len(shown) == min(asked, 2) and shown <= {one.fact_id for one in facts[:2]}
     kept = {one.fact_id for one in by_split(made, "P1", "test")}
     assert len(kept) == 3
     assert kept < {one.fact_id for one in facts[2:]}
-    assert made.counts[0].surplus == 1
+    assert made.counts[0].surplus == 3 - len(shown)
 
 
 def two_true() -> tuple[list[Relation], list[Fact], list[Entity]]:
@@ -380,6 +382,15 @@ def test_where_subjects_have_several_objects_as_many_are_offered_as_most_facts_h
     assert {one.fact_id for one in made.refused} == {
         one.fact_id for one in every if one.subject_id == facts[0].subject_id
     }
+
+
+def test_at_least_two_choices_are_offered_whatever_most_facts_have():
+    """Of ten subjects five have both objects."""
+    facts, entities = plain(10, 2)
+    both = [fact("P1", one.subject_id, f"o00{1 - int(one.object_id[1:])}") for one in facts[:5]]
+    made = build([relation("P1")], facts + both, entities, options(train=0, test=9, choices=9, fewer_choices=True))
+    assert {len(one.labels) for one in made.choices} == {1}
+    assert {one.fact_id for one in made.refused} == {one.fact_id for one in facts[:5] + both}
 
 
 def test_objects_that_differ_in_case_only_are_one_object():
@@ -544,6 +555,7 @@ def test_what_a_namesake_leaves_out_is_listed():
     facts = [
         *(fact("P1", one, obj) for one, obj in [("s0", "o0"), ("s1", "o0"), ("s1", "o1")]),
         *(fact("P2", one, obj, side) for one, obj, side in [("s0", "o0", "test"), ("s1", "o1", "train")]),
+        fact("P2", "s1", "o0", "test"),  # of the subject itself, as the source has it
         *(fact("P3", one, "o0", side) for one, side in [("s0", "test"), ("s1", "train")]),
         *(fact("P4", "s0", obj) for obj in ("o0", "o3")),
     ]
