@@ -1,5 +1,6 @@
 """A process takes a card of its own and gives it back when it dies, however it dies."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -60,3 +61,12 @@ def test_a_lock_file_of_another_user_can_be_locked(tmp_path):
     (tmp_path / "a").write_text("")
     (tmp_path / "a").chmod(0o444)
     assert take(["a"], tmp_path)[0] == 0
+
+
+def test_other_users_may_open_the_lock_file_of_one_who_shuts_his_files(tmp_path):
+    before = os.umask(0o077)
+    try:
+        take(["a"], tmp_path / "locks")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "locks" / "a").stat().st_mode & 0o777 == 0o644

@@ -37,4 +37,6 @@ def _open(path: Path) -> int:
     try:
         return os.open(path, os.O_RDONLY)
     except FileNotFoundError:
-        return os.open(path, os.O_RDONLY | os.O_CREAT, 0o644)
+        handle = os.open(path, os.O_RDONLY | os.O_CREAT)
+        os.fchmod(handle, 0o644)  # whatever the user has set (umask)
+        return handle
