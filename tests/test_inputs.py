@@ -179,7 +179,11 @@ def test_weights_that_no_index_names_are_none(home):
 
 def test_a_chat_template_next_to_a_servers_tokenizer_is_read_too_and_is_none_itself(home):
     template = home / "mine" / "chat_template.jinja"
+    chats = [{"name": "mine", "path": f"{home}/mine", "wrapper": "chat"}]
+    with pytest.raises(AlmanacError, match="wrapper: chat needs a chat template and the tokenizer has none"):
+        configuration(home, models=chats)
     template.write_text("{{ messages }}")
+    assert configuration(home, models=chats)
     [far] = [one for one in configuration(home).models if one.name == "far"]
     assert {template, home / "mine" / "tokenizer.json"} <= {*files(far, "tokenizer")}
     (home / "mine" / "tokenizer.json").unlink()

@@ -90,15 +90,18 @@ def test_a_recipe_is_trained_in_every_world_and_asked_of_its_own():
         ("made-two", TRAINING, "two"),
         ("made-two", "ic_lke", "real"),
     ]
+    once, twice = (costs(edition(models=[{"name": "m", "planted": {"passes": n}}]))[0].tokens for n in (1, 2))
+    assert twice == 2 * once
 
 
 def test_sums_are_sums():
-    rows = costs(edition())
+    models = [*VALUES["models"], VALUES["models"][0] | {"name": "other"}]
+    rows = costs(edition(models=models))
     whole = total(rows)
     assert whole.tokens == sum(row.tokens for row in rows) == sum(row.tokens for row in by_model(rows))
     assert whole.gpu_hours == pytest.approx(sum(row.gpu_hours for row in rows))
     assert whole.gpu_gib == max(row.gpu_gib for row in rows)
-    assert [row.model for row in by_model(rows)] == ["large", "tiny", "far", "made-one", "made-two", TABLES]
+    assert [row.model for row in by_model(rows)] == ["large", "tiny", "far", "made-one", "made-two", "other", TABLES]
 
 
 @pytest.mark.parametrize("parameters", [10**8, 7 * B])
@@ -109,7 +112,7 @@ def test_a_scheduler_is_asked_for_more_than_the_plan_expects(parameters):
     assert asked.runtime >= (row.gpu_hours + row.core_hours) * 60
 
 
-def test_a_dataset_is_counted_where_its_facts_are_there(tmp_path):
+def test_a_dataset_is_counted_where_its_facts_are_there(tmp_path, monkeypatch):
     """Of 30 facts each two relations qualify for 25, one has too few; 20 train facts leave 10 of each."""
     (tmp_path / "entities.csv").write_text("entity_id,label\n")
     rows = [f"r{n},s{at},o{at}" for n, count in enumerate((30, 30, 20)) for at in range(count)]
@@ -122,10 +125,13 @@ def test_a_dataset_is_counted_where_its_facts_are_there(tmp_path):
     assert sizes(tables) == {"real": Size(2, 10, True)}, "of tables all relations are read"
     assert sizes(edition())["real"] == Size(50, 100, False)
     assert sizes(edition())["one"] == Size(10, 20, True)
+    assert sizes(edition(planting={"worlds": {"one": {"relations": 3}, "two": {}}}))["one"] == Size(3, 20, True)
     alone = {"real": dataset | {"min_facts": 30, "train": 29}}
     (tmp_path / "facts.csv").write_text("\n".join(["relation_id,subject_id,object_id", *rows[:30]]) + "\n")
     one = edition(facts=str(tmp_path), datasets=alone, suites={}, planting={}, models=[])
     assert "Dataset real: 1 relation of 1 test fact (counted)." in remarks(one, [], {}, [])
+    monkeypatch.setattr(estimates, "MOST_COUNTED", 99)
+    assert not sizes(one)["real"].counted, "a larger file is not read"
 
 
 def of_tiny(shards=1, **changes):
@@ -235,9 +241,17 @@ def test_a_folder_of_editions_that_is_not_there_is_refused(tmp_path, capsys):
 
 
 def test_a_size_that_is_assumed_is_said():
-    config = edition(models=[{"name": "one", "hub": "owner/one", "revision": "unpinned"}, VALUES["models"][0]])
-    assert "Size of one assumed (7 B); `parameters: N` of a model says it." in remarks(config, [], {}, [])
+    hub = {"name": "one", "hub": "owner/one", "revision": "unpinned"}
+    config = edition(models=[hub, {"name": "two", "path": "two"}, VALUES["models"][0]])
+    assert "Size of one, two assumed (7 B); `parameters: N` of a model says it." in remarks(config, [], {}, [])
     assert "Size of" not in "".join(remarks(edition(), [], {}, []))
+
+
+@pytest.mark.parametrize("path", [None, "here"])
+def test_a_dump_that_is_there_is_not_downloaded(path):
+    sources = {"mine": {"kind": "google_re", "path": path}}
+    config = edition(sources=sources, facts=None, contact="a@b.org", models=[])
+    assert ("Not counted: the download of sources.mine" in "".join(remarks(config, [], {}, []))) is (path is None)
 
 
 def test_what_a_server_charges_and_what_a_model_thinks_are_said_not_to_be_counted():
@@ -255,10 +269,12 @@ def test_keys_are_set_anew_as_in_snakemake(tmp_path, monkeypatch):
     path.write_text(yaml.safe_dump(VALUES | {"facts": str(SHIPPED), "models": models}))
     out = tmp_path / "plan.json"
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(plan, "measured", lambda results: ({"ic_lke": 3.0}, ["other"]))
     assert main(["plan", "--configfile", str(path), "--config", "gpus=0", "models=[]", "--output", str(out)]) == 0
     assert json.loads(out.read_text()) == []
     assert main(["plan", "--configfile", str(path), "--config", "gpus=0", "--output", str(out), "--by", "asking"]) == 0
-    assert len(json.loads(out.read_text())) == len(costs(load(path, {"gpus": 0})))
+    planned = costs(load(path, {"gpus": 0}), {"ic_lke": 3.0})
+    assert [row["core_hours"] for row in json.loads(out.read_text())] == [row.core_hours for row in planned]
     # What YAML would read as a date, a time, a truth value or nothing is a text there.
     words = [
         "title=1:30",

@@ -76,6 +76,7 @@ def test_a_model_has_one_origin_and_a_server_s_settings_belong_to_a_server():
 
 def test_a_server_s_model_asks_for_no_gpu():
     assert ModelConfig(name="a", api="http://localhost:8000/v1").size == 1
+    assert not ModelConfig(name="a", api="http://localhost:8000/v1", parameters=7 * 10**9).takes_gpu(1)
 
 
 @pytest.mark.parametrize("url", ["https://key:hunter2@host/v1", "https://host/v1?api-key=hunter2"])
