@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 
 from almanac import tables
 from almanac.cli import main
+from almanac.dataset.templates import SHIPPED
 from almanac.planting.options import WorldOptions
 from almanac.planting.world import invent
 from almanac.rows import Draft, Entity, Evidence, Exposure, Fact, Popularity, Relation, Template
@@ -41,7 +42,18 @@ def build(folder: Path, output: Path, *words: str) -> Path:
 
 
 def test_popularity_gets_its_buckets_and_evidence_is_that_of_the_datasets_facts(tmp_path):
-    made = build(written(tmp_path / "mine"), tmp_path / "dataset")
+    more = {
+        "relations": [{"relation_id": "large", "label": "capital", "property": "P36"}],
+        "templates": [
+            {"relation_id": name, "text": "[X] is [Y].", "style": "statement"} for name in ("large", "small")
+        ],
+        "exposures": [{"fact_id": name, "dose": 1} for name in ("large|s0|o0", "small|s0|o0")],
+    }
+    more["relations"].append({"relation_id": "small", "label": "seat"})
+    made = build(written(tmp_path / "mine", **more), tmp_path / "dataset")
+    assert [row.fact_id for row in tables.read(made / "exposures.parquet", Exposure)] == ["large|s0|o0"]
+    templates = tables.read(made / "templates.parquet", Template)
+    assert {row.relation_id for row in templates} == {"large"} and SHIPPED in {row.origin for row in templates}
     assert tables.read(made / "popularity.parquet", Popularity) == [
         Popularity(f"s{at}", "mine", "subject", score, bucket)
         for at, (score, bucket) in enumerate(zip(SCORES, BUCKETS, strict=True))
@@ -66,6 +78,14 @@ def test_a_file_of_texts_must_be_of_these_facts(tmp_path, capsys):
     assert "no text is of a fact here" in capsys.readouterr().err
     assert main([*build_of, *SMALL, "--evidence", str(mine / "evidence.csv")]) == 1
     assert "is not called .parquet" in capsys.readouterr().err
+
+
+def test_rows_that_stand_twice_are_merged_where_that_is_said(tmp_path):
+    facts = [{"relation_id": "large", "subject_id": f"s{at}", "object_id": f"o{at % 4}"} for at in range(10)]
+    folder = written(tmp_path / "mine", facts=[*facts, facts[0]], evidence=[{"fact_id": "large|s0|o0", "text": "T."}])
+    assert main(["build", "dataset", "--facts", str(folder), "--output", str(tmp_path / "refused"), *SMALL]) == 1
+    made = build(folder, tmp_path / "dataset", *SMALL, "--merge", "true")
+    assert tables.count(made / "facts.parquet", Fact) == 10
 
 
 def test_buckets_that_a_source_gives_stay_as_they_are(tmp_path):

@@ -25,6 +25,8 @@ from almanac.rows import Entity, Fact
         ("Alsace–Lorraine", "Alsace‐Lorraine"),
         ("“Heroes”", '"Heroes"'),
         ("−40", "-40"),
+        ("Wind & Fire", "wind and fire"),
+        ("Müller & Söhne", "Müller and Söhne"),
         ("ℂ-algebra", "c-algebra"),  # a letter whose plain form is a capital
     ],
 )
@@ -42,6 +44,7 @@ def test_names_that_are_the_same(one, other):
         ("1990", "1991"),
         ("1990–95", "1990-95"),
         ("The Hague", "Hague"),
+        ("AT&T", "AT and T"),
     ],
 )
 def test_names_that_are_not_the_same(one, other):

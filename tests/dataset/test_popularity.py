@@ -1,6 +1,7 @@
 """Buckets of a dataset's entities and relations, and mentions as a measure of popularity."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 from almanac import tables
@@ -17,9 +18,9 @@ def fact(relation: str, subject: str, found: str | None, value: str | None = Non
     return Fact(key, relation, subject, found, value, "string" if value else None, None, (), None, "test")
 
 
-def written(folder: Path, rows: list[Popularity], facts: list[Fact] = (), relations: list[Relation] = ()) -> Path:
+def written(folder: Path, rows: list[Popularity], facts: list[Fact] = (), relations=(), buckets=()) -> Path:
     entities = [Entity(name, name, (), None) for name in WORKED]
-    write(folder, SourceTables(entities, list(relations), list(facts), popularity=rows))
+    write(folder, SourceTables(entities, list(relations), list(facts), popularity=rows, buckets=list(buckets)))
     bucket_tables(folder)
     return folder
 
@@ -40,7 +41,9 @@ def test_each_source_and_type_is_divided_for_itself(tmp_path):
 
 def test_buckets_that_a_source_has_made_stay(tmp_path):
     rows = [Popularity("a", "imdb", "title", 5, "head"), Popularity("b", "imdb", "title", 5, "torso")]
-    folder = written(tmp_path, [*rows, Popularity("c", "imdb", "person", 5, None)])
+    own = BucketSize("imdb", "title", "head", 9, 45, 5, 5, "thirds")
+    folder = written(tmp_path, [*rows, Popularity("c", "imdb", "person", 5, None)], buckets=[own])
+    assert own in tables.read(folder / "buckets.parquet", BucketSize)
     found = {row.entity_id: row.bucket for row in tables.read(folder / "popularity.parquet", Popularity)}
     assert found == {"a": "head", "b": "torso", "c": "tail"}
     bytes_before = (folder / "popularity.parquet").read_bytes()
@@ -63,6 +66,9 @@ def test_relations_get_their_number_of_facts(tmp_path):
         row.relation_id: (row.popularity, row.bucket) for row in tables.read(folder / "relations.parquet", Relation)
     }
     assert found == {"P1": (4, "torso"), "P2": (2, "tail"), "P3": (2, "tail"), "P4": (0, "tail")}
+    given = [replace(relations[0], popularity=7), *relations[1:]]  # of the source itself
+    folder = written(tmp_path / "given", [], facts, given)
+    assert tables.read(folder / "relations.parquet", Relation) == given
 
 
 def test_without_popularity_an_entity_is_as_popular_as_it_is_mentioned(tmp_path):

@@ -226,6 +226,7 @@ def test_a_relation_gets_what_ships_for_its_property_where_it_has_none_of_a_styl
     numbers = {"capital": "P36", "seat": "P36", "P36": None}
     relations = [Relation(name, "x", number, None, None, None) for name, number in numbers.items()]
     own = [Template("own", "capital", "[X]", style, "written", None, ())] if style else []
+    own.append(Template("own-draft", "capital", "[X] [Y]", "statement", "drafted", None, ()))  # perhaps of these
     found = with_shipped(own, relations)
     assert {row.relation_id for row in found} == {"capital", "seat"}, "of the other relation no property is known"
     ships = [row for row in found if row.origin == SHIPPED]

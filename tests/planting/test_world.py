@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from almanac.dataset.invented import Names
 from almanac.errors import AlmanacError
 from almanac.planting import world
 from almanac.planting.options import WorldOptions
@@ -152,6 +153,11 @@ def test_same_seed_same_world_other_seed_other_names_and_facts():
     labels = [{row.label for row in made.entities} for made in (one, other)]
     assert len(labels[0] & labels[1]) < 10
     assert doses(one) != doses(other)
+
+
+def test_a_name_that_is_taken_is_not_given_again():
+    names = Names(1)
+    assert len({names.word("a thing", 0, (2, 2), capital=True) for _ in range(9)}) == 9
 
 
 def test_more_objects_than_there_are_years_say_how_many_there_may_be():
