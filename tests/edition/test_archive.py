@@ -111,9 +111,10 @@ def test_what_other_code_has_made_is_not_frozen_and_its_name_alone_is_no_differe
     with pytest.raises(AlmanacError, match=rf"report\.html: was made by {other}, and this is {MAKER}, which may"):
         freeze(own, tmp_path / "own.zip")
     monkeypatch.setattr("almanac.edition.archive.MAKER", other)
+    monkeypatch.setattr("almanac.edition.archive.commit", lambda: "0" * 40)
     freeze(own, tmp_path / "own.zip")
     assert main(["verify", "edition", str(tmp_path / "own.zip")]) == 0
-    said = f"it was made by {other}, and this is {MAKER}, which may measure or draw something else"
+    said = f"it was made by {other} (commit {'0' * 40}), and this is {MAKER}, which may measure or draw something else"
     assert said in capsys.readouterr().err
     own.page().write_text(own.page().read_text("utf-8").replace("<h1", "<h1 id='drawn'", 1), "utf-8")
     freeze(own, tmp_path / "drawn.zip")
@@ -450,5 +451,11 @@ def test_a_suite_that_is_not_installed_here_is_missed_only_where_it_is_asked(own
     if opens:
         assert Layout.open(own.root).config == own.config
     else:
-        with pytest.raises(AlmanacError, match=r"suites\.gone: is unknown.*\n.*a package that is not installed here"):
+        told = (
+            r"suites\.gone: is unknown.*\nIt was made by another version \(read it with that one, .*not installed here"
+        )
+        with pytest.raises(AlmanacError, match=f"{re.escape(str(own.record()))}: {told}"):
             Layout.open(own.root)
+        # An archive is unpacked into a folder of which its reader knows nothing.
+        with pytest.raises(AlmanacError, match=rf"^edition\.json: {told}"):
+            Layout.open(own.root, unpacked=True)

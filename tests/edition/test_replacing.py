@@ -26,7 +26,7 @@ from almanac.edition.replacing import (
 from almanac.errors import AlmanacError
 from almanac.rows import Response
 from almanac.sealed import sealed
-from almanac.versions import MAKER
+from almanac.versions import MAKER, VERSIONS
 
 
 def config(*models, **values):
@@ -271,6 +271,25 @@ def test_what_is_remembered_of_a_file_lies_where_snakemake_puts_it(tmp_path, mon
     assert _remembered(path, Path(keeper.path)) == Path(keeper._record_path(keeper._metadata_path, str(path)))
 
 
+def response_files(folder, url, **more):
+    """Return an edition that asks a server, and the first file of its answers."""
+    model = {"name": "far", "api": url, "kinds": ["generate"], **more}
+    values = {"edition": "own", "sources": {"ours": {"path": "ours"}}, "datasets": {"real": {"source": "ours"}}}
+    suites = {"facteval": {"real": {}}}
+    layout = Layout(folder, EditionConfig.model_validate({**values, "suites": suites, "models": [model]}))
+    [one] = layout.every_round()
+    one.responses[0].parent.mkdir(parents=True)
+    return layout, one.responses[0]
+
+
+@pytest.mark.parametrize(("version", "again"), [(VERSIONS["answer"] - 1, True), (VERSIONS["answer"], False)])
+def test_before_what_was_paid_for_is_asked_again_for_a_new_version_it_is_said(tmp_path, version, again):
+    layout, path = response_files(tmp_path, "http://far/v1")
+    assert replaced(layout) == []
+    tables.write(path, Response, [], metadata={"almanac.version": str(version)})
+    assert ["far has answered an Almanac that asked" in said for said in replaced(layout)] == [True] * again
+
+
 @pytest.mark.parametrize(
     ("served", "more", "message"),
     [
@@ -282,18 +301,9 @@ def test_what_is_remembered_of_a_file_lies_where_snakemake_puts_it(tmp_path, mon
     ],
 )
 def test_a_server_that_serves_another_model_now_is_not_taken_for_the_one_that_answered(tmp_path, served, more, message):
-    def response_files(url):
-        model = {"name": "far", "api": url, "kinds": ["generate"], **more}
-        values = {"edition": "own", "sources": {"ours": {"path": "ours"}}, "datasets": {"real": {"source": "ours"}}}
-        suites = {"facteval": {"real": {}}}
-        layout = Layout(tmp_path, EditionConfig.model_validate({**values, "suites": suites, "models": [model]}))
-        [one] = layout.every_round()
-        return layout, one.responses[0]
-
     with Wire(lambda call: Reply.of({"data": [{"id": one} for one in served]})).running() as url:
-        layout, path = response_files(url)
+        layout, path = response_files(tmp_path, url, **more)
         check_served(layout)  # nothing was answered yet
-        path.parent.mkdir(parents=True)
         tables.write(path, Response, [], metadata={"almanac.weights": f"a, revision undeclared, by the word of {url}"})
         if message is None:
             check_served(layout)

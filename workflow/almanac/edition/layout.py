@@ -93,8 +93,10 @@ class Layout:
             return cls(root, EditionConfig.model_validate(settings, context=context))
         except ValidationError as error:
             raise AlmanacError(
-                f"{explain(error, str(record), 'sources', values=settings)}\nIt is of another version, asks a suite "
-                "of a package that is not installed here (in an archive, lock.txt names it last), or is damaged"
+                f"{explain(error, RECORD if unpacked else str(record), 'sources', values=settings)}\nIt was made by "
+                "another version (read it with that one, which an archive's manifest.json names as its commit, or make "
+                "it again by the command that made it), asks a suite of a package that is not installed here (in an "
+                "archive, lock.txt names it last), or is damaged"
             ) from error
         except ValueError as error:
             raise AlmanacError(f"{record}: is damaged ({error}); build it again") from error

@@ -18,7 +18,7 @@ from almanac.errors import AlmanacError
 from almanac.models.options import AnswerOptions, is_here
 from almanac.options import with_places
 from almanac.sealed import PULLED
-from almanac.versions import MAKER, maker_of
+from almanac.versions import MAKER, VERSIONS, maker_of
 
 PATIENCE = 3  # seconds in which a server may say what it serves
 ASKED = ("datasets", "planting", "suites", "size")  # the keys of a configuration that say what is asked, and of what
@@ -215,17 +215,22 @@ def check_served(layout: Layout) -> None:
     for name, one in layout.config.participants().items():
         if one.model.api is None or one.model.api_model is not None:
             continue
-        own = (files for files in layout.every_round() if files.answerer == name)
-        answered = next((path for files in own for path in files.responses if path.is_file()), None)
+        answered = next(_of_answers(layout, name), None)
         if answered is None:
             continue
-        was = tables.read_metadata(answered).get("almanac.weights", "").rpartition(", revision ")[0]
+        was = answered.get("almanac.weights", "").rpartition(", revision ")[0]
         served = _served(one.model.api, os.environ.get(one.model.api_key_variable))
         if was and served and was != served:
             raise AlmanacError(
                 f"{layout.root}: holds answers of {was}, and {one.model.api} serves {served} now; keep both with "
                 f"{_other_name()}, or remove responses/{name} there"
             )
+
+
+def _of_answers(layout: Layout, name: str) -> Iterator[dict[str, str]]:
+    """Yield what each file of a model's answers that is there says of itself."""
+    own = (files for files in layout.every_round() if files.answerer == name)
+    yield from (tables.read_metadata(path) for files in own for path in files.responses if path.is_file())
 
 
 def _served(url: str, key: str | None) -> str | None:
@@ -266,6 +271,13 @@ def replaced(layout: Layout) -> list[str]:
             f"{layout.root} was made by {maker}, and this is {MAKER}: whatever that changes is made anew; keep "
             "both with another edition=NAME"
         )
+    version = str(VERSIONS["answer"])
+    for name in (name for name, one in config.participants().items() if one.model.api is not None):
+        if any(said.get("almanac.version", version) != version for said in _of_answers(layout, name)):
+            told.append(
+                f"{layout.root}: {name} has answered an Almanac that asked servers in another way: all is asked of it, "
+                "and paid for, again; to keep those answers stop now, and go on with that Almanac's commit"
+            )
     if before is None:
         return told
     models, asked = _origins(before), _origins(config)

@@ -96,7 +96,8 @@ def verify_edition(archive: Path, dense: bool = False, digest: str | None = None
         layout = replace(Layout.open(folder, unpacked=True), recorded=manifest["parameters"])
         withheld = withheld_of(layout, manifest)
         if (maker := maker_of(layout.page())) != MAKER:
-            said = f"it was made by {maker}, and this is {MAKER}, which may measure or draw something else"
+            by = f" (commit {manifest['commit']})" if "commit" in manifest else ""
+            said = f"it was made by {maker}{by}, and this is {MAKER}, which may measure or draw something else"
             print(said, file=sys.stderr)
         _begins("the ids of requests and the datasets are made again")
         check_terms(layout, manifest)
