@@ -20,7 +20,7 @@ from almanac.tables import seed_of
 
 VERDICT = "verdict"  # the role of the request that the judge answers
 CHECK = "check"  # and of the one with a wrong answer on purpose
-CHECKED = 10  # one question in so many is asked with it
+CHECKED = 10  # one question in so many, of those with an answer to be judged, is asked with it
 TOKENS = 8  # of its reply: one word is wanted
 # "The correct answer is 1975" is none: it may be said of what is right and of what is wrong.
 STATED = re.compile(r"\bcorrect\s+\w+\s*(?::|\b(?:is|are|was|were|would|should|to|for|in|here)\b|$)", re.IGNORECASE)
@@ -100,7 +100,8 @@ def _wrong(row: Mapping[str, Any], kind: str, others: Sequence[str], seed: int) 
 def ask(before: Answers, options: HeadToTailOptions, own: Mapping[str, type]) -> Iterator[Batch]:
     """Ask the judge about the answers of one model, those that are missing aside; equal ones are asked once.
 
-    Of one question in `CHECKED` it is asked about a wrong answer too (`_wrong`), by which its false accepts are known.
+    With one of them in `CHECKED` it is asked about a wrong answer to the same question too (see `_wrong`): how often it
+    calls these correct is its rate of false accepts.
     """
     asked = Asked(own, first=before.count)
     for part in before.parts(("template_id", "accepted", "role", "index", "text", "status", "texts"), ("questions",)):
@@ -109,12 +110,13 @@ def ask(before: Answers, options: HeadToTailOptions, own: Mapping[str, type]) ->
         firsts = answers.group_by("template_id").agg(pl.col("accepted").list.first().unique().sort())
         others = dict(firsts.iter_rows())
         for row in answers.iter_rows(named=True):
+            answer = said(row["texts"][row["index"]]) if row["status"] == "ok" else ""
+            if says_nothing(answer, options.unsure, row["accepted"]):
+                continue
+            shown = {VERDICT: answer}
             seed = seed_of(CHECK, before.model, row["text"], *row["accepted"])
             if seed % CHECKED == 0 and (wrong := _wrong(row, kinds[row["item"]], others[row["template_id"]], seed)):
-                asked.link(row["item"], CHECK, request(row["text"], row["accepted"], wrong, options.judge_examples))
-            if row["status"] == "ok":
-                answer = said(row["texts"][row["index"]])
-                if not says_nothing(answer, options.unsure, row["accepted"]):
-                    link = request(row["text"], row["accepted"], answer, options.judge_examples)
-                    asked.link(row["item"], VERDICT, link)
+                shown[CHECK] = wrong
+            for role, one in shown.items():
+                asked.link(row["item"], role, request(row["text"], row["accepted"], one, options.judge_examples))
         yield asked.take()

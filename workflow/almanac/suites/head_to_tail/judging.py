@@ -142,8 +142,7 @@ class _Item:
         dose, bucket = self._bench.exposed.get(self._row["fact_id"], (None, None))
         if not self.answered:
             nothing: dict[str, Any] = dict.fromkeys(columns(Score))
-            known = {"item": self.item, "exposed": dose, "exposed_bucket": bucket}
-            return Score(**nothing | known | {"false_accept": self._false_accept})
+            return Score(**nothing | {"item": self.item, "exposed": dose, "exposed_bucket": bucket})
         return Score(
             self.item,
             *self.varied,

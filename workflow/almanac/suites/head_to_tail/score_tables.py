@@ -59,7 +59,7 @@ def judged(shown: Shown) -> Iterator[Table]:
         rows.append([row.model, said((JUDGE, where["experiment"], where["prompt"])), row.n, row, apart, fooled])
     caption = (
         "The judge's replies: how often they contain a verdict (otherwise the answer counts as incorrect), and how "
-        "often it differs from the rules. To one question in ten it was shown another question's answer too: how often "
+        "often it differs from the rules. For one answer in ten it was also shown another question's answer: how often "
         "it called that correct."
     )
     head = ("model", "asked", "replies", "with a verdict", "against the rules", "wrong answers called correct")
