@@ -1,6 +1,7 @@
 """What a run replaces in an edition's folder is said before it begins, and what it cannot know of is refused."""
 
 import json
+import os
 import re
 from base64 import urlsafe_b64encode
 from pathlib import Path
@@ -205,6 +206,22 @@ def test_what_a_failed_job_would_have_made_is_doubted(finished):
             _remembered(path, MEMORY).touch()  # else the next turn would doubt it for that
         doubted = {path for own in updated.values() for path in own if path.stat().st_mtime == LONG_AGO}
         assert doubted == {path for mark, own in updated.items() if not mark.exists() for path in own} != set()
+
+
+def test_what_another_user_has_made_is_doubted_too(finished, monkeypatch):
+    """Files that both may write, but that only their owner may date."""
+    marker, files = next(iter(finished.updated()))
+    utime = os.utime
+
+    def of_owner(path, times):
+        if path in files:
+            raise PermissionError(1, "Operation not permitted")
+        utime(path, times)
+
+    monkeypatch.setattr(os, "utime", of_owner)
+    marker.unlink()
+    doubt(finished.layout, finished, MEMORY)
+    assert {path.stat().st_mtime for path in files} == {LONG_AGO}
 
 
 def test_what_has_ended_after_its_run_is_made_again(finished):
