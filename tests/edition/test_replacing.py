@@ -303,6 +303,8 @@ def response_files(folder, url, **more):
 def test_before_what_was_paid_for_is_asked_again_for_a_new_version_it_is_said(tmp_path, version, again):
     layout, path = response_files(tmp_path, "http://far/v1")
     assert replaced(layout) == []
+    path.write_bytes(b"damaged")
+    assert replaced(layout) == [], "the job that reads it says so"
     tables.write(path, Response, [], metadata={"almanac.version": str(version)})
     assert ["far has answered an Almanac that asked" in said for said in replaced(layout)] == [True] * again
 

@@ -6,6 +6,7 @@ import os
 import shutil
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -234,9 +235,10 @@ def check_served(layout: Layout) -> None:
 
 
 def _of_answers(layout: Layout, name: str) -> Iterator[dict[str, str]]:
-    """Yield what each file of a model's answers that is there says of itself."""
-    own = (files for files in layout.every_round() if files.answerer == name)
-    yield from (tables.read_metadata(path) for files in own for path in files.responses if path.is_file())
+    """Yield what each file of a model's answers says of itself."""
+    for path in (path for files in layout.every_round() if files.answerer == name for path in files.responses):
+        with suppress(AlmanacError):  # not there, or damaged, which the job that reads it says
+            yield tables.read_metadata(path)
 
 
 def _served(url: str, key: str | None) -> str | None:
