@@ -8,7 +8,7 @@ from almanac.options import OnDisk
 from almanac.suites.options import WRITER, WRITTEN_TOKEN, SampledOptions
 
 QUESTION_TOKENS = 60  # instruction, examples and question, about
-JUDGED_TOKENS = 450
+JUDGED_TOKENS = 500  # that the judge reads of an answer, and for one in ten of a wrong one
 OPEN_CAP = 10  # the paper's, of facts that are of none of its sources
 
 Filter = Literal["unspecific", "dynamic", "source_specific", "non_textual"]
