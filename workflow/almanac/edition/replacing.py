@@ -280,8 +280,9 @@ def replaced(layout: Layout) -> list[str]:
             "both with another edition=NAME"
         )
     version = str(VERSIONS["answer"])
-    for name in (name for name, one in config.participants().items() if one.model.api is not None):
-        if any(said.get("almanac.version", version) != version for said in _of_answers(layout, name)):
+    for name, one in config.participants().items():
+        said = _of_answers(layout, name) if one.model.api is not None else ()
+        if any(of.get("almanac.version", version) != version for of in said):
             told.append(
                 f"{layout.root}: {name} has answered an Almanac that asked servers in another way: all is asked of it, "
                 "and paid for, again; to keep those answers stop now, and go on with that Almanac's commit"

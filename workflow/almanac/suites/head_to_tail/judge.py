@@ -83,16 +83,15 @@ def request(text: str, accepted: Sequence[str], answer: str, examples: bool) -> 
     return greedy(question_of(text, accepted, answer), TOKENS, instruction="\n\n".join([told["text"], *shots]))
 
 
-def _wrong(row: Mapping[str, Any], kind: str, others: Sequence[str], seed: int) -> str | None:
+def _wrong(row: Mapping[str, Any], others: Sequence[str], seed: int) -> str | None:
     """Return an answer that is right of another question of the template and by rules not of this one; none: no such.
 
     Args:
-        row: the question, with its true answers.
-        kind: what is asked for (see `variants`).
+        row: the question, with its true answers and of which kind these are (see `variants`).
         others: true answers of the template's questions.
         seed: where among them to begin.
     """
-    start, golds = seed // CHECKED % len(others), variants(row["accepted"], kind)
+    start, golds = seed // CHECKED % len(others), variants(row["accepted"], row["answer_kind"])
     turned = (others[(start + at) % len(others)] for at in range(len(others)))
     return next((other for other in turned if not names_one(other, golds, row["text"])), None)
 
@@ -105,8 +104,8 @@ def ask(before: Answers, options: HeadToTailOptions, own: Mapping[str, type]) ->
     """
     asked = Asked(own, first=before.count)
     for part in before.parts(("template_id", "accepted", "role", "index", "text", "status", "texts"), ("questions",)):
-        kinds = dict(part.own["questions"].select("item", "answer_kind").iter_rows())
-        answers = part.links.filter(role=ANSWER)
+        links = part.links.join(part.own["questions"], on="item", how="left", maintain_order="left")
+        answers = links.filter(role=ANSWER)
         firsts = answers.group_by("template_id").agg(pl.col("accepted").list.first().unique().sort())
         others = dict(firsts.iter_rows())
         for row in answers.iter_rows(named=True):
@@ -115,7 +114,7 @@ def ask(before: Answers, options: HeadToTailOptions, own: Mapping[str, type]) ->
                 continue
             shown = {VERDICT: answer}
             seed = seed_of(CHECK, before.model, row["text"], *row["accepted"])
-            if seed % CHECKED == 0 and (wrong := _wrong(row, kinds[row["item"]], others[row["template_id"]], seed)):
+            if seed % CHECKED == 0 and (wrong := _wrong(row, others[row["template_id"]], seed)):
                 shown[CHECK] = wrong
             for role, one in shown.items():
                 asked.link(row["item"], role, request(row["text"], row["accepted"], one, options.judge_examples))

@@ -170,7 +170,7 @@ def _times(name: str, text: str) -> int:
     return len(runs(name.split(), text.split())) if name in text else 0
 
 
-def names_one(answer: str, golds: Sequence[str], question: str = "") -> bool:
+def names_one(answer: str, golds: Sequence[str], question: str) -> bool:
     """Return whether an answer is a true one or names one, more often than the question does (see `scores`)."""
     told = normalise(answer)
     return is_true(answer, golds) or any(told == normalise(gold) or _names(answer, gold, question) for gold in golds)
