@@ -3,8 +3,10 @@
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from almanac.punctuation import ends_in_object, is_question, space_after, unstopped, words_of
+from almanac.punctuation import ends_in_object, is_question, space_after, stands_in, unstopped, words_of
 
 
 @pytest.mark.parametrize(
@@ -60,3 +62,12 @@ def test_an_object_follows_a_template_as_its_script_parts_words():
 )
 def test_names_stand_as_words_of_their_own_where_words_are_parted(name, text, found):
     assert re.findall(words_of(re.escape(name)), text) == found
+
+
+PIECES = st.text(st.sampled_from("abA1 -.:\u0301東京ไทकि_😀"), max_size=12)
+
+
+@given(PIECES, PIECES, PIECES, st.text(st.sampled_from("ab \u0301東कि"), max_size=3))
+def test_a_name_stands_in_a_text_where_a_pattern_of_whole_words_finds_it(before, between, after, name):
+    text = f"{before}{name}{between}{name}{after}"
+    assert stands_in(name, text) is (re.search(words_of(re.escape(name)), text) is not None)

@@ -16,6 +16,7 @@ WORD = rf"[^\W_](?:[^\W_]|[{MARKS}])*"  # of letters and digits, with their mark
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 # A mark goes on with a word where a letter bears it: an emoji's is none of a word.
 _IN_WORD = rf"(?![{UNSPACED}])(?:\w|(?<=[\w{MARKS}])[{MARKS}])"
+_NOT_AFTER, _NOT_BEFORE = re.compile(f"(?<!{_IN_WORD})"), re.compile(f"(?!{_IN_WORD})")  # a word's letter
 
 
 def unstopped(text: str) -> str:
@@ -44,3 +45,13 @@ def space_after(template: str) -> str:
 def words_of(pattern: str) -> str:
     """Return a pattern that finds what another finds, where no word goes on before or after it."""
     return rf"(?<!{_IN_WORD})(?:{pattern})(?!{_IN_WORD})"
+
+
+def stands_in(name: str, text: str) -> bool:
+    """Return whether a name occurs in a text as whole words; as `words_of` finds it, without a pattern to compile."""
+    at = text.find(name)
+    while at >= 0:
+        if _NOT_AFTER.match(text, at) and _NOT_BEFORE.match(text, at + len(name)):
+            return True
+        at = text.find(name, at + 1)
+    return False

@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 from almanac.dataset.text import normalise, singular
 from almanac.errors import AlmanacError
 from almanac.project import RESOURCES
-from almanac.punctuation import ends_in_object, is_question, space_after, words_of
+from almanac.punctuation import ends_in_object, is_question, space_after, stands_in
 from almanac.rows import Draft, Relation, Template
 from almanac.tables import identity, read_jsonl
 
@@ -204,7 +204,7 @@ def leak(text: str, names: Iterable[str]) -> str | None:
     """Return a name that stands in a template as a word of its own, or none. Case counts: `may` is not May."""
     bare = SLOT.sub(" ", text)
     for name in sorted(names, key=lambda one: (-len(one), one)):  # the same of a set, whatever its order
-        if len(name) > 1 and name in bare and re.search(words_of(re.escape(name)), bare):
+        if len(name) > 1 and stands_in(name, bare):
             return name
     return None
 

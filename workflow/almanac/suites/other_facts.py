@@ -13,7 +13,7 @@ import polars as pl
 from almanac.dataset.templates import folded
 from almanac.dataset.text import ARTICLES, marked, normalise, singular, unaccented
 from almanac.dataset.values import value_of, values_in
-from almanac.punctuation import UNSPACED, words_of
+from almanac.punctuation import UNSPACED, stands_in
 from almanac.suites.truths import Truths
 
 SEPARATORS = re.compile(r"(?<=\d)[.,'’](?=\d)")  # of thousands
@@ -210,9 +210,9 @@ class RelationFacts:
         answer = normalise(answer)
         for word in {"", *(word for said in (*forms, parted) for word in _words(said))}:
             for name in self.beginning.get(word, ()):
-                if any(_stands_in(name, said) for said in forms):
+                if any(stands_in(name, said) for said in forms):
                     found |= self.of_text[name]
-                elif name in self.of_words and _stands_in(name, parted):
+                elif name in self.of_words and stands_in(name, parted):
                     found |= self.of_words[name]
         if self.of_value:
             for value in values_in(unaccented(answer)):
@@ -254,7 +254,7 @@ class RelationFacts:
             named, said = [answer], offered[answer]
         else:
             said = self.right(answer)
-            named = [text for text, truths in offered.items() if truths & said or _stands_in(text, answer)]
+            named = [text for text, truths in offered.items() if truths & said or stands_in(text, answer)]
         if not named:
             return NO_SHARE
         accepted = [text for text, truths in offered.items() if item["truth"] in truths]
@@ -299,8 +299,3 @@ def _numbers_marked(text: str) -> str:
 def _words(text: str) -> Iterator[str]:
     """Yield the words of a text; in a script without spaces each character is one."""
     return map(re.Match.group, WORDS.finditer(text))
-
-
-def _stands_in(name: str, text: str) -> bool:
-    """Whether a name stands in a text as whole words."""
-    return name in text and re.search(words_of(re.escape(name)), text) is not None
