@@ -4,12 +4,14 @@ import dataclasses
 import importlib
 import inspect
 import pkgutil
+import re
 
 import pyarrow as pa
 
 from almanac import rows
-from almanac.columns import columns, schema
-from almanac.rows import Exposure, Item, Response
+from almanac.columns import columns, meanings, schema
+from almanac.planting.corpus import Document
+from almanac.rows import Agreement, Exposure, Item, Knowledge, Measure, Response
 from almanac.schema import tables_text
 from almanac.suites.listing import SUITES
 
@@ -30,8 +32,24 @@ def test_the_list_of_tables_has_every_column_of_every_suite():
     for suite in SUITES.values():
         for name, own in suite.own.items():
             [part] = [one for one in text.split("\n## ") if one.startswith(f"`{name}`") and f"`{suite.name}`" in one]
-            assert inspect.getdoc(own.row) in part
-            assert all(f"`{column}`" in part for column in columns(own.row))
+            assert inspect.getdoc(own.row).partition("\n")[0] in part
+            for column, meaning in meanings(own.row).items():
+                assert re.search(rf"^\| (\*\*)?`{column}`.* \| {re.escape(meaning)} \|$", part, re.MULTILINE)
+
+
+def test_every_column_has_a_meaning_and_nothing_else_has():
+    """In the list of tables, in the description of a frozen edition, and in a notebook's `describe`."""
+    for kind in (*ROWS, *OWN, Document):
+        assert list(meanings(kind)) == columns(kind), kind
+        said = inspect.getdoc(kind).partition("Attributes:")[2]
+        assert set(re.findall(r"^    (\w+): ", said, re.MULTILINE)) <= set(columns(kind)), kind
+
+
+def test_a_meaning_is_the_classs_own_or_that_of_every_table():
+    assert meanings(Knowledge)["model"] == "the model's name"
+    assert meanings(Measure)["where"].startswith("which items are counted, as JSON: a condition a column")
+    assert meanings(Agreement)["kappa_low"] == "the lower limit of the 95 % interval of `kappa`"
+    assert meanings(Measure)["low"] == "the lower limit of its interval"
 
 
 def test_every_row_class_of_a_topic_is_public():

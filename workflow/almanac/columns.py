@@ -4,6 +4,8 @@ What does not fit is refused by file, row and column.
 """
 
 import functools
+import inspect
+import re
 import types
 import typing
 from collections.abc import Hashable, Sequence
@@ -14,6 +16,20 @@ import pyarrow as pa
 
 from almanac.errors import AlmanacError
 
+# What a column means wherever it stands, if the row class says nothing else.
+SHARED = {
+    "item": "the item's number; items of a suite and dataset are counted through all rounds",
+    "experiment": "which of the suite's experiments it belongs to",
+    "suite": "the suite's name",
+    "dataset": "the dataset's name",
+    "model": "the model's name",
+    "method": "the suite's method: what it takes for knowing a fact",
+    "where": "which items the method counts, as in `Measure`",
+    **{
+        f"{thing}_id": f"the {thing}'s id" for thing in ("fact", "relation", "template", "entity", "request", "context")
+    },
+}
+LIMITS = {"low": "lower", "high": "upper"}
 ARROW = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 
 
@@ -55,6 +71,22 @@ def kinds(row: type) -> dict[str, type]:
 def columns(row: type) -> list[str]:
     """Return the column names of a row class."""
     return list(schema(row).names)
+
+
+def meanings(row: type) -> dict[str, str]:
+    """Return what the columns of a row class mean, by name: as its docstring's ``Attributes`` say, or as everywhere.
+
+    Limits of an interval (``auc_low``) need no words of their own. A column of which nothing is said is left out.
+    """
+    names, said = columns(row), (inspect.getdoc(row) or "").partition("\nAttributes:\n")[2]
+    own = {one[1]: " ".join(one[2].split()) for one in re.finditer(r"^    (\w+): (.*(?:\n {8}.*)*)", said, re.M)}
+    of_interval = {
+        f"{name}_{end}": f"the {which} limit of the 95 % interval of `{name}`"
+        for name in names
+        for end, which in LIMITS.items()
+    }
+    found = SHARED | of_interval | own
+    return {name: found[name] for name in names if name in found}
 
 
 def check_column(path: Path, field: pa.Field, values: list[Any]) -> pa.Array:

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from almanac import cli, rows
-from almanac.columns import schema
+from almanac.columns import meanings, schema
 from almanac.config import EditionConfig
 from almanac.planting.corpus import Document
 from almanac.project import PROJECT
@@ -24,6 +24,7 @@ from almanac.suites.listing import SUITES
 from almanac.suites.suite import Suite
 
 Schema = dict[str, Any]
+BAR = r"\|"  # in a cell of a table
 LIMITS = {
     "minimum": "≥",
     "exclusiveMinimum": ">",
@@ -148,11 +149,13 @@ def _own_tables() -> Iterator[str]:
 
 
 def _table(row: type, title: str) -> str:
-    doc, key = inspect.getdoc(row), getattr(row, "KEY", ())
-    lines = [f"\n## {title}\n", f"{doc}\n", "| column | type |", "| --- | --- |"]
+    doc, key = (inspect.getdoc(row) or "").partition("\n\nAttributes:")[0], getattr(row, "KEY", ())
+    lines = [f"\n## {title}\n", f"{doc}\n", "| column | type | meaning |", "| --- | --- | --- |"]
+    said = meanings(row)
     for field in schema(row):
         name = f"**`{field.name}`**" if field.name in key else f"`{field.name}`"
-        lines.append(f"| {name} | {_in_words(field.type)}{', may be empty' if field.nullable else ''} |")
+        kind = f"{_in_words(field.type)}{', may be empty' if field.nullable else ''}"
+        lines.append(f"| {name} | {kind} | {said[field.name].replace('|', BAR)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -185,7 +188,7 @@ def _flags(parser: argparse.ArgumentParser, thing: str, summary: str = "") -> It
             value = ", ".join(map(str, action.choices)) if action.choices else str(action.metavar or "")
             more = " …" if action.nargs in ("*", "+") else ""
             needed = " (required)" if action.required and action.option_strings else ""
-            meaning = (action.help or "").replace("%%", "%").replace("|", "\\|")
+            meaning = (action.help or "").replace("%%", "%").replace("|", BAR)
             yield f"| {flag}{needed} | {value}{more} | {meaning} |"
     for one in inner:
         summaries = {choice.dest: choice.help or "" for choice in one._choices_actions}

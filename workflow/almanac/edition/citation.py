@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import yaml
 
-from almanac.columns import schema
+from almanac.columns import meanings, schema
 from almanac.config import EditionConfig
 from almanac.project import RESOURCES
 
@@ -143,23 +143,24 @@ def _records(entry: Mapping[str, Any], row: type) -> dict[str, Any]:
     name = entry["path"].removesuffix(".jsonl")
     fields = [field for field in schema(row) if field.name in entry["columns"]]
     keys: tuple[str, ...] = row.KEY  # type: ignore[attr-defined]  # every row class has one
-    key = [{"@id": f"{name}/{one}"} for one in keys if one in entry["columns"]]
+    key, said = [{"@id": f"{name}/{one}"} for one in keys if one in entry["columns"]], meanings(row)
     return {
         "@type": "cr:RecordSet",
         "@id": name,
         "name": name,
         "description": " ".join((row.__doc__ or "").partition("\n")[0].split()),
         **({"key": key} if key else {}),
-        "field": [_field(name, entry["path"], field) for field in fields],
+        "field": [_field(name, entry["path"], field, said.get(field.name)) for field in fields],
     }
 
 
-def _field(records: str, file: str, field: pa.Field) -> dict[str, Any]:
+def _field(records: str, file: str, field: pa.Field, meaning: str | None) -> dict[str, Any]:
     several = pa.types.is_list(field.type)
     return {
         "@type": "cr:Field",
         "@id": f"{records}/{field.name}",
         "name": field.name,
+        **({"description": meaning} if meaning else {}),
         "dataType": TYPES[field.type.value_type if several else field.type],
         **({"isArray": True, "arrayShape": "-1"} if several else {}),
         "source": {"fileObject": {"@id": file}, "extract": {"column": field.name}},

@@ -2,14 +2,14 @@
 
 import inspect
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from almanac import tables, unfinished
-from almanac.columns import columns
+from almanac.columns import meanings
 from almanac.config import Asking
 from almanac.edition.layout import DATASET_TABLES, Layout
 from almanac.edition.measuring import entrant, findings_of, joined, judge, judged_of
@@ -288,17 +288,19 @@ class Edition:
     @staticmethod
     def describe(table: str) -> str:
         """Return what a table's columns mean: one of a dataset, or a property of this class."""
-        if table in (*FRAMES, "outcomes"):
-            shared = (name for name in EVERY if name != "dataset")  # which is in numbers over several alone
-            names = FRAMES.get(table, [*shared, "and the suite's own (docs/tables.md)"])
-            return _described(getattr(Edition, table), names)
+        if table in FRAMES:
+            return f"{inspect.getdoc(getattr(Edition, table))}\n\nColumns: {', '.join(FRAMES[table])}"
+        if table == "outcomes":
+            said = {name: meaning for name, meaning in EVERY.items() if name != "dataset"}  # in numbers over several
+            return _described(Edition.outcomes, said | {"…": "the suite's own (docs/tables.md)"})
         if table not in ROWS:
             raise AlmanacError(f"there is no table {table!r}; there are {', '.join([*FRAMES, 'outcomes', *ROWS])}")
-        return _described(ROWS[table], columns(ROWS[table]))
+        return _described(ROWS[table], meanings(ROWS[table]))
 
 
-def _described(what: object, names: Iterable[str]) -> str:
-    return f"{inspect.getdoc(what)}\n\nColumns: {', '.join(names)}"
+def _described(what: object, said: Mapping[str, str]) -> str:
+    about = (inspect.getdoc(what) or "").partition("\n\nAttributes:")[0]
+    return "\n".join([about, "", "Columns:", *(f"  {name}: {meaning}" for name, meaning in said.items())])
 
 
 def _numbers(one: Finding) -> dict[str, float | None]:
