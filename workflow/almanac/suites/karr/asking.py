@@ -1,4 +1,4 @@
-"""What KaRR and its baselines ask: every distinct string of the draws once, and blanks at the end of templates."""
+"""The requests of KaRR and its baselines: each distinct string of the draws once, and blanks that end a template."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,19 +19,19 @@ from almanac.suites.karr.runs import KINDS, Resampling
 from almanac.suites.karr.strings import Sentences, beta_of
 from almanac.tables import read_jsonl
 
-# With which object a fact is asked: with its own, with another of its relation, which is not true, and with the false
-# one that a model expects most, which is known when it has answered (`expected`).
+# With which object a fact is asked: its own; a false one, drawn from its relation; or the false one that the model
+# expects most, which is known only after the first round (`expected`).
 FACTS, NULL, SPURIOUS = "facts", "null", "spurious"
-STRING, SPARE, BLANK, MINED = "string", "spare", "blank", "mined"  # what a request is to its item; blanks are numbered
+STRING, SPARE, BLANK, MINED = "string", "spare", "blank", "mined"  # roles of requests; blanks are numbered
 TOP = max(LAMA.values())
-TOGETHER = 50  # facts of a batch
-# Words that fill a blank without naming anything; LAMA leaves such out of the vocabulary.
+TOGETHER = 50  # facts in a batch
+# Words that name nothing; LAMA, too, excludes such words from the vocabulary that fills a blank.
 STOPWORDS = (
     "a an and are as at be been both but by de for from had has have he her his in is it its itself many more most "
     "not now of on one or other she some such than that the their there these they this those three to two was "
     "were which who with you"
 )
-Objects = Sequence[tuple[Fact, Mapping[str, str]]]  # facts, each with the objects that it is asked with, by `asked`
+Objects = Sequence[tuple[Fact, Mapping[str, str]]]  # facts, each with the keys of its objects by `asked`
 
 
 class KarrSetting(NamedTuple):
@@ -40,18 +40,18 @@ class KarrSetting(NamedTuple):
     asked: str
 
     def label(self) -> str:
-        """Say it to a reader."""
+        """Describe the setting to a reader."""
         names = {FACTS: "its own object", NULL: "a false object", SPURIOUS: "a false object that is expected"}
         return names[self.asked]
 
 
 def read_spurious(path: Path, pools: Pools) -> dict[str, str]:
-    """Return the false object of each relation that a file names, JSON Lines of `SpuriousObject`.
+    """Read a file of false objects (JSON Lines of `SpuriousObject`) and return them by relation.
 
-    A name that an object of the relation has means that object.
+    Where a name is that of an object of the relation, its key is returned, else the name itself.
 
     Raises:
-        AlmanacError: the file cannot be read, a relation stands twice or is not in the dataset, or a name is empty.
+        AlmanacError: the file cannot be read, a relation appears twice or is not in the dataset, or a name is empty.
     """
     found: dict[str, str] = {}
     for row in read_jsonl(path, SpuriousObject):
@@ -68,7 +68,7 @@ def read_spurious(path: Path, pools: Pools) -> dict[str, str]:
 
 
 def expectation(pools: Pools, relation: str) -> Request:
-    """Return the question which of a relation's common objects a model expects when the subject is left open."""
+    """Return the request that ranks a relation's common objects in a template whose subject is left as ``[X]``."""
     labels = [pools.names.label(key) for key in pools.common_objects[relation]]
     return _blank(pools.drawn_templates(relation)[0], "[X]", dict.fromkeys(labels))
 
@@ -76,7 +76,7 @@ def expectation(pools: Pools, relation: str) -> Request:
 def add(
     asked: Asked, sentences: Sentences, mode: str, setting: KarrSetting, fact: Fact, label: str, drawn: FactDraw
 ) -> int:
-    """Add an item of KaRR with its draw and the strings that serve it; return its number."""
+    """Add a KaRR item with its draw and all requests that it needs; return its number."""
     item = asked.item(mode, setting, fact, (label,))
     asked.own["draws"] += drawn.rows(item)
     link(asked, item, STRING, sentences.requests(drawn, VARIANTS[mode]))
@@ -91,7 +91,7 @@ def link(asked: Asked, item: int, role: str, requests: Iterable[Request]) -> Non
 
 @dataclass(frozen=True)
 class Asker:
-    """Asks facts, which have the choices ``wrong``, by KaRR and its baselines."""
+    """Asks facts by KaRR and its baselines; ``wrong`` holds the wrong choices of each fact."""
 
     pools: Pools
     wrong: Mapping[str, Choices]
@@ -99,10 +99,10 @@ class Asker:
     sentences: Sentences = field(default_factory=Sentences)
 
     def objects(self, facts: Iterable[Fact]) -> Objects:
-        """Return facts with the objects that each is asked with in the first round.
+        """Return facts with the keys of the objects that each is asked with in the first round, by `asked`.
 
-        Where a file has false objects of relations, a fact of which its relation's is true, and one whose relation has
-        none, is refused for these and asked with the others.
+        With a file of false objects, a fact is refused for that object, and only for it, if the file has none for its
+        relation or if the object is true of its subject.
 
         Raises:
             AlmanacError: as `read_spurious`.
@@ -125,9 +125,9 @@ class Asker:
         return found
 
     def ask(self, objects: Objects) -> Iterator[Batch]:
-        """Yield facts with their objects by every method, method by method; the baselines are not asked of the null.
+        """Yield the requests method by method, for all facts and objects; baselines are not asked with the null object.
 
-        The mode that reads sentences whole comes first (`Sentences`).
+        Modes that read every token of a sentence come first (see `Sentences`).
         """
         modes = sorted(self.pools.options.modes, key=lambda mode: VARIANTS[mode].tokens != "mean")
         steps: list[Callable[[Fact, Mapping[str, str]], None]] = [partial(self._karr, mode) for mode in modes]
@@ -141,7 +141,7 @@ class Asker:
         yield self.asked.take()
 
     def _karr(self, mode: str, fact: Fact, objects: Mapping[str, str]) -> None:
-        """Ask KaRR in one mode, and K-Prompts where it reads what the mode does."""
+        """Ask a fact by KaRR in one mode and, with the mode ``paper``, by K-Prompts, which reads the same strings."""
         pools, asked, variant = self.pools, self.asked, VARIANTS[mode]
         for name, key in objects.items():
             setting, label, drawn = KarrSetting(name), pools.names.label(key), pools.draw(fact, key, variant)
@@ -158,11 +158,11 @@ class Asker:
                 link(asked, prompts, STRING, self.sentences.own(drawn))
 
     def _blanks(self, fact: Fact, objects: Mapping[str, str]) -> None:
-        """Ask LAMA and ParaRel for an object in the blank after each drawn template, among the fact's wrong choices.
+        """Ask LAMA and ParaRel to fill the object into a blank at the end of each drawn template.
 
-        The first template is LAMA's question, all of them are ParaRel's. The true object comes after the wrong ones,
-        and after it the object asked in its place, unless it is one of them. Only LAMA's asks for ranks among all
-        tokens: those cost more than the choices do.
+        LAMA uses the first template, ParaRel all. Choices are the fact's wrong choices, then the true object, then the
+        false object that it is asked with, if it is a new one. Ranks among all tokens, which cost more than the
+        choices, are requested only for LAMA's template.
         """
         pools, options = self.pools, self.pools.options
         true = pools.data.true[fact.relation_id, fact.subject_id]
@@ -185,7 +185,7 @@ class Asker:
             for experiment in (*LAMA, PARAREL):
                 item = self.asked.item(experiment, KarrSetting(name), fact, accepted)
                 for at, request in enumerate(requests):
-                    # What a method needs comes first; the other templates are those of its runs.
+                    # The templates of the method itself come first; later ones serve only the runs (`resamples`).
                     needed = at < options.templates if experiment == PARAREL else at == 0
                     if needed or (options.resamples and name == FACTS):
                         self.asked.link(item, f"{BLANK}-{at}", request, choices.index(found))
@@ -194,6 +194,6 @@ class Asker:
 def _blank(
     template: str, subject: str, choices: Iterable[str], top_k: int | None = None, exclude: tuple[str, ...] = ()
 ) -> Request:
-    """Return the question for the object as the blank after a template."""
+    """Return the request for a template's object, as a blank that ends the text."""
     text = f"{beta_of(template, subject)}{space_after(template)}[MASK]"
     return Request("", "fill", None, text, choices=tuple(choices), top_k=top_k, exclude=exclude)

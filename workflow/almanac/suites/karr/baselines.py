@@ -1,4 +1,4 @@
-"""The baselines, LAMA, ParaRel and K-Prompts, and how their items are scored."""
+"""The baselines LAMA, ParaRel and K-Prompts: how their items are scored."""
 
 import itertools
 import math
@@ -11,15 +11,15 @@ from almanac.suites.karr.draws import FactDraw
 from almanac.suites.karr.estimator import log_mean
 from almanac.suites.karr.numbers import Numbers, UnansweredError
 
-LAMA = {"lama_at_1": 1, "lama_at_10": 10}  # how far down the list the object may stand
+LAMA = {"lama_at_1": 1, "lama_at_10": 10}  # the ranks within which the object must be
 PARAREL, K_PROMPTS = "pararel", "k_prompts"
 
 
 class FilledBlank(NamedTuple):
-    """The blank after a template with what a model fills in; ``place`` is that of the choice asked for.
+    """A model's response to a blank at the end of a template; ``place`` is the index of the choice that is asked for.
 
-    A choice of no token (``token_counts``) is one that the tokenizer writes as unknown: its log-probability is that of
-    the unknown token, and says nothing.
+    A choice with ``token_counts`` 0 is unknown to the tokenizer. Its log-probability is that of the unknown token and
+    must not be read.
     """
 
     place: int
@@ -32,10 +32,10 @@ class FilledBlank(NamedTuple):
 
 
 class KarrVerdict(NamedTuple):
-    """What became of an item; ``known`` and ``score`` are none where it has no value, and ``without`` says how so.
+    """The result of an item; if it has no value, ``known`` and ``score`` are none and ``without`` is its outcome.
 
-    ``score`` is log KaRR, whose threshold is known later, the object's log-probability (LAMA), the log of its share
-    among the candidates (ParaRel) or of its mean probability (K-Prompts); ``confidence`` is ParaRel's consistency.
+    ``score`` is log KaRR (whose threshold is applied later), the object's log-probability (LAMA), the log of its share
+    among the candidates (ParaRel) or of its mean probability (K-Prompts). ``confidence`` is ParaRel's consistency.
     """
 
     known: bool | None = None
@@ -46,7 +46,7 @@ class KarrVerdict(NamedTuple):
 
 
 def lama(blank: FilledBlank, within: int) -> KarrVerdict:
-    """LAMA: the object is among the first of all allowed tokens; one of several tokens cannot be judged."""
+    """LAMA: is the object among the first ``within`` of all allowed tokens? Only one-token objects can be judged."""
     if blank.status != "ok" or blank.ranks is None or blank.logprobs is None:
         return KarrVerdict()
     rank = blank.ranks[blank.place]
@@ -58,10 +58,10 @@ def lama(blank: FilledBlank, within: int) -> KarrVerdict:
 
 
 def pararel(blanks: Sequence[FilledBlank]) -> KarrVerdict:
-    """ParaRel: the best candidate after every template is the object; how many pairs of templates agree.
+    """ParaRel: is the object the best candidate after every template? The consistency is the share of pairs that agree.
 
-    An answer is what is best after every template: where they disagree there is none, since it could be right of no
-    fact. Candidates that the tokenizer cannot write are none, and such an object cannot be judged.
+    The prediction is the candidate that is best after every template; there is none if templates disagree. Candidates
+    unknown to the tokenizer are left out, and an object that is unknown to it cannot be judged.
     """
     best, shares = [], []
     for blank in blanks:
@@ -84,7 +84,7 @@ def pararel(blanks: Sequence[FilledBlank]) -> KarrVerdict:
 
 
 def k_prompts(numbers: Numbers, drawn: FactDraw, threshold: float) -> KarrVerdict:
-    """K-Prompts: the mean over prompts, and within them over the object's names, of the probability of a token."""
+    """K-Prompts: is the mean probability of an object's token, over prompts and names, above a threshold?"""
     try:
         mean = log_mean(numbers.prompts(drawn))
     except UnansweredError:

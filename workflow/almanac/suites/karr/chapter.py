@@ -1,4 +1,4 @@
-"""KaRR's chapter of the page: the methods compared, the null, and the analyses."""
+"""KaRR's chapter of the page: the methods compared, false objects, null models, and the analyses."""
 
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -63,11 +63,11 @@ LABELS = (
     "correlation of score and mean label; p: of the test that there is none, for this row alone, and too small where "
     "relations differ in both."
 )
-Find = Callable[..., Measure | None]  # returns a number of one model and method, by the other arguments of `Shown.one`
+Find = Callable[..., Measure | None]  # finds a number of one model and method; takes the other arguments of `Shown.one`
 
 
 def chapter(shown: Shown, options: KarrOptions) -> Chapter | None:
-    """Return what the page shows of a dataset."""
+    """Return the chapter of one dataset, or none if there are no numbers."""
     if not shown.measures:
         return None
     parts: list[Table | Drawing | str] = [
@@ -86,7 +86,7 @@ def chapter(shown: Shown, options: KarrOptions) -> Chapter | None:
 
 
 def _silent(shown: Shown) -> Iterator[str]:
-    """Yield the models and methods that have no value."""
+    """Yield a sentence that lists the models and methods without any value."""
     found = [
         f"{row.model} {name}"
         for (experiment, name), model in product(NAMES.items(), shown.models)
@@ -114,7 +114,7 @@ def _methods(find: Find) -> dict[str, Cell]:
 
 
 def _chosen_by(find: Find) -> str | None:
-    """Say how many facts a threshold was chosen by, where it was."""
+    """Return the numbers of facts from which a threshold was chosen, if it was chosen."""
     taught, never = (find(f"threshold_{part}", asked=FACTS) for part in ("taught", "never"))
     return None if taught is None or never is None else f"{taught.value:.0f} and {never.value:.0f}"
 
@@ -171,7 +171,7 @@ def _coverage(shown: Shown) -> Iterator[Table]:
 
 
 def _table(shown: Shown, name: str, caption: str, cells: Callable[[Find], dict[str, Cell]]) -> Table:
-    """Return a table of the models and methods that have any number."""
+    """Return a table with a row for each method and model; `board` leaves out those without a number."""
 
     def find(model: str, experiment: str) -> Find:
         return lambda metric, *keys, **fixed: shown.one(metric, model, *keys, experiment=experiment, **fixed)
@@ -184,7 +184,7 @@ def _table(shown: Shown, name: str, caption: str, cells: Callable[[Find], dict[s
 
 
 def _drawings(shown: Shown, options: KarrOptions) -> Iterator[Drawing]:
-    """Yield the figures for which there are numbers."""
+    """Yield the figures that have numbers."""
     from almanac.suites.karr import figures  # matplotlib, which nothing else of the suite needs
     from almanac.suites.looks import lines_along
 

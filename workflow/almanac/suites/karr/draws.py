@@ -1,4 +1,4 @@
-"""What is drawn for each fact by seed: templates, names, other subjects, other relations."""
+"""Draws, by seed, what each fact is scored with: templates, names, other subjects and other relations."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ from almanac.tables import hash_order
 
 TEMPLATE, NAME, OBJECT, SUBJECT, RELATION = "template", "name", "object", "subject", "relation"
 ROLES = (TEMPLATE, NAME, OBJECT, SUBJECT, RELATION)
-PROPERTY_ALIAS = "property_alias"  # the origin of a template that is a property's other name between subject and object
+PROPERTY_ALIAS = "property_alias"  # the origin of templates such as "[X] place of birth [Y]", made of a property alias
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class FactDraw:
 
     Attributes:
         templates: sentences of the relation that end in ``[Y]``.
-        names: of the subject.
+        names: names of the subject.
         objects: names of the object.
-        subjects: subjects of the relation, the gold one perhaps among them, with the names drawn for each.
-        relations: for each name of the subject, the drawn relations with one or all of their drawn templates.
+        subjects: each subject in the denominator of KaRR_s, perhaps the fact's own, with the names drawn for it.
+        relations: for each of ``names``, the relations in the denominator of KaRR_r with one or all of their templates.
     """
 
     templates: tuple[str, ...]
@@ -76,14 +76,14 @@ class FactDraw:
 
 
 def final(text: str) -> bool:
-    """Whether a template holds its subject and, last of all but a full stop, its object, each once."""
+    """Return whether a template holds ``[X]`` and ``[Y]`` once each and ends in ``[Y]``, a full stop aside."""
     return text.count("[Y]") == 1 and text.count("[X]") == 1 and ends_in_object(text)
 
 
 def admissible(text: str) -> bool:
-    """Whether a template of another relation can be read: it holds each slot once, its subject before its object.
+    """Return whether a template of another relation can be used: each slot once, ``[X]`` before ``[Y]``.
 
-    What follows the object is read by the released code alone, which scores all that follows the subject there.
+    Text may follow the object: only the released code's variant scores it, with everything else after the subject.
     """
     return text.count("[X]") == text.count("[Y]") == 1 and text.index("[X]") < text.index("[Y]")
 
@@ -91,10 +91,10 @@ def admissible(text: str) -> bool:
 def sentences(
     templates: Iterable[Template], relations: Iterable[Relation], property_aliases: bool = False
 ) -> tuple[dict[str, tuple[str, ...]], list[NotAsked]]:
-    """Return each relation's templates that end in the object, and the statements that cannot be used.
+    """Return the usable templates of each relation, which end in the object, and the statements that cannot be used.
 
-    A prefix ends in the object by what it is. A relation without any gets one of its label. With ``property_aliases``
-    those count, too, that were made of a property's other names.
+    Prefixes always end in the object. A relation without a usable template gets one made from its label. Templates made
+    from a property's other names count only with ``property_aliases``.
     """
     found: dict[str, dict[str, None]] = defaultdict(dict)
     refused = []
@@ -114,7 +114,7 @@ def sentences(
 
 @dataclass(frozen=True)
 class Pools:
-    """What can be drawn from: the names and all facts of a dataset, and the templates of its relations."""
+    """What draws are made from: the names and facts of a dataset, and the usable templates of its relations."""
 
     data: Data
     templates: Mapping[str, tuple[str, ...]]
@@ -127,29 +127,29 @@ class Pools:
 
     @cached_property
     def subjects(self) -> Mapping[str, list[str]]:
-        """The subjects of every relation, sorted; the first stands for those that read alike."""
+        """The subjects of each relation, sorted; of those with equal labels (`ObjectNames.reading`) only the first."""
         found = _grouped(self.data.said, "relation_id", "subject_id")
         alike = {relation: {self.names.reading(key): key for key in reversed(keys)} for relation, keys in found.items()}
         return {relation: sorted(first.values()) for relation, first in alike.items()}
 
     @cached_property
     def objects(self) -> Mapping[str, list[str]]:
-        """The objects of every relation, sorted."""
+        """The objects of each relation, sorted."""
         return _grouped(self.data.said, "relation_id", "object")
 
     @cached_property
     def relations(self) -> Mapping[str, list[str]]:
-        """The relations that have templates of which a thing is an object, sorted, by object."""
+        """For each object, the relations with usable templates in which it is the object of a fact, sorted."""
         return _grouped(self._usable, "object", "relation_id")
 
     @cached_property
     def _usable(self) -> pl.DataFrame:
-        """The facts of relations with templates; see `Data.said`."""
+        """The facts of relations that have usable templates; columns as in `Data.said`."""
         return self.data.said.filter(pl.col("relation_id").is_in(list(self.templates)))
 
     @cached_property
     def relations_of_type(self) -> Mapping[str, list[str]]:
-        """The relations that have templates of which things of a type are objects, sorted, by the type."""
+        """For each entity type, the relations with usable templates that have objects of this type, sorted."""
         kinds: dict[str, set[str]] = defaultdict(set)
         for key, own in self.relations.items():
             if kind := self.type(key):
@@ -157,19 +157,19 @@ class Pools:
         return {kind: sorted(own) for kind, own in kinds.items()}
 
     def type(self, key: str) -> str | None:
-        """Return the type of an object, if it has one."""
+        """Return the entity type of an object, or none."""
         return self.names.entities[key].type if key in self.names.entities else None
 
     def wrong_object(self, fact: Fact) -> str | None:
-        """Draw an object of a fact's relation that is not true of its subject, under no name; none if there is none."""
+        """Draw an object of the relation that is not true of the subject under any name; none if there is none."""
         order = hash_order(self.objects[fact.relation_id], self.options.seed, "null", fact.fact_id)
         return next(self.data.untrue(fact, order), None)
 
     @cached_property
     def common_objects(self) -> Mapping[str, list[str]]:
-        """The objects among which a model's expectation is found, by relation: the `COMMON` of most facts.
+        """For each relation, its `COMMON` objects with most facts, most frequent first; ties are in a seeded order.
 
-        Those of most facts come first, of equal ones in a seeded order.
+        Among them the second round finds the false object that a model expects most.
         """
         counted = self.data.said.group_by("relation_id", "object").len()
         count = {(relation, key): facts for relation, key, facts in counted.iter_rows()}
@@ -181,7 +181,7 @@ class Pools:
         }
 
     def coverage(self, asked: int) -> list[Coverage]:
-        """Return how many relations, facts and things there are to ask, with their templates and names."""
+        """Return how many relations, facts, subjects and objects can be asked, with their templates and names."""
         usable = self._usable
         relations = usable["relation_id"].unique().sort()
         things = (("subjects", usable["subject_id"].unique()), ("objects", usable["object"].unique()))
@@ -193,9 +193,9 @@ class Pools:
         ]
 
     def name_pool(self, key: str, variant: Variant) -> tuple[str, ...]:
-        """Draw an entity's names and, where there is one, one more, which stands last.
+        """Draw an entity's names and one extra name, if there is one, which stands last.
 
-        The label stands first where the variant keeps it, else wherever it is drawn.
+        The label comes first where the variant keeps it; else it is drawn like any other name.
         """
         label, *aliases = dict.fromkeys(self.names.names(key))
         if variant.keeps_label:
@@ -203,22 +203,23 @@ class Pools:
         return tuple(hash_order([label, *aliases], self.options.seed, "names", key)[: self.options.aliases + 1])
 
     def drawn_names(self, key: str, variant: Variant) -> tuple[str, ...]:
-        """Draw an entity's names."""
+        """Draw an entity's names, without the extra one."""
         return self.name_pool(key, variant)[: self.options.aliases]
 
     def template_pool(self, relation: str) -> tuple[str, ...]:
-        """Draw a relation's templates and, where there is one, one more, which stands last."""
+        """Draw a relation's templates and one extra template, if there is one, which stands last."""
         order = hash_order(self.templates.get(relation, ()), self.options.seed, "templates", relation)
         return tuple(order[: self.options.templates + 1])
 
     def drawn_templates(self, relation: str) -> tuple[str, ...]:
-        """Draw a relation's templates."""
+        """Draw a relation's templates, without the extra one."""
         return self.template_pool(relation)[: self.options.templates]
 
     def drawn_relations(self, fact: Fact, object_key: str) -> list[str]:
-        """Draw relations that the object can be of: its own, at need those of objects of its type, at need any.
+        """Draw relations in which the object can be the object.
 
-        As in the released data, whose pools are filled up to four so.
+        Candidates are the relations in which it is the object of a fact. If these are too few, relations with objects
+        of its type fill the pool, then any relation: the pools of the released data are filled to four in the same way.
         """
         pool = list(self.relations.get(object_key, ()))
         for others in (self.relations_of_type.get(self.type(object_key) or "", ()), self.templates):
@@ -228,7 +229,7 @@ class Pools:
         return hash_order(pool, self.options.seed, "relations", fact.fact_id)[: self.options.relations]
 
     def draw(self, fact: Fact, object_key: str, variant: Variant) -> FactDraw:
-        """Draw for one fact, its object perhaps replaced; the same whatever else is asked."""
+        """Draw for one fact, perhaps with another object; the draw does not depend on what else is asked."""
         seed = self.options.seed
         names = self.drawn_names(fact.subject_id, variant)
         drawn = hash_order(self.subjects[fact.relation_id], seed, "subjects", fact.fact_id)[: self.options.subjects]
@@ -251,12 +252,12 @@ class Pools:
 
 
 def pools_of(data: Data, options: KarrOptions) -> tuple[Pools, list[NotAsked]]:
-    """Return what a dataset's draws are drawn from, and the templates that cannot be used."""
+    """Return the pools of a dataset, and the templates that cannot be used."""
     usable, refused = sentences(data.templates, data.relations, options.property_aliases)
     return Pools(data, usable, options), refused
 
 
 def _grouped(facts: pl.DataFrame, by: str, column: str) -> dict[str, list[str]]:
-    """Return the values of a column, sorted, by those of another."""
+    """Return the distinct values of ``column``, sorted, for each value of ``by``."""
     found = facts.group_by(by).agg(pl.col(column).unique().sort()).sort(by)
     return dict(found.select(by, column).iter_rows())

@@ -1,13 +1,13 @@
 """KaRR from log-probabilities (Dong et al., section 3), by the paper's formulas or as in the released code.
 
-With ``beta`` a template that holds a name of the subject, and ``gamma`` the same followed by a name of the object:
+``beta`` is a template filled with a name of the subject; ``gamma`` is a beta followed by a name of the object:
 
-    KaRR_s = N / (mean over subjects s' of N with s' in the subject's place)
-    KaRR_r = N / (what the object gets after the subject's names, over all drawn relations)
+    KaRR_s = N / (mean of N over drawn subjects s', each in the subject's place)
+    KaRR_r = N / (mean over drawn relations of P(gamma|beta) with the relation's templates, after the subject's names)
     KaRR   = sqrt(KaRR_s * KaRR_r)
 
-where N sums P(gamma|beta) over the object's names and averages over betas. All values are logarithms (nats)
-throughout, so nothing underflows: texts at -10,000 nats have ratios like any other. `Variant` has the weights.
+N sums P(gamma|beta) over the object's names and averages over betas; `Variant` has other weights. All values are
+logarithms (nats), so nothing underflows: texts at -10,000 nats have ratios like any other.
 """
 
 import math
@@ -23,22 +23,21 @@ NOTHING = -math.inf  # the logarithm of 0
 
 @dataclass(frozen=True)
 class Variant:
-    """Where the formulas and the released code differ.
+    """Where the paper's formulas and the released code differ.
 
     Attributes:
-        weights: ``uniform``: betas, names and subjects count alike, as means; ``sentence``: every beta by its own
-            likelihood, and every name of the subject by its, summed and never normalised; ``normalised``: P(beta|s,r)
-            is a beta's likelihood divided by that of all drawn betas of the same subject and relation, and the others
-            count alike.
+        weights: ``uniform``: means over betas, names and subjects. ``sentence``: sums in which each beta, and each name
+            of the subject, is weighted by its own likelihood, not normalised. ``normalised``: P(beta|s,r) is a beta's
+            likelihood divided by the sum over the drawn betas of the same subject and relation; the rest are means.
         tokens: ``product``: P(gamma|beta) is the product over the object's tokens; ``mean``: their geometric mean.
-        gammas: ``prefix``: a gamma belongs to the beta that it continues; ``substring``: to each beta that occurs
-            anywhere in it, so that "Obama …" also collects the gammas of "Barack Obama …".
-        relation_part: what is scored under other relations: the ``object`` alone, or the ``rest`` of the sentence
-            after the subject's name, its words and its full stop included.
-        relation_templates: ``all`` the drawn templates of another relation, or ``one``, drawn anew for each name.
+        gammas: ``prefix``: a gamma belongs to the beta that it continues; ``substring``: to every beta that it
+            contains, so that "Obama …" also collects the gammas of "Barack Obama …".
+        relation_part: what is scored under other relations: the ``object`` alone, or the ``rest`` of the sentence after
+            the subject's name, with the template's words and the full stop.
+        relation_templates: ``all`` drawn templates of another relation, or ``one``, drawn anew for each name.
         keeps_label: whether the draw of an entity's names always holds its label.
-        floor: a ratio of 0 counts as this; none: it has no value.
-        threshold: a fact counts as known above it; none: it is calibrated.
+        floor: the value that replaces a ratio of 0; none: such a fact has no value.
+        threshold: the KaRR above which a fact counts as known; none: it is chosen or set (`judging.thresholds`).
     """
 
     weights: Literal["uniform", "sentence", "normalised"]
@@ -62,9 +61,9 @@ class Beta:
     """A beta, or a name of the subject, with the gammas that continue it.
 
     Attributes:
-        weight: the log-likelihood of the text itself (nats a token in ``sentence``); none where no token of it can be
-            scored. Uniform weights do not read it.
-        gammas: the log of P(gamma|beta), one for each gamma.
+        weight: the log-likelihood of the text itself (nats per token); none if none of its tokens can be scored. Not
+            read with uniform weights.
+        gammas: log P(gamma|beta) of each gamma.
     """
 
     weight: float | None
@@ -73,13 +72,13 @@ class Beta:
 
 @dataclass(frozen=True)
 class Leaves(Generic[Leaf]):
-    """The values from which one fact's KaRR is computed; and in the same shape the sentences that they are read of.
+    """The values from which one fact's KaRR is computed; or, in the same shape, the sentences that they are values of.
 
     Attributes:
-        own: one beta a template and name of the subject.
-        subjects: for each drawn subject, the gold one perhaps among them, one beta a template and name.
-        relations: ``relations[name][relation]`` holds, for each name of the subject and each drawn relation, one beta a
-            template; its weight is that of the name.
+        own: one beta for each template and name of the subject.
+        subjects: for each drawn subject, one beta for each template and name; the fact's own may be among them.
+        relations: ``relations[name][relation]``, for each name of the subject and each drawn relation, holds one beta
+            for each template, whose weight is that of the name.
     """
 
     own: tuple[Leaf, ...]
@@ -91,7 +90,7 @@ class Leaves(Generic[Leaf]):
         return chain(self.own, *self.subjects, *chain(*self.relations))
 
     def map(self, read: Callable[[Leaf], Read]) -> "Leaves[Read]":
-        """Return what is read of every beta, in the same order and shape."""
+        """Return ``read`` of every beta, in the same order and shape."""
         return Leaves(
             tuple(map(read, self.own)),
             tuple([tuple(map(read, betas)) for betas in self.subjects]),
@@ -100,7 +99,7 @@ class Leaves(Generic[Leaf]):
 
 
 class KarrEstimate(NamedTuple):
-    """A fact's logarithms (nats): of N, of both denominators, of both ratios and of KaRR; or why there is none."""
+    """One fact's logarithms (nats): N, both denominators, both ratios and KaRR; or the reason why it has no KaRR."""
 
     numerator: float | None = None
     by_subject: float | None = None
@@ -112,7 +111,7 @@ class KarrEstimate(NamedTuple):
 
 
 def log_sum(values: Iterable[float]) -> float:
-    """Return log(sum(exp(values))) without leaving the logarithm; of nothing, the logarithm of 0."""
+    """Return log(sum(exp(values))), computed stably; -inf for no values."""
     listed = list(values)
     top = max(listed, default=NOTHING)
     if top == NOTHING:
@@ -121,20 +120,21 @@ def log_sum(values: Iterable[float]) -> float:
 
 
 def log_mean(values: Sequence[float]) -> float:
-    """Return log(mean(exp(values))); of nothing, the logarithm of 0."""
+    """Return log(mean(exp(values))); -inf for no values."""
     return log_sum(values) - math.log(len(values)) if values else NOTHING
 
 
 def estimate(leaves: Leaves[Beta], variant: Variant) -> KarrEstimate:
-    """Compute a fact's KaRR from log-probabilities, each as the variant's ``tokens`` reads it.
+    """Compute a fact's KaRR from log-probabilities that were read as the variant's ``tokens`` says.
 
     Returns:
-        The values, or the reason why there is none: an empty denominator, a weight that no token gives, nothing drawn.
+        The values; or the reason why there is no KaRR: an empty denominator, a weight without a scored token, an empty
+        draw.
     """
     if not leaves.own and variant.floor is None:
         return KarrEstimate(reason="the relation has no template, or the subject no name")
     weighed = [leaves.own, *leaves.subjects]
-    if variant.weights == "normalised":  # the released code leaves such a name out of the sum over relations
+    if variant.weights == "normalised":  # with "sentence", names without a weight drop out of the sum over relations
         weighed += chain(*leaves.relations)
     unweighed = sum(beta.weight is None for own in weighed for beta in own)
     if variant.weights != "uniform" and unweighed:
@@ -153,18 +153,18 @@ def estimate(leaves: Leaves[Beta], variant: Variant) -> KarrEstimate:
 
 
 def _mean(betas: Sequence[Beta]) -> float:
-    """Every beta counts alike."""
+    """Average over betas with equal weights."""
     return log_mean([log_sum(beta.gammas) for beta in betas])
 
 
 def _weighted_mean(betas: Sequence[Beta]) -> float:
-    """Every beta counts by its likelihood among the others."""
+    """Average over betas, weighted by their likelihoods."""
     whole = log_sum(beta.weight for beta in betas if beta.weight is not None)
     return log_sum(beta.weight - whole + log_sum(beta.gammas) for beta in betas if beta.weight is not None)
 
 
 def _expected(leaves: Leaves[Beta], mean: Callable[[Sequence[Beta]], float]) -> tuple[float, float, float]:
-    """Names, subjects and relations count alike; the betas of one subject and relation as ``mean`` says."""
+    """Return N and both denominators: ``mean`` over the betas of a subject and relation, plain means over the rest."""
     return (
         mean(leaves.own),
         log_mean([mean(betas) for betas in leaves.subjects]),
@@ -173,9 +173,9 @@ def _expected(leaves: Leaves[Beta], mean: Callable[[Sequence[Beta]], float]) -> 
 
 
 def _by_sentence(leaves: Leaves[Beta]) -> tuple[float, float, float]:
-    """Weights are raw likelihoods; only the draws of subjects and relations are averaged.
+    """Return N and both denominators weighted by raw likelihoods; only drawn subjects and relations are averaged.
 
-    A name without a token that can be scored is left out of the sum over relations, as the released code does.
+    Names without a scored token are left out of the sum over relations, as in the released code.
     """
 
     def total(betas: Sequence[Beta]) -> float:

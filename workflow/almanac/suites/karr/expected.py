@@ -1,7 +1,7 @@
 """The second round of KaRR: each fact with the false object that one model expects most, whatever the subject.
 
-The first round asks for the blank after a relation's template with a literal ``[X]``. The
-likeliest of the relation's own objects there replaces the true one (the paper takes likeliest tokens).
+The first round asks for the blank after one template of each relation, with a literal ``[X]`` as subject. The most
+probable of the relation's common objects that is not true replaces the true object (the paper takes tokens instead).
 """
 
 from collections import defaultdict
@@ -24,14 +24,13 @@ WANTED = ("experiment", "asked", "fact_id", "relation_id", "role", "text", "choi
 
 
 def ask(asker: Asker, facts: Sequence[Fact], before: Answers) -> Iterator[Batch]:
-    """Yield every fact of the first round with the object that the model expects most of those that are not true of it.
+    """Yield every fact of the first round with the false object that the model expects most.
 
-    A fact is refused whose relation's question has no answer, or whose relation has no common object that is not true
-    of its subject.
+    A fact is refused if its relation's question has no answer, or if all common objects of the relation are true of its
+    subject.
 
     Raises:
-        AlmanacError: the first round has asked other facts, by other methods, with other draws or with no question what
-            is expected.
+        AlmanacError: the first round asked other facts, by other methods, with other draws, or without `expectation`.
     """
     pools, options = asker.pools, asker.pools.options
     first = _First(before, pools)
@@ -52,8 +51,8 @@ class _First:
     """What the second round needs of the first.
 
     Attributes:
-        methods: by which each fact was asked; a mode counts where it was asked with the draws that these settings give.
-        mined: the question what is expected, and its answer, by relation.
+        methods: the methods by which each fact was asked; a mode counts only if these settings give the same draws.
+        mined: by relation, the response to `expectation` with its request.
     """
 
     def __init__(self, before: Answers, pools: Pools) -> None:
@@ -76,7 +75,7 @@ class _First:
                 self.mined.setdefault(row["relation_id"], row)
 
     def expected(self, pools: Pools, fact: Fact) -> str | NotAsked:
-        """Return the object that the model expects most, of equals the commonest, or why there is none."""
+        """Return the false object that the model expects most (of ties the most common one), or why there is none."""
         thing, question = f"fact {fact.fact_id}", expectation(pools, fact.relation_id)
         mined = self.mined.get(fact.relation_id) if fact.fact_id in self.methods else None
         if mined is None or (mined["text"], tuple(mined["choices"])) != (question.text, question.choices):
@@ -92,7 +91,7 @@ class _First:
         return max(false, key=lambda key: logs[pools.names.label(key)])
 
     def check_facts(self, facts: set[str], methods: set[str]) -> None:
-        """Refuse a second round that leaves out a fact of the first, or asks by other methods."""
+        """Raise if the second round leaves out a fact of the first, or asks it by other methods."""
         for fact_id, own in self.methods.items():
             lacking = own ^ (methods if fact_id in facts else set())
             if lacking:

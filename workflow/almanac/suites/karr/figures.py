@@ -1,4 +1,4 @@
-"""KaRR's figures: the share of facts called known by threshold, by relation, and by the models' sizes."""
+"""KaRR's figures: the share of facts called known by threshold, by relation, and by model size."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ MOST_RELATIONS = 30  # as many as the paper draws
 
 
 def by_threshold(shown: Shown, modes: Mapping[str, str]) -> Figure:
-    """Draw, a panel a mode, the share of facts that reach each threshold (log scale); with a false object dashed."""
+    """Draw the share of facts that reach each threshold (log scale), a panel a mode; dashed with a false object."""
     figure = Figure(figsize=(7.2, 3.4), layout="constrained")
     panels: list[Axes] = list(figure.subplots(1, len(modes), sharey=True, squeeze=False)[0])
     for axes, (mode, title) in zip(panels, modes.items(), strict=True):
@@ -40,9 +40,9 @@ def by_threshold(shown: Shown, modes: Mapping[str, str]) -> Figure:
 
 
 def by_relation(shown: Shown, mode: str, named: Sequence[str] = ()) -> Figure:
-    """Draw, a panel a relation, the share of its facts that reach each threshold, a line a model.
+    """Draw the share of facts that reach each threshold, a panel a relation, a line a model.
 
-    Drawn are the relations ``named``, in this order, or those with most facts.
+    Relations are those of ``named``, in this order, or the `MOST_RELATIONS` with most facts.
     """
     facts: dict[str, int] = {}
     for row in shown.valued("known", "relation", experiment=mode, asked=FACTS):
@@ -72,15 +72,15 @@ def by_relation(shown: Shown, mode: str, named: Sequence[str] = ()) -> Figure:
 
 
 def sizes(shown: Shown) -> dict[str, int]:
-    """Return the parameters of the models that tell them and were not taught permuted facts."""
+    """Return the number of parameters of each model that states it, without models of permuted facts."""
     return {model.name: model.parameters for model in shown.models if model.parameters and not model.permuted}
 
 
 def by_size(shown: Shown, names: Mapping[str, str]) -> Figure:
     """Draw the share called known by the number of parameters (log scale), with 95 % intervals.
 
-    A colour a method; a line joins the models of a family, whose stroke it has. Where no two are of one, it joins all.
-    Methods are drawn in the order of their names by experiment, ``names``.
+    Each method has a colour and each model family a line style. A line joins the models of a family; if no family has
+    two models, it joins all of them. ``names`` gives the methods, in order, with their labels.
     """
     parameters = sizes(shown)
     known = {name: shown.valued("known", experiment=name, asked=FACTS) for name in names}
@@ -88,7 +88,7 @@ def by_size(shown: Shown, names: Mapping[str, str]) -> Figure:
     place = {str(row.model): (parameters[str(row.model)], str(row.model)) for rows in drawn.values() for row in rows}
     models = sorted(place, key=place.__getitem__)
     families = {model.name: model.series for model in shown.models if model.name in place}
-    # A family of one model has no line.
+    # A family with a single model has no line.
     several = [family for family, count in Counter(families.values()).items() if count > 1]
     strokes = {family: STROKES[at % len(STROKES)] for at, family in enumerate(several)}
     reach = max(1.5, parameters[models[-1]] / parameters[models[0]])
@@ -96,7 +96,7 @@ def by_size(shown: Shown, names: Mapping[str, str]) -> Figure:
     axes = figure.subplots()
     for index, (experiment, rows) in enumerate(drawn.items()):
         own = sorted(rows, key=lambda row: place[str(row.model)])
-        # Each method stands a little apart, so that intervals at one size do not hide each other.
+        # Methods are offset a little, so that intervals at one size do not hide each other.
         at = np.array([parameters[str(row.model)] for row in own]) * reach ** (0.008 * (index - len(drawn) / 2))
         intervals(axes, at, own, index, label=names[experiment], linestyle="none" if strokes else "-")
         for family, stroke in strokes.items():
@@ -120,7 +120,7 @@ def by_size(shown: Shown, names: Mapping[str, str]) -> Figure:
 
 
 def _of_like_size(models: Sequence[str], parameters: Mapping[str, int], factor: float) -> list[list[str]]:
-    """Divide models, smallest first, into groups whose names would stand over each other on the axis."""
+    """Group models, sorted by size, whose names would overlap on the axis."""
     groups: list[list[str]] = []
     for model in models:
         if groups and parameters[model] < parameters[groups[-1][0]] * factor:
@@ -131,14 +131,14 @@ def _of_like_size(models: Sequence[str], parameters: Mapping[str, int], factor: 
 
 
 def _line(axes: Axes, rows: Sequence[Measure], style: str, **own_look: Any) -> None:
-    """Draw shares by threshold; nothing where nothing has a value."""
+    """Draw shares by threshold; nothing if none has a value."""
     own = sorted((least(row, "ratio"), row.value) for row in rows if row.value is not None)
     if own:
         axes.plot(*zip(*own, strict=True), style, **own_look)
 
 
 def _log_scale(axes: Axes) -> None:
-    """Let an axis go by factors, with plain numbers at it: to set powers as formulas takes longer than all the rest."""
+    """Use a log scale with plain numbers as tick labels: rendering powers as formulas is by far the slowest step."""
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_locator(NullLocator())

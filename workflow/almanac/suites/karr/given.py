@@ -1,4 +1,4 @@
-"""Draws made elsewhere, read from a file: they are checked and asked, and nothing else is."""
+"""Draws from a user's file: they are checked, and nothing but them is asked."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ ALLOWED = {"role": ROLES, "mode": tuple(VARIANTS), "asked": (FACTS, NULL, SPURIO
 
 
 class DrawKey(NamedTuple):
-    """What a draw is for."""
+    """The fact and the way of asking that a draw belongs to."""
 
     fact_id: str
     mode: str
@@ -29,10 +29,10 @@ class DrawKey(NamedTuple):
 
 
 def read(path: Path, asked: Asked) -> Elsewhere:
-    """Return what the draws (`GivenDraw`) of a file ask: Parquet, or JSON Lines where the name ends so.
+    """Return the items of a file of draws (`GivenDraw`): Parquet by its suffix, else JSON Lines.
 
     Raises:
-        AlmanacError: as `check`, or the file is no such table.
+        AlmanacError: as `check`, or the file is not such a table.
     """
     rows = tables.read(path, GivenDraw) if path.suffix == ".parquet" else tables.read_jsonl(path, GivenDraw)
     draws, refused = check(rows, str(path))
@@ -43,12 +43,12 @@ def read(path: Path, asked: Asked) -> Elsewhere:
 
 
 def _fact(fact_id: str) -> Fact:
-    """Return what a file says of a fact: which one it is, and its relation, with which its id begins."""
+    """Return a fact of which only the id and the relation are known; ids begin with the relation."""
     return Fact(fact_id, fact_id.partition("|")[0], fact_id, None, "", None, None, (), "test", "")
 
 
 def _batches(draws: Mapping[DrawKey, FactDraw], facts: Mapping[str, Fact], asked: Asked) -> Iterator[Batch]:
-    """Yield the draws as items; first those whose sentences are read whole (`Sentences`)."""
+    """Yield the draws as items, first those whose sentences are read whole (see `Sentences`)."""
     sentences = Sentences()
     for at, given in enumerate(sorted(draws, key=lambda one: VARIANTS[one.mode].tokens != "mean"), 1):
         drawn = draws[given]
@@ -59,14 +59,14 @@ def _batches(draws: Mapping[DrawKey, FactDraw], facts: Mapping[str, Fact], asked
 
 
 def check(rows: Sequence[GivenDraw], where: str) -> tuple[dict[DrawKey, FactDraw], list[NotAsked]]:
-    """Check draws that were given.
+    """Check the draws of a file.
 
     Returns:
-        The draws by what they are for; and those that are refused, for a template of theirs that cannot be read.
+        The draws by what they belong to; and the refused ones, which have a template that cannot be used.
 
     Raises:
-        AlmanacError: there is no draw, a role, a mode or what is asked is unknown, a relation's row names none of the
-            subject's names, a row stands twice, a fact lacks a role, or no draw is left; naming the fact.
+        AlmanacError: there is no draw, a role, mode or ``asked`` is unknown, a relation's row has no name of the
+            subject, a row appears twice, a fact lacks a role, or every draw is refused; the message names the fact.
     """
     if not rows:
         raise AlmanacError(

@@ -1,4 +1,4 @@
-"""From a model's answers to every fact's KaRR, to the thresholds, and to the outcomes of all methods."""
+"""Turns a model's responses into each fact's KaRR, the thresholds, and the outcomes of all methods."""
 
 import math
 from collections import defaultdict
@@ -31,14 +31,14 @@ WANTED = (
     *("experiment", "asked", "fact_id", "role", "index", "text", "choices", "span_starts", "per_token", "pieces"),
     *("status", "reason", "logprobs", "token_counts", "token_logprobs", "ranks", "tokens"),
 )
-# From `index` on they are a `FilledBlank`.
+# From `index` on, the fields of a `FilledBlank`.
 FILLED = ("item", "role", "index", "choices", "status", "logprobs", "ranks", "tokens", "token_counts")
-LEAST = 5  # facts that were taught most often, and that are not true of the model, from which a threshold is chosen
+LEAST = 5  # a threshold is chosen from at least so many facts taught most often, and so many never taught or false
 LOGARITHMS = pl.col("numerator", "by_subject", "by_relation")
 
 
 class AskedItem(NamedTuple):
-    """An item: by which method, with which object, which fact is asked."""
+    """An item: a fact, the method by which it is asked, and with which object (``asked``: facts, null or spurious)."""
 
     item: int
     experiment: str
@@ -47,10 +47,10 @@ class AskedItem(NamedTuple):
 
 
 def judge(answers: Answers, data: Data, options: KarrOptions) -> Iterator[Judgements]:
-    """Yield values and leaves as they come; and when every value is there the thresholds, and the outcomes by them.
+    """Yield KaRR values and leaves part by part; at the end, with all values known, the thresholds and the outcomes.
 
     Raises:
-        AlmanacError: the runs need the dataset, or the file of labels is wrong.
+        AlmanacError: ``resamples`` is set and there is no dataset, or the file of labels is wrong.
     """
     runs = Runs.of(data, options) if options.resamples else None
     found = [_frame((), ())]
@@ -69,7 +69,7 @@ def judge(answers: Answers, data: Data, options: KarrOptions) -> Iterator[Judgem
                 drawn, blanks = judged.drawn_for(question), judged.blanks[question.item]
                 runs.add(question.experiment, question.fact_id, drawn, judged.numbers, blanks)
         found.append(_frame(judged.questions, verdicts))
-        # For the logarithm of 0 none.
+        # The logarithm of 0 is written as no value.
         finite = frame_of_values(KarrValue, values).with_columns(pl.when(LOGARITHMS.is_finite()).then(LOGARITHMS))
         yield Judgements(pl.DataFrame(), {"values": finite, "leaves": frame_of_values(KarrLeaf, leaves)})
     whole = pl.concat(found)
@@ -84,7 +84,7 @@ def judge(answers: Answers, data: Data, options: KarrOptions) -> Iterator[Judgem
 
 
 def whole_facts(parts: Iterable[Part]) -> Iterator[Part]:
-    """Yield parts cut where a fact ends, since K-Prompts reads what is drawn and asked for KaRR of the same fact."""
+    """Yield parts cut only between facts: a K-Prompts item reads the draw and strings of the fact's KaRR item."""
     held: Part | None = None
     for part in parts:
         links, own = part
@@ -104,13 +104,13 @@ def whole_facts(parts: Iterable[Part]) -> Iterator[Part]:
 
 @dataclass(frozen=True)
 class _Part:
-    """Some facts, whole.
+    """Items of some facts, cut only between facts (`whole_facts`).
 
     Attributes:
-        questions: in the order of their items.
-        numbers: what the model said of strings, as each mode reads it.
-        drawn: what was drawn, by mode, object asked with and fact.
-        blanks: of each item, by the position of the template.
+        questions: the items in order.
+        numbers: the log-probabilities of strings, by mode.
+        drawn: the draws, by mode, object asked with (``asked``) and fact.
+        blanks: the filled blanks of each item, by the index of their template.
     """
 
     questions: Sequence[AskedItem]
@@ -141,12 +141,12 @@ class _Part:
         )
 
     def drawn_for(self, question: AskedItem) -> FactDraw | None:
-        """Return the draw that an item is judged by: K-Prompts reads that of the mode ``paper``."""
+        """Return the draw that scores an item; K-Prompts reads that of the mode ``paper``."""
         mode = "paper" if question.experiment == K_PROMPTS else question.experiment
         return self.drawn.get((mode, question.asked, question.fact_id))
 
     def karr(self, question: AskedItem) -> tuple[KarrEstimate, list[tuple[Any, ...]]]:
-        """Return the KaRR of an item of a mode, or why it has none, and the rows of its leaves."""
+        """Return the KaRR of an item, or the reason why it has none, and the rows of its leaves."""
         variant, numbers = VARIANTS[question.experiment], self.numbers[question.experiment]
         rows: list[tuple[Any, ...]] = []
         try:
@@ -156,7 +156,7 @@ class _Part:
         return estimate(leaves, variant), [(question.item, *row) for row in rows]
 
     def baseline(self, question: AskedItem) -> KarrVerdict:
-        """Judge an item of a baseline: ParaRel by the drawn templates, LAMA by the first."""
+        """Score an item of a baseline: ParaRel by all drawn templates, LAMA by the first, K-Prompts by the draw."""
         blanks = [blank for _, blank in sorted(self.blanks[question.item].items())]
         if question.experiment == PARAREL:
             return pararel(blanks[: self.options.templates])
@@ -167,7 +167,7 @@ class _Part:
 
 
 def _frame(questions: Sequence[AskedItem], verdicts: Sequence[KarrVerdict]) -> pl.DataFrame:
-    """Return items with what became of them, as narrow columns."""
+    """Return items with their verdicts as columns of compact types."""
     name, number = pl.Categorical, pl.Float64
     types = (pl.UInt32, name, name, pl.String, pl.Boolean, number, pl.String, number, name)
     columns = dict(zip((*AskedItem._fields, *KarrVerdict._fields), types, strict=True))
@@ -175,20 +175,21 @@ def _frame(questions: Sequence[AskedItem], verdicts: Sequence[KarrVerdict]) -> p
 
 
 def calibrates(facts: Sequence[str]) -> list[bool]:
-    """Return of each fact, by its id alone, whether it is in the half on which a threshold is chosen."""
+    """Return for each fact whether it is in the half from which thresholds are chosen; depends on its id alone."""
     return [seed_of("karr", "half", fact) % 2 == 0 for fact in facts]
 
 
 def thresholds(judged: pl.DataFrame, exposures: pl.DataFrame | None, options: KarrOptions) -> list[Threshold]:
-    """Return the threshold of every mode that is asked, as a KaRR.
+    """Return the threshold of each mode that was asked, as a KaRR (no logarithm).
 
-    It is the code's own, or the cut that best parts the facts taught most often from those never taught and from the
-    null on one half of the planted facts, or as set where that half has fewer than `LEAST` of either.
+    The released code's mode has its own threshold. Other modes use the cut that best separates the facts taught most
+    often from those never taught and those with a false object (``null``), on one half of the planted facts
+    (`calibrates`). With fewer than `LEAST` of either in that half the threshold is the option ``threshold``.
 
     Args:
-        judged: ``experiment``, ``asked``, ``fact_id`` and ``score`` (log KaRR; none: no value) of what was asked.
+        judged: ``experiment``, ``asked``, ``fact_id`` and ``score`` (log KaRR, or none) of all items.
         exposures: ``fact_id`` and ``dose`` of the facts that the model was taught.
-        options: of the suite.
+        options: the suite's options.
     """
     found = []
     for mode, variant in VARIANTS.items():
@@ -202,7 +203,7 @@ def thresholds(judged: pl.DataFrame, exposures: pl.DataFrame | None, options: Ka
 
 
 def _chosen(mode: str, judged: pl.DataFrame, exposures: pl.DataFrame) -> Threshold | None:
-    """Return the cut of one mode as a threshold, or none where too few facts were taught, or not taught."""
+    """Return the best cut of one mode as a threshold; none if too few facts were taught, or too few never taught."""
     own = judged.join(exposures.select("fact_id", "dose"), on="fact_id", how="inner")
     null, dose = pl.col("asked") == NULL, pl.col("dose")
     top = pl.lit(own["dose"].max(), pl.Int64)
@@ -214,7 +215,7 @@ def _chosen(mode: str, judged: pl.DataFrame, exposures: pl.DataFrame) -> Thresho
 
 
 def _outcomes(judged: pl.DataFrame, limits: Mapping[str, float]) -> pl.DataFrame:
-    """Return the outcomes: a KaRR is known above its mode's threshold (``limits`` are their logarithms)."""
+    """Return the outcome of each item; one of a mode is known above its mode's log threshold, in ``limits``."""
     limit = pl.col("experiment").cast(pl.String).replace_strict(limits, default=None, return_dtype=pl.Float64)
     known = pl.coalesce("known", pl.col("score") > limit)
     valued = pl.when(known).then(pl.lit("correct")).when(~known).then(pl.lit("incorrect"))
@@ -223,7 +224,7 @@ def _outcomes(judged: pl.DataFrame, limits: Mapping[str, float]) -> pl.DataFrame
 
 
 def _labelled(judged: pl.DataFrame, answers: Answers, data: Data, options: KarrOptions) -> pl.DataFrame:
-    """Return what people say of the true facts: labels that were asked along, or those of a file."""
+    """Return the mean human label of each true fact that has one; labels were asked along, or come from a file."""
     rows = [Rating(*row) for row in answers.own("labels").iter_rows()]
     facts = data.frame("facts", Fact, ["fact_id"])["fact_id"].to_list() if rows or options.labels else []
     if not rows and options.labels is not None:

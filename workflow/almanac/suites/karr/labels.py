@@ -1,4 +1,4 @@
-"""Human labels from a file: what people say a model knows, as a reference for the methods."""
+"""Human labels from a file: whether people consider facts known by a model, as a reference for the methods."""
 
 import math
 from collections import defaultdict
@@ -13,11 +13,11 @@ WORDS = {"known": 1.0, "unknown": 0.0, "true": 1.0, "false": 0.0}
 
 
 def read(path: Path, facts: Iterable[str], asked: Iterable[str]) -> list[Rating]:
-    """Read labels, JSON Lines or Parquet of `Rating`, and check them; an ``item`` is a fact's id or ``MODEL/`` and one.
+    """Read and check labels (`Rating`, JSON Lines or Parquet); an ``item`` is FACT or MODEL/FACT, by ids.
 
     Raises:
-        AlmanacError: the file cannot be read or is empty; a fact is not in the dataset, a value is no label, a rater
-            labels a fact twice, or no labelled fact is asked; naming the row.
+        AlmanacError: the file cannot be read or is empty; a fact is not in the dataset, a value is not a label, a rater
+            labels a fact twice, or no labelled fact is asked; the message names the row.
     """
     known, tested = set(facts), set(asked)
     parquet, texts = path.suffix == ".parquet", ("item", "rater", "value")
@@ -43,7 +43,7 @@ def read(path: Path, facts: Iterable[str], asked: Iterable[str]) -> list[Rating]
 
 
 def _number(value: str) -> float | None:
-    """Return a label as a number, or none."""
+    """Return a label as a number; none if it is not one."""
     try:
         number = float(WORDS.get(value.strip().lower(), value))
     except ValueError:
@@ -52,7 +52,7 @@ def _number(value: str) -> float | None:
 
 
 def reference(labels: Sequence[Rating], model: str, facts: Iterable[str]) -> Mapping[str, float]:
-    """Return the mean label of each fact that is labelled, over raters: those for this model and those for any."""
+    """Return the mean label over raters of each labelled fact; labels count that are for this model or for any."""
     known = set(facts)
     values: dict[str, list[float]] = defaultdict(list)
     for row in labels:

@@ -1,6 +1,6 @@
-"""The numbers of KaRR and its baselines, and what they recover of planted knowledge.
+"""The metrics of KaRR and its baselines, and how well they recover planted knowledge.
 
-Items without a value (no answer, an empty denominator) are left out of every share; ``without_value`` is their share.
+Every share leaves out items without a value (no answer, an empty denominator); ``without_value`` is the share of these.
 """
 
 import math
@@ -32,11 +32,11 @@ BY = ("experiment", "asked")
 
 
 def derived(frame: pl.DataFrame, options: KarrOptions) -> pl.DataFrame:
-    """Add what numbers are counted by.
+    """Add columns that metrics select and group by.
 
-    ``without_value``: an item has none; ``ratio``: KaRR itself, no logarithm; ``calibrating``: its fact is in the half
-    on which a threshold is chosen; ``paired``: its fact has a value by this method with its own object and with the one
-    that the model expects.
+    ``without_value``: the item has no score. ``ratio``: KaRR itself (exp of the score). ``calibrating``: its fact is in
+    the half from which thresholds are chosen. ``paired``: by this method its fact has a value both with the true object
+    and with the false one that the model expects.
     """
     facts = frame["fact"].unique()
     halves = pl.DataFrame({"fact": facts, "calibrating": calibrates(facts.cast(pl.String).to_list())})
@@ -53,11 +53,12 @@ def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: KarrOption
     """Compute every number of one model.
 
     Returns:
-        By method and object asked with (``facts``, ``null``): ``known``, over all facts as the paper counts, as mean
-        over relations (``known_macro``) and in each; ``without_value`` (of ``spurious`` too); for KaRR the threshold,
-        the medians of the logarithms and ``known_at`` thresholds; ParaRel's ``consistency``. Of true facts: the
-        recovery of what was taught, the agreement with it and with labels, the variance over runs. Of facts that have a
-        value with both objects ``known`` with either, and the ``spurious_delta`` between them.
+        By method and ``asked`` (``facts``, ``null``): ``known`` over all facts (as in the paper) and in each relation,
+        its mean over relations (``known_macro``); ``without_value`` (of ``spurious`` too); for KaRR the threshold, the
+        medians of the logarithms and ``known_at`` each of several thresholds; ParaRel's ``consistency``. For true
+        facts:
+        recovery of what was taught, agreement with it and with human labels, variance over runs. For facts that have a
+        value with both objects: ``known`` with either, and ``spurious_delta``, the difference.
     """
     first = judged.where(asked=(FACTS, NULL))
     rows = first.measures("known", "mean", "hit", by=BY)
@@ -84,8 +85,7 @@ def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: KarrOption
 def _values(group: Judged, limit: Mapping[str, Any]) -> list[Measure]:
     """Return a mode's threshold, the medians of the logarithms, and the share known by threshold.
 
-    Where the threshold was chosen by the model's facts, how many these are too: ``threshold_taught`` and
-    ``threshold_never``.
+    Where the threshold was chosen from facts, ``threshold_taught`` and ``threshold_never`` say from how many.
     """
     rows = [group.measure("threshold", limit["threshold"], of=("score",))]
     if limit["taught"] is not None:
@@ -101,7 +101,7 @@ def _values(group: Judged, limit: Mapping[str, Any]) -> list[Measure]:
 
 
 def _curve(group: Judged) -> list[Measure]:
-    """Return the share of what has a value that reaches each threshold; a number's items are those that do."""
+    """Return the share of valued items whose KaRR reaches each level of `CURVE`; a number's items are those that do."""
     valued = group.frame.select("ratio", SUBJECT).drop_nulls("ratio")
     levels = pl.DataFrame({"level": CURVE})
     reached = valued.join(levels, how="cross").with_columns((pl.col("ratio") >= pl.col("level")).alias("reached"))
@@ -113,9 +113,9 @@ def _curve(group: Judged) -> list[Measure]:
 
 
 def _taught(group: Judged) -> list[Measure]:
-    """Return how a method's true facts agree with what was taught; a fact of the highest dose is held known.
+    """Return the agreement of a method's true facts with what was taught; facts of the highest dose count as known.
 
-    For KaRR also how well each part of it parts what was taught most from what was never taught.
+    For KaRR also ``recovery_auc`` of each component: how well it separates the facts of the highest dose from dose 0.
     """
     known = group.where(hit=Not(None), dose=Not(None))
     top = known.frame["dose"].max()
@@ -132,7 +132,7 @@ def _taught(group: Judged) -> list[Measure]:
 
 
 def _labelled(group: Judged, known: float) -> list[Measure]:
-    """Return recall and Kendall's tau of a method's true facts against human labels; known from a label on."""
+    """Return recall and Kendall's tau against human labels; a fact counts as known from the mean label ``known`` on."""
     own = group.where(hit=Not(None), label=Not(None))
     if own.frame.is_empty():
         return []
@@ -141,13 +141,13 @@ def _labelled(group: Judged, known: float) -> list[Measure]:
 
 
 def _kendall(metric: str, known: Judged, reference: str) -> Measure:
-    """Return Kendall's tau of score and a reference, with its p."""
+    """Return Kendall's tau of the score and a reference column, with its p-value."""
     tau, p = kendall(known.frame["score"].to_list(), known.frame[reference].to_list()) or (None, None)
     return known.measure(metric, tau, of=("score", reference), p=p)
 
 
 def _runs(group: Judged, runs: pl.DataFrame) -> list[Measure]:
-    """Return variance and deviation of the share known over the runs that replace templates, and names."""
+    """Return the variance and standard deviation of the share known over runs, for replaced templates and for names."""
     rows = []
     own = runs.filter(pl.col("experiment") == group.conditions["experiment"])
     for (replaced,), scores in own.group_by("replaced", maintain_order=True):
@@ -159,9 +159,9 @@ def _runs(group: Judged, runs: pl.DataFrame) -> list[Measure]:
 
 
 def _held_out(group: Judged) -> list[Measure]:
-    """Return what is called known in the half on which no threshold was chosen: taught most, never, and not true.
+    """Return the share known in the half from which no threshold was chosen: taught most, never taught, false objects.
 
-    Nothing of a null model: nothing of this was taught, and no threshold was chosen by it.
+    Null models have none of these: they were not taught these facts, and no threshold was chosen from them.
     """
     known = group.where(asked=(FACTS, NULL), hit=Not(None), dose=Not(None))
     top = known.frame["dose"].max()
@@ -176,9 +176,9 @@ def _held_out(group: Judged) -> list[Measure]:
 
 
 def _deltas(judged: Judged) -> list[Measure]:
-    """Return, by method, the share known of facts with another object less that with their own.
+    """Return, by method, the share known of facts with the other object minus that of the same facts with their own.
 
-    It has an interval where all facts have a value both times.
+    There is an interval only if all facts have a value with both.
     """
     rows = []
     for group in judged.groups("experiment"):
@@ -193,9 +193,10 @@ def _deltas(judged: Judged) -> list[Measure]:
 
 
 def comparable(method: Method, judged: Mapping[str, Judged], shown: Shown) -> Mapping[str, Judged]:
-    """Return a mode's items of all models judged at one threshold: the geometric mean of those that were chosen.
+    """Return one mode's items of all models, judged at one threshold: the geometric mean of the models' chosen ones.
 
-    A null's is not among them, nor one that is set where there are too few facts to choose by.
+    Left out of the mean are null models, and models whose threshold was set because they had too few facts to choose
+    by.
     """
     if not method.compared:
         return judged
@@ -220,18 +221,18 @@ def _threshold(shown: Shown, model: str, mode: str) -> float | None:
 
 
 def _judged_at(judged: Judged, threshold: float) -> Judged:
-    """Return items that are known above another threshold than they were judged by."""
+    """Return items with their outcomes at another threshold than they were judged by."""
     known = pl.col("score") > math.log(threshold)
     again = pl.when(known).then(pl.lit("correct")).when(~known).then(pl.lit("incorrect"))
     return replace(judged, frame=judged.frame.with_columns(hit=known, outcome=again.otherwise("outcome")))
 
 
 def null_known(judged: Mapping[str, Judged], shown: Shown, options: KarrOptions) -> list[Measure]:
-    """Return the share of the true facts called known of each model's null, at the threshold of the model itself.
+    """Return the share of true facts that each model's null calls known, at the threshold of the model itself.
 
-    The null of a planted model has the same recipe and has read the same names as often, with the objects of each
-    relation permuted. What is called known of it is called so wrongly. Of a fact that its model was taught, it was
-    taught another object, which keeps it from the true one: facts never taught have a share of their own.
+    The null of a planted model has the same recipe and read the same names as often, with the objects of each relation
+    permuted, so whatever it calls known is a false positive. For a fact that the model was taught, the null was taught
+    another object, which draws it away from the true one. Facts never taught therefore have a share of their own.
     """
     rows = []
     for model in shown.models:

@@ -1,4 +1,4 @@
-"""The log-probabilities of strings in a model's responses, from which KaRR and K-Prompts are computed."""
+"""Reads the log-probabilities of strings from a model's responses, for KaRR and K-Prompts."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -13,17 +13,17 @@ from almanac.suites.karr.strings import Gamma, Planned, own_gammas
 
 
 class UnansweredError(Exception):
-    """A string has no numbers; the message is the reason."""
+    """A string has no log-probability; the message is the reason."""
 
 
 class StringLogprobs(NamedTuple):
-    """What a model said of a string, in nats.
+    """A model's log-probabilities (nats) of one string.
 
     Attributes:
-        lacking: why it said nothing; none where it did.
+        lacking: why there are none; else none.
         total: the log-probability of the scored part.
-        length: how many tokens that part has.
-        tokens: the log-probabilities of all tokens of the string that can be scored, where these were read.
+        length: the number of tokens of that part.
+        tokens: the log-probabilities of all tokens of the string that can be scored, if they were requested.
     """
 
     lacking: str | None
@@ -34,11 +34,11 @@ class StringLogprobs(NamedTuple):
 
 @dataclass(frozen=True)
 class Strings:
-    """A model's responses to strings; of several to one the first counts.
+    """A model's responses to strings; if there are several to one string, the first counts.
 
     Attributes:
-        sentences: by the text and the character at which its scored part begins.
-        whole: those of them whose every token was read.
+        sentences: by text and index of the first scored character.
+        whole: those of them whose every token was requested.
         counts: by the text whose tokens are counted.
     """
 
@@ -48,7 +48,7 @@ class Strings:
 
     @classmethod
     def of(cls, links: pl.DataFrame) -> "Strings":
-        """Find the strings among what was asked and answered; whatever else was asked is left out."""
+        """Collect the responses to strings from joined links; other requests are left out."""
         sentences: dict[tuple[str, int], StringLogprobs] = {}
         whole: dict[tuple[str, int], StringLogprobs] = {}
         counts: dict[str, StringLogprobs] = {}
@@ -62,7 +62,7 @@ class Strings:
             pl.when(~answered).then(reason).alias("lacking"),
             pl.col("logprobs").list.last(),
             pl.col("token_counts").list.last(),
-            # Of a string that is read whole the first span is all of it.
+            # The first span of a string that is read whole covers all of it.
             pl.col("token_logprobs").list.head(pl.col("token_counts").list.first()),
         ).filter(pl.col("start").is_not_null() | pl.col("counted").is_not_null())
         rows = columns.unique(("text", "start", "counted", "per_token"), keep="first", maintain_order=True)
@@ -79,10 +79,10 @@ class Strings:
 
 @dataclass(frozen=True)
 class Numbers:
-    """The responses of one model, read as a variant reads them; each string once.
+    """One model's log-probabilities, as a variant reads them; each string is read once.
 
     Raises:
-        UnansweredError: a string has no numbers (all methods).
+        UnansweredError: a string has no log-probability (all methods).
         KeyError: a string was not asked (all methods).
     """
 
@@ -92,7 +92,7 @@ class Numbers:
     _gammas: dict[Gamma, tuple[int, float]] = field(default_factory=dict, repr=False, compare=False)
 
     def weight(self, text: str) -> float | None:
-        """Return the mean log-probability of a sentence's tokens, where the variant weighs by it and any is scored."""
+        """Return the mean log-probability of a text's tokens; none with uniform weights or without a scored token."""
         if self.variant.weights == "uniform":
             return None
         if text not in self._weights:
@@ -101,7 +101,7 @@ class Numbers:
         return self._weights[text]
 
     def gamma(self, gamma: Gamma) -> tuple[int, float]:
-        """Return the scored tokens of a gamma and the log of P(gamma|beta)."""
+        """Return the number of scored tokens of a gamma, and log P(gamma|beta)."""
         found = self._gammas.get(gamma)
         if found is None:
             read = self._object if self.variant.tokens == "product" else self._last
@@ -109,12 +109,12 @@ class Numbers:
         return found
 
     def _object(self, gamma: Gamma) -> tuple[int, float]:
-        """Return the tokens of the object of a gamma, and the sum of their log-probabilities."""
+        """Return the number of tokens of a gamma's object, and the sum of their log-probabilities."""
         said = _said(self.strings.sentences[gamma.text, gamma.start])
         return said.length, said.total
 
     def _last(self, gamma: Gamma) -> tuple[int, float]:
-        """Return how many tokens what is left of a gamma without its beta has, and the mean of as many last ones."""
+        """Return n and the mean log-probability of a gamma's last n tokens, n being the tokens of `Gamma.rest`."""
         wanted = _said(self.strings.counts[gamma.rest]).length
         tokens = _said(self.strings.whole[gamma.text, gamma.start]).tokens
         values = tokens[-wanted:] if wanted else ()
@@ -123,11 +123,11 @@ class Numbers:
         return len(values), math.fsum(values) / len(values)
 
     def prompts(self, drawn: FactDraw) -> list[float]:
-        """Return the mean log-probability of the object's tokens, after each beta with each name."""
+        """Return the mean log-probability of the object's tokens, for each beta and name of the object."""
         return [total / max(1, count) for count, total in map(self._object, own_gammas(drawn))]
 
     def leaves(self, planned: Leaves[Planned], rows: list[tuple[Any, ...]] | None = None) -> Leaves[Beta]:
-        """Return what the estimator reads of a draw; ``rows`` gets it as rows of `KarrLeaf`, but for the item."""
+        """Return the values of planned sentences; ``rows`` collects them as `KarrLeaf` rows without the item."""
 
         def beta(one: Planned) -> Beta:
             weight, found = self.weight(one.text), list(map(self.gamma, one.gammas))

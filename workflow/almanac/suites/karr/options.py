@@ -1,4 +1,4 @@
-"""The settings of KaRR; the sizes of the draws are the released code's."""
+"""The options of KaRR; the default sizes of the draws are the released code's."""
 
 from typing import Annotated, Literal, Self
 
@@ -7,11 +7,11 @@ from pydantic import Field, field_validator, model_validator
 from almanac.options import OnDisk
 from almanac.suites.options import SampledOptions
 
-COMMON = 100  # objects of a relation, most common first, among which a model's expectation is found
+COMMON = 100  # the most common objects of a relation, among which the one that a model expects most is found
 
 
 class KarrOptions(SampledOptions):
-    """How facts are assessed by KaRR and its baselines."""
+    """How facts are asked and judged by KaRR and its baselines."""
 
     modes: Annotated[
         tuple[Literal["paper", "official", "weighted"], ...],
@@ -91,7 +91,7 @@ class KarrOptions(SampledOptions):
         return self
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
-        """Return the tokens that a model reads, about: eight a string; see `SuiteOptions`."""
+        """Return roughly the number of tokens that a model reads, at eight a string; see `SuiteOptions`."""
         more = bool(self.resamples)
         strings = (self.templates + more) * (self.aliases + more) * (1 + self.subjects + self.relations)
         objects = 1 + self.null + (self.spurious or self.spurious_objects is not None)

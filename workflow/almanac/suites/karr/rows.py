@@ -1,4 +1,4 @@
-"""KaRR's own tables: its draws, and the values that its numbers are computed from."""
+"""The row classes of KaRR's tables: draws, log-probabilities, values, labels, thresholds and runs."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,9 +8,9 @@ from typing import ClassVar
 class Draw:
     """One text drawn for an item of KaRR.
 
-    ``role`` says what it is: a ``template`` of the fact's relation, a ``name`` of its subject, a name of its
-    ``object``, a name of another ``subject`` (``of`` its id), or a template of another ``relation`` (``of`` its id)
-    drawn for one ``name`` of the fact's subject. ``position`` orders the rows of a role.
+    ``role`` is ``template`` (of the fact's relation), ``name`` (of its subject), ``object`` (a name of its object),
+    ``subject`` (a name of the subject ``of`` in the denominator) or ``relation`` (a template of the relation ``of`` in
+    the denominator, drawn for one ``name`` of the fact's subject). ``position`` orders the rows of a role.
     """
 
     KEY: ClassVar = ("item", "role", "position")
@@ -24,7 +24,7 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class GivenDraw:
-    """A `Draw` in a file made elsewhere: instead of an item's number, the fact and how it is asked.
+    """A `Draw` in a user's file, which has the fact and how it is asked instead of an item's number.
 
     ``mode`` is ``paper``, ``official`` or ``weighted``; ``asked`` is ``facts`` for the true object, ``null`` or
     ``spurious`` for a false one.
@@ -43,11 +43,11 @@ class GivenDraw:
 
 @dataclass(frozen=True, slots=True)
 class KarrLeaf:
-    """One log-probability that a KaRR is computed from: what follows ``beta`` in ``text``.
+    """One log-probability from which a KaRR is computed: that of what follows ``beta`` in ``text``.
 
-    ``part`` is ``own``, ``subject`` or ``relation`` (``of`` which). ``tokens`` of the text were read, ``logprob`` is
-    their sum (``paper``, ``weighted``) or their mean (``official``), and ``weight`` the mean of the log-probabilities
-    of beta's own tokens (``official`` and ``weighted``; none where none can be scored). All in nats.
+    ``part`` is ``own``, ``subject`` or ``relation``, ``of`` which one. ``logprob`` is the sum (``paper``, ``weighted``)
+    or mean (``official``) over the last ``tokens`` tokens of the text; ``weight`` is the mean over the tokens of beta
+    itself (``official``, ``weighted``; none if none of them can be scored). All in nats.
     """
 
     KEY: ClassVar = ("item", "position")
@@ -64,7 +64,7 @@ class KarrLeaf:
 
 @dataclass(frozen=True, slots=True)
 class KarrValue:
-    """An item's KaRR in logarithms (nats): of N, both denominators, both ratios and KaRR; or why there is none."""
+    """One item's logarithms (nats): N, both denominators, both ratios and KaRR; or the reason why it has no KaRR."""
 
     KEY: ClassVar = ("item",)
     item: int
@@ -79,7 +79,7 @@ class KarrValue:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """What people say of a fact: their mean label, where there is one."""
+    """The mean human label of a fact that has one."""
 
     KEY: ClassVar = ("item",)
     item: int
@@ -90,7 +90,7 @@ class Labelled:
 class Threshold:
     """The KaRR (no logarithm) above which a fact counts as known in a mode.
 
-    Where it was chosen, by how many facts: ``taught`` most often, and ``never`` or with a false object.
+    If it was chosen from facts, the number of those ``taught`` most often, and of those ``never`` taught or false.
     """
 
     KEY: ClassVar = ("mode",)
@@ -102,10 +102,10 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What of a dataset KaRR can ask (the paper's Table 1): ``count`` of ``what``, and all their ``names`` together.
+    """How much of a dataset KaRR can ask (the paper's Table 1): the ``count`` of ``what``, and of its ``names``.
 
-    ``what`` is ``relations`` (those with a template that can be used; their names are these templates), ``facts``,
-    ``asked`` (the facts that are asked), ``subjects`` or ``objects``.
+    ``what`` is ``relations`` (with a usable template; their names are these templates), ``facts``, ``asked`` (the facts
+    that are asked), ``subjects`` or ``objects``.
     """
 
     KEY: ClassVar = ("what",)
@@ -116,7 +116,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class SpuriousObject:
-    """A false object that every fact of a relation is asked with, by its name: as the paper's own list has one each."""
+    """The name of a false object with which all facts of a relation are asked, as in the paper's list."""
 
     KEY: ClassVar = ("relation_id",)
     relation_id: str
@@ -125,7 +125,7 @@ class SpuriousObject:
 
 @dataclass(frozen=True, slots=True)
 class ReplacedRun:
-    """The share of facts known to a method in a run that replaces one of all ``templates``, or of all ``names``."""
+    """The share of facts that a method knows in one run; ``replaced`` says whether templates or names were replaced."""
 
     KEY: ClassVar = ("experiment", "replaced", "run")
     experiment: str

@@ -1,7 +1,7 @@
-"""Scores the true facts again in runs that each replace one template of every relation, or one name of every entity.
+"""Measures how much KaRR depends on the draw of templates and names (Dong et al., section 4.3).
 
-The variance over such runs shows how much the score depends on the draw (Dong et al., section 4.3). One more template
-and one more name than the draw needs are asked, and every run is computed from them, without further requests.
+Each run scores the true facts again with one template of every relation, or one name of every entity, replaced by an
+extra one. The extra texts are asked along, so that runs need no further requests; reported is the variance over runs.
 """
 
 from array import array
@@ -20,10 +20,10 @@ from almanac.suites.karr.rows import ReplacedRun
 from almanac.suites.karr.strings import plan
 from almanac.tables import seed_of
 
-TEMPLATES, NAMES = "templates", "names"  # what a run replaces
+TEMPLATES, NAMES = "templates", "names"  # the kinds of text that a run can replace
 KINDS = (TEMPLATES, NAMES)
-HALF = 0.5  # parts 1, known, from 0, where a verdict needs no threshold that is chosen later
-Change = Callable[[str, tuple[str, ...]], tuple[str, ...]]  # of whom, and the texts drawn for it
+HALF = 0.5  # the threshold of methods whose values are 1 (known) or 0 (unknown)
+Change = Callable[[str, tuple[str, ...]], tuple[str, ...]]  # from a relation or entity and its drawn texts to others
 
 
 def _same(of: str, texts: tuple[str, ...]) -> tuple[str, ...]:
@@ -31,9 +31,9 @@ def _same(of: str, texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _changed(drawn: FactDraw, fact: Fact, kind: str, change: Change) -> FactDraw:
-    """Return a draw with the templates, or the names, of everything in it changed.
+    """Return a draw in which ``change`` was applied to all templates, or to all names, by ``kind``.
 
-    A name that joins the subject's is followed by all the templates that the others are.
+    A name that is added to the subject's gets, under each relation, the templates of all its other names.
     """
     templates, names = (change, _same) if kind == TEMPLATES else (_same, change)
     own = names(fact.subject_id, drawn.names)
@@ -57,7 +57,10 @@ def _changed(drawn: FactDraw, fact: Fact, kind: str, change: Change) -> FactDraw
 
 @dataclass(frozen=True)
 class Resampling:
-    """What can be replaced in the draws of a variant; the same on every call, whatever else is asked."""
+    """Replaces templates or names in the draws of one variant, depending only on the seed and the entity or relation.
+
+    Every method's ``of`` is a relation id (templates) or an entity's key (names).
+    """
 
     pools: Pools
     variant: Variant
@@ -67,19 +70,19 @@ class Resampling:
         return self.pools.template_pool(of) if kind == TEMPLATES else self.pools.name_pool(of, self.variant)
 
     def _kept(self, kind: str) -> int:
-        """Return how many of the first drawn are never replaced: the label, where the variant keeps it."""
+        """Return how many leading texts of a draw are never replaced: 1 for a label that the variant keeps, else 0."""
         return int(kind == NAMES and self.variant.keeps_label)
 
     def _drawn(self, kind: str) -> int:
         return self.pools.options.templates if kind == TEMPLATES else self.pools.options.aliases
 
     def spare(self, kind: str, of: str) -> tuple[str, ...]:
-        """Return the one more template of a relation, or name of an entity, that is drawn; nothing if there is none."""
+        """Return the extra template of a relation, or name of an entity, in a tuple; empty if there is none to draw."""
         drawn = self._drawn(kind)
         return self._pool(kind, of)[drawn:] if drawn > self._kept(kind) else ()
 
     def positions(self, kind: str, run: int, of: str) -> list[int]:
-        """Return which of the pool a run uses, in the order of the draw; the last of the pool is the one more."""
+        """Return the indices in the pool of the texts that a run uses, in drawing order; the extra text is the last."""
         listed = list(range(min(self._drawn(kind), len(self._pool(kind, of)))))
         if self.spare(kind, of):
             kept = self._kept(kind)
@@ -88,11 +91,11 @@ class Resampling:
         return listed
 
     def one(self, run: int, relation: str) -> int:
-        """Return which template of the pool a run uses where a method needs a single one."""
+        """Return the index in the pool of the one template that a run uses for LAMA."""
         return seed_of(self.pools.options.seed, "single", run, relation) % len(self.pools.template_pool(relation))
 
     def _swap(self, kind: str, run: int, of: str) -> tuple[str, str] | None:
-        """Return which text a run replaces by which."""
+        """Return the text that a run replaces and its replacement, or none."""
         key = (kind, run, of)
         if key not in self._swaps:
             pool, positions = self._pool(kind, of), self.positions(kind, run, of)
@@ -101,11 +104,11 @@ class Resampling:
         return self._swaps[key]
 
     def widened(self, fact: Fact, drawn: FactDraw, kind: str) -> FactDraw:
-        """Return a draw whose strings are those of every run: the same draw where no run can differ from it."""
+        """Return a draw with the extra texts added: the strings of all runs. It is equal to ``drawn`` without any."""
         return _changed(drawn, fact, kind, lambda of, texts: (*texts, *self.spare(kind, of)))
 
     def replaced(self, fact: Fact, drawn: FactDraw, kind: str, run: int) -> FactDraw:
-        """Return the draw of a run."""
+        """Return the draw with which a run scores a fact."""
 
         def change(of: str, texts: tuple[str, ...]) -> tuple[str, ...]:
             swap = self._swap(kind, run, of)
@@ -116,18 +119,18 @@ class Resampling:
 
 @dataclass(frozen=True)
 class Runs:
-    """Collects what becomes of the facts of every method in every run.
+    """Collects the value of each fact by each method in each run.
 
-    Names are replaced for KaRR and K-Prompts alone: the other methods know the labels only. A kind of text of which
-    nothing has one more to draw yields nothing.
+    Names are replaced for KaRR and K-Prompts only, since the other methods use labels alone. A method gets no rows for
+    a kind of text of which no fact has an extra one.
     """
 
     facts: Mapping[str, Fact]
     resampling: Mapping[str, Resampling]
     options: KarrOptions
-    # By method and kind of text, for each run the facts that have a value: log KaRR, or 1 for known and 0 for not.
+    # By method and kind of text: for each run, the values of the facts that have one (log KaRR, or 1 known, 0 unknown).
     _values: "dict[tuple[str, str], list[array[float]]]" = field(default_factory=dict)
-    _differ: set[tuple[str, str]] = field(default_factory=set)  # where any fact has other texts in a run
+    _differ: set[tuple[str, str]] = field(default_factory=set)  # keys for which some run changes a fact's texts
 
     @classmethod
     def of(cls, data: Data, options: KarrOptions) -> "Runs":
@@ -151,10 +154,10 @@ class Runs:
         numbers: Mapping[str, Numbers],
         blanks: Mapping[int, FilledBlank],
     ) -> None:
-        """Judge a fact with its true object in every run.
+        """Compute the values of one fact, with its true object, in every run.
 
-        KaRR and K-Prompts are judged by what was ``drawn``, LAMA and ParaRel by their ``blanks``, which stand by the
-        position of the template.
+        KaRR and K-Prompts read ``drawn`` and ``numbers``; LAMA and ParaRel read ``blanks``, by the index of their
+        template in the pool.
 
         Raises:
             AlmanacError: a run's string was not asked.
@@ -180,7 +183,7 @@ class Runs:
         replaced = [resampling.replaced(fact, drawn, kind, run) if differs else drawn for run in runs]
         values: list[float | None] = []
         for run, changed in enumerate(replaced):
-            first = replaced.index(changed)  # runs may draw alike
+            first = replaced.index(changed)  # several runs may have the same draw
             values.append(values[first] if first < run else self._value(experiment, own, changed))
         self._add(experiment, kind, values, differs)
 
@@ -193,7 +196,7 @@ class Runs:
             return None
 
     def _blanks(self, experiment: str, fact: Fact, blanks: Mapping[int, FilledBlank]) -> None:
-        """Judge the blanks that a run reads: LAMA's is any of the pool's, ParaRel's are all but one."""
+        """Add the values of LAMA, which reads one template a run, or ParaRel, which reads all but the replaced one."""
         runs, relation = self.resampling["paper"], fact.relation_id
 
         def value(run: int) -> float | None:
@@ -205,7 +208,7 @@ class Runs:
         self._add(experiment, TEMPLATES, list(map(value, range(self.options.resamples))), differs)
 
     def _add(self, experiment: str, kind: str, values: Sequence[float | None], differs: bool) -> None:
-        """Take a fact's value in every run; of one that has none in a run nothing is taken."""
+        """Store a fact's values, one a run; a run in which the fact has no value is skipped."""
         key = experiment, kind
         for own, value in zip(self._values.setdefault(key, [array("d") for _ in values]), values, strict=True):
             if value is not None:
@@ -214,7 +217,7 @@ class Runs:
             self._differ.add(key)
 
     def rows(self, limits: Mapping[str, float]) -> list[ReplacedRun]:
-        """Return the share known in each run; ``limits`` has the logarithm of each mode's threshold."""
+        """Return the share of known facts in each run; ``limits`` holds the logarithm of each mode's threshold."""
         return [
             ReplacedRun(experiment, kind, run, sum(value > limits.get(experiment, HALF) for value in own) / len(own))
             for experiment, kind in sorted(self._differ, key=lambda key: (key[0], KINDS.index(key[1])))

@@ -1,6 +1,6 @@
-"""The strings of a draw: which beta each gamma continues, and the requests for them.
+"""The strings of a draw: which gammas continue which beta, and the requests for their log-probabilities.
 
-Asking and judging both go through `plan`, so that a number is the number of a string that was asked.
+Asking and judging both use `plan`, so every log-probability that is read is that of a string that was asked.
 """
 
 import itertools
@@ -14,16 +14,17 @@ from almanac.rows import Request
 from almanac.suites.karr.draws import FactDraw
 from almanac.suites.karr.estimator import Leaves, Variant
 
-COUNTED_BEHIND = "."  # put before a text whose tokens are counted, so that its first token counts too
+COUNTED_BEHIND = "."  # precedes a text whose tokens are counted, so that the text's first token is counted too
 
 
 class Gamma(NamedTuple):
-    """A sentence with the object, and what of it is scored.
+    """A sentence that holds the object, and the part of it that is scored.
 
     Attributes:
         text: the sentence.
-        start: the character at which the scored part begins.
-        rest: the text whose number of tokens the released code scores, from the end.
+        start: the index of the first character that is scored.
+        rest: the text without its beta. The released code counts its tokens, and scores as many from the sentence's
+            end.
     """
 
     text: str
@@ -36,9 +37,9 @@ class Planned(NamedTuple):
 
     Attributes:
         part: ``own``, ``subject`` or ``relation``.
-        of: which other subject or relation.
-        text: the beta; for relations in the released code the subject's name alone.
-        gammas: what continues it.
+        of: the other subject or relation; none for the fact's own.
+        text: the beta; under relations in the released code the subject's name alone.
+        gammas: the sentences that continue it.
     """
 
     part: str
@@ -48,15 +49,15 @@ class Planned(NamedTuple):
 
 
 def beta_of(template: str, name: str) -> str:
-    """Return a template up to its object, with a name of the subject."""
+    """Return a template up to its object, filled with a name of the subject."""
     return template.partition("[Y]")[0].replace("[X]", name).rstrip()
 
 
 @lru_cache(4096)
 def gammas_of(template: str, name: str, objects: tuple[str, ...]) -> tuple[str, tuple[Gamma, ...]]:
-    """Return a beta, and with each object a template with both names and no full stop, of which the object is scored.
+    """Return a beta and its gammas, which end in the object; only the object is scored.
 
-    What runs and other subjects' draws have in common is put together once.
+    Cached, since runs and the draws of other subjects share many of them.
     """
     before = template.partition("[Y]")[0].replace("[X]", name)
     beta = before.rstrip()
@@ -65,14 +66,14 @@ def gammas_of(template: str, name: str, objects: tuple[str, ...]) -> tuple[str, 
 
 
 def _rest_of(template: str, name: str, found: str) -> Gamma:
-    """Return a template with both names, full stop included; all but the subject's name is scored."""
+    """Return a template filled with both names, full stop included; everything but the subject's name is scored."""
     before, _, after = template.partition("[Y]")
     text = before.replace("[X]", name) + found + after
     return Gamma(text, 0, text.replace(name, "").strip())
 
 
 def plan(drawn: FactDraw, variant: Variant) -> Leaves[Planned]:
-    """Return the sentences of a draw, as a variant continues its betas and scores them under other relations."""
+    """Return the sentences of a draw, with the gammas and the scored parts that the variant asks for."""
 
     def betas(part: str, of: str | None, names: tuple[str, ...], templates: tuple[str, ...]) -> tuple[Planned, ...]:
         pairs = itertools.product(templates, names)
@@ -100,7 +101,7 @@ def plan(drawn: FactDraw, variant: Variant) -> Leaves[Planned]:
 
 
 def _collected(beta: Planned, own: tuple[Planned, ...]) -> Planned:
-    """Return a beta with every gamma that contains it, anywhere."""
+    """Return a beta with every gamma whose text contains it (``substring``)."""
     gammas = tuple(
         Gamma(gamma.text, gamma.start, gamma.text.replace(beta.text, "").strip())
         for other in own
@@ -111,23 +112,24 @@ def _collected(beta: Planned, own: tuple[Planned, ...]) -> Planned:
 
 
 def own_gammas(drawn: FactDraw) -> Iterator[Gamma]:
-    """Yield what K-Prompts reads: each name of the object after each of the fact's own betas."""
+    """Yield the sentences that K-Prompts reads: each of the fact's own betas with each name of the object."""
     for template, name in itertools.product(drawn.templates, drawn.names):
         yield from gammas_of(template, name, drawn.objects)[1]
 
 
 @dataclass(frozen=True)
 class Sentences:
-    """Makes what is asked of a model in one round for draws.
+    """Makes the requests of draws in one round.
 
-    Of a sentence the released code reads every token, the formulas the object alone, which spares the head elsewhere. A
-    sentence that is read whole is asked once and serves both, so all that is read whole must be asked first.
+    The released code scores every token of a sentence, the paper's formulas only the object, which is cheaper: the
+    output layer is skipped elsewhere. A sentence that was requested whole serves both, so modes that read whole
+    sentences must be asked first.
     """
 
-    _whole: set[bytes] = field(default_factory=set)  # a hash of each sentence with its object that is read whole
+    _whole: set[bytes] = field(default_factory=set)  # hashes of the gammas that are requested whole
 
     def requests(self, drawn: FactDraw, variant: Variant) -> Iterator[Request]:
-        """Yield what is asked of a model for a draw; equal requests may come again."""
+        """Yield the requests of a draw; equal requests may come several times."""
         for beta in plan(drawn, variant).all():
             if variant.weights != "uniform":
                 yield _request(beta.text, 0, whole=True)
@@ -140,7 +142,7 @@ class Sentences:
                     yield self._object(gamma)
 
     def own(self, drawn: FactDraw) -> Iterator[Request]:
-        """Yield what is asked for K-Prompts."""
+        """Yield the requests of K-Prompts."""
         return map(self._object, own_gammas(drawn))
 
     def _object(self, gamma: Gamma) -> Request:
@@ -152,7 +154,7 @@ def _place(gamma: Gamma) -> bytes:
 
 
 def _request(text: str, start: int, whole: bool) -> Request:
-    """Return the request for what begins at a character of a sentence, and for every token of the whole of it."""
+    """Return the request for the text from a character on and, if ``whole``, for each token of the whole text."""
     starts = (0, start) if whole and start else (start,)
     ends = (len(text),) * len(starts)
     return Request("", "spans", None, text, span_starts=starts, span_ends=ends, per_token=whole or None)

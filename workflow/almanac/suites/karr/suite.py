@@ -1,4 +1,4 @@
-"""KaRR: how much likelier a subject and a relation make their object, whatever their wording (Dong et al.)."""
+"""KaRR: how much more probable a subject and a relation make their object, over many wordings (Dong et al.)."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -23,7 +23,7 @@ from almanac.suites.suite import Elsewhere, Method, Own, Round, Suite
 
 
 def _method(name: str) -> Method:
-    """Return a method's headline: what is known of the true facts, against the null where that is asked."""
+    """Return a method's headline: the share known of true facts and, as its guess, that of null objects."""
     where: dict[str, Condition] = {"experiment": name}
     guess = {**where, "asked": NULL} if name in VARIANTS else 0.0
     by_answer = name not in (*VARIANTS, K_PROMPTS) and LAMA.get(name, 1) == 1
@@ -33,7 +33,7 @@ def _method(name: str) -> Method:
 
 
 class Karr(Suite[KarrOptions]):
-    """KaRR in its modes and its baselines, on the same facts."""
+    """KaRR in its modes and its baselines, asked about the same facts."""
 
     name = "karr"
     label = "KaRR"
@@ -67,16 +67,16 @@ class Karr(Suite[KarrOptions]):
     methods = tuple(map(_method, chapters.NAMES))
 
     def ask(self, at: Round, data: Data, options: KarrOptions, before: Answers | None) -> Iterator[Batch]:
-        """Ask the test facts by every method; in a second round of a model the objects that it expects of any subject.
+        """Ask the test facts by every method; in the second round with the false object that the model expects most.
 
-        Labels are read in the first, so that the edition has them.
+        Human labels are read in the first round, so that the edition includes them.
 
         Raises:
-            AlmanacError: the file of labels or that of false objects is wrong; a relation of the figure is not in the
-                dataset; the first round has not asked what the second is made of, or with other settings.
+            AlmanacError: the file of labels or of false objects is wrong; a relation of the figure is not in the
+                dataset; the first round did not ask what the second needs, or had other settings.
         """
         pools, refused = pools_of(data, options)
-        data.chosen(options.figure_relations, f"{self.name}: figure_relations")  # refuses one that there is not
+        data.chosen(options.figure_relations, f"{self.name}: figure_relations")  # raises if one is unknown
         asked = Asked(self.tables("asked"), first=before.count if before is not None else 0)
         tested = [fact for own in data.tested(options.sample, options.seed, options.at_least).values() for fact in own]
         asker = Asker(pools, data.choices_of(tested), asked)
@@ -96,14 +96,14 @@ class Karr(Suite[KarrOptions]):
         yield from asker.ask(asker.objects(facts))
 
     def by_label(self, data: Data, options: KarrOptions) -> set[str]:
-        """Return the relations that have no template that ends in [Y]; see `draws.sentences`."""
+        """Return the relations without a template that ends in [Y], asked by their label; see `draws.sentences`."""
         worded, _ = sentences(data.templates, (), options.property_aliases)
         return {row.relation_id for row in data.relations} - worded.keys()
 
     def elsewhere(self, path: Path, options: KarrOptions) -> Elsewhere:
-        """Ask exactly what the draws of a file say, nothing else; no dataset is needed."""
+        """Ask exactly the draws of a file; no dataset is needed."""
         return given.read(path, Asked(self.tables("asked")))
 
     def offered(self, method: Method, answers: Answers, data: Data, options: KarrOptions) -> pl.DataFrame | None:
-        """Return the choices of each fact, which ParaRel chooses among; LAMA's answers are open."""
+        """Return the choices of each fact for ParaRel; the answers of other methods are open."""
         return data.offered if method.name == PARAREL else None
