@@ -13,7 +13,7 @@ from almanac.suites.karr import strings
 from almanac.suites.karr.asking import FACTS as TRUE
 from almanac.suites.karr.asking import NULL, SPURIOUS
 from almanac.suites.karr.baselines import PARAREL
-from almanac.suites.karr.draws import FactDraw, Pools, final, pools_of, sentences
+from almanac.suites.karr.draws import FactDraw, Pools, pools_of, sentences, usable
 from almanac.suites.karr.estimator import OFFICIAL, PAPER
 from almanac.suites.karr.options import KarrOptions
 
@@ -148,7 +148,7 @@ def test_a_file_names_the_false_object_of_each_relation(tmp_path):
     refused = {row.thing: row.reason for row in found.refused}
     assert set(refused) == {f"fact {fact_id}, spurious" for fact_id in true}
     assert all("which is true of its subject" in reason for reason in refused.values())
-    with pytest.raises(ValueError, match="leave one of them out"):
+    with pytest.raises(ValueError, match="leave out one of them"):
         KarrOptions(spurious=True, spurious_objects=str(path))
     path.write_text('{"relation_id": "c", "object": "x"}\n', "utf-8")
     with pytest.raises(AlmanacError, match=r"objects\.jsonl: c: the dataset has no such relation; it has a, b"):
@@ -228,7 +228,7 @@ def test_a_relation_without_a_template_gets_one_of_its_label_and_without_both_is
     ],
 )  # fmt: skip
 def test_which_templates_end_in_their_object(text, good):
-    assert final(text) is good
+    assert usable(text) is good
 
 
 def test_relations_are_filled_up_by_the_objects_type():

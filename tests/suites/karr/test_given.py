@@ -271,14 +271,14 @@ def test_a_template_that_cannot_be_read_refuses_its_draw_alone(tmp_path, row, re
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (GivenDraw("f", "paper", "facts", "word", 0, None, None, "x"), "'word' is no role; allowed are template, name"),
+        (GivenDraw("f", "paper", "facts", "word", 0, None, None, "x"), "unknown role 'word'; allowed are template"),
         (GivenDraw("f", "paper", "facts", "subject", 0, None, None, "x"), "lacks `of`"),
         (GivenDraw("f", "paper", "facts", "name", 0, None, None, " "), "the text is empty"),
-        (GivenDraw("f", "mine", "facts", "name", 0, None, None, "x"), "'mine' is no mode; allowed are paper, official"),
-        (GivenDraw("f", "paper", "mine", "name", 0, None, None, "x"), "'mine' is no asked; allowed are facts, null"),
+        (GivenDraw("f", "mine", "facts", "name", 0, None, None, "x"), "unknown mode 'mine'; allowed are paper"),
+        (GivenDraw("f", "paper", "mine", "name", 0, None, None, "x"), "unknown asked 'mine'; allowed are facts, null"),
         (GivenDraw("f", "paper", "facts", "name", 0, None, None, "x"), "has no row of the role template or object"),
-        (GivenDraw(FACT, "paper", "facts", "name", 0, None, None, "Obama"), "name 0 stands twice; keep one row"),
-        (GivenDraw(FACT, "paper", "facts", "relation", 99, "r", "Else", "[X] [Y]"), "is none of the subject's names"),
+        (GivenDraw(FACT, "paper", "facts", "name", 0, None, None, "Obama"), "name 0 has two rows; keep one"),
+        (GivenDraw(FACT, "paper", "facts", "relation", 99, "r", "Else", "[X] [Y]"), "not one of the subject's names"),
     ],
 )
 def test_a_wrong_draw_is_refused_by_its_fact(row, message):

@@ -59,8 +59,8 @@ def test_labels_may_be_given_to_measuring_alone(tmp_path):
     [
         ([], "labels.jsonl: holds no label"),
         ([rate("P36|x|y")], "P36|x|y: r: the dataset has no such fact; write FACT or MODEL/FACT, like 'a|as0|ao0'"),
-        ([rate("a|as0|ao0", given="maybe")], "a|as0|ao0: r: the value 'maybe' is no label; write known, unknown or a"),
-        ([rate("a|as0|ao0", given="nan")], "the value 'nan' is no label"),
+        ([rate("a|as0|ao0", given="maybe")], "a|as0|ao0: r: the value 'maybe' is not a label; write known, unknown"),
+        ([rate("a|as0|ao0", given="nan")], "the value 'nan' is not a label"),
         ([rate("a|as0|ao0"), rate("a|as0|ao0", given="unknown")], "a|as0|ao0: r: labels this fact twice"),
         ([rate("a|as9|ao9")], "none of the 1 labels is of a fact that is asked"),
     ],

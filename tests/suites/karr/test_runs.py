@@ -56,7 +56,7 @@ def test_a_run_of_lama_is_lama_behind_one_template_and_runs_leave_the_methods_ow
     pools = data.pools(RUNS)
     resampling = Resampling(pools, VARIANTS["paper"])
     for run in range(RUNS.resamples):
-        kept = {name: [resampling.one(run, name)] for name in "ab"}
+        kept = {name: [resampling.single(run, name)] for name in "ab"}
         again = answered(alone(data, pools, kept), None, logprob, RUNS_OFF).measured()
         assert found["lama_at_1"][run] == again.value("known", "lama_at_1")
 
@@ -150,7 +150,7 @@ def test_runs_need_the_dataset():
     data, exposures = world(templates=FOUR)
     logprob = logprobs(data, exposures, knows)
     bare = replace(data, templates=[], relations=[])
-    with pytest.raises(AlmanacError, match="resamples draws from the dataset again; give its folder"):
+    with pytest.raises(AlmanacError, match="resamples needs the dataset; give its folder"):
         answered(data, None, logprob, RUNS).measured(world=bare)
     with pytest.raises(AlmanacError, match="a run's string was not asked; measure with the dataset and the settings"):
         answered(data, None, logprob, RUNS_OFF).measured(RUNS)

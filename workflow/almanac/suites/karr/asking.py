@@ -59,11 +59,11 @@ def read_spurious(path: Path, pools: Pools) -> dict[str, str]:
         if row.relation_id not in pools.objects:
             raise AlmanacError(f"{where}: the dataset has no such relation; it has {', '.join(pools.objects)}")
         if row.relation_id in found or not row.object.strip():
-            what = "stands twice; leave one row" if row.relation_id in found else "the object is empty; name one"
+            what = "has two rows; keep one" if row.relation_id in found else "the object is empty; name one"
             raise AlmanacError(f"{where}: {what}")
         name = normalise(row.object)
-        own = (key for key in pools.objects[row.relation_id] if name in pools.names.folded(key))
-        found[row.relation_id] = next(own, row.object.strip())
+        matches = (key for key in pools.objects[row.relation_id] if name in pools.names.folded(key))
+        found[row.relation_id] = next(matches, row.object.strip())
     return found
 
 
@@ -108,13 +108,13 @@ class Asker:
             AlmanacError: as `read_spurious`.
         """
         pools, path, found = self.pools, self.pools.options.spurious_objects, []
-        given = None if path is None else read_spurious(Path(path), pools)
+        false_objects = None if path is None else read_spurious(Path(path), pools)
         for fact in facts:
             objects = {FACTS: fact.object_key}
             if pools.options.null and (wrong := pools.wrong_object(fact)) is not None:
                 objects[NULL] = wrong
-            if given is not None:
-                key = given.get(fact.relation_id)
+            if false_objects is not None:
+                key = false_objects.get(fact.relation_id)
                 if key is not None and key in pools.data.untrue(fact, [key]):
                     objects[SPURIOUS] = key
                 else:
@@ -134,8 +134,8 @@ class Asker:
         if self.pools.options.baselines:
             steps.append(self._blanks)
         for step in steps:
-            for at, (fact, own) in enumerate(objects, 1):
-                step(fact, own)
+            for at, (fact, keys) in enumerate(objects, 1):
+                step(fact, keys)
                 if at % TOGETHER == 0:
                     yield self.asked.take()
         yield self.asked.take()
@@ -166,29 +166,31 @@ class Asker:
         """
         pools, options = self.pools, self.pools.options
         true = pools.data.true[fact.relation_id, fact.subject_id]
-        label, own = pools.names.label(fact.object_key), pools.names.label(fact.subject_id)
+        label, subject = pools.names.label(fact.object_key), pools.names.label(fact.subject_id)
         others = {name for key in true if key != fact.object_key for name in pools.names.names(key)}
         offered = self.wrong.get(fact.fact_id)
-        wrong = [one for one in offered.labels if one != label] if offered is not None else []
+        wrong = [choice for choice in offered.labels if choice != label] if offered is not None else []
         exclude = (*STOPWORDS.split(), *sorted(others - {label}))
         pool = pools.template_pool(fact.relation_id) if options.resamples else ()
         for name, key in objects.items():
             if name == NULL:
                 continue
-            found = pools.names.label(key)
-            choices = tuple(dict.fromkeys((*wrong, label, found)))
+            object_label = pools.names.label(key)
+            choices = tuple(dict.fromkeys((*wrong, label, object_label)))
             requests = [
-                _blank(template, own, choices, TOP, exclude) if at == 0 or pool else _blank(template, own, choices)
+                _blank(template, subject, choices, TOP, exclude)
+                if at == 0 or pool
+                else _blank(template, subject, choices)
                 for at, template in enumerate(pool or pools.drawn_templates(fact.relation_id))
             ]
-            accepted = tuple(map(pools.names.label, true)) if name == FACTS else (found,)
+            accepted = tuple(map(pools.names.label, true)) if name == FACTS else (object_label,)
             for experiment in (*LAMA, PARAREL):
                 item = self.asked.item(experiment, KarrSetting(name), fact, accepted)
                 for at, request in enumerate(requests):
                     # The templates of the method itself come first; later ones serve only the runs (`resamples`).
                     needed = at < options.templates if experiment == PARAREL else at == 0
                     if needed or (options.resamples and name == FACTS):
-                        self.asked.link(item, f"{BLANK}-{at}", request, choices.index(found))
+                        self.asked.link(item, f"{BLANK}-{at}", request, choices.index(object_label))
 
 
 def _blank(

@@ -53,8 +53,8 @@ def lama(blank: FilledBlank, within: int) -> KarrVerdict:
     if rank is None:
         return KarrVerdict(without="invalid")
     first = (blank.tokens or ("",))[0].strip()
-    said = first if within == 1 or rank == 0 else f"{first} (the object is no. {rank + 1})"
-    return KarrVerdict(rank < within, blank.logprobs[blank.place], said)
+    prediction = first if within == 1 or rank == 0 else f"{first} (the object is no. {rank + 1})"
+    return KarrVerdict(rank < within, blank.logprobs[blank.place], prediction)
 
 
 def pararel(blanks: Sequence[FilledBlank]) -> KarrVerdict:
@@ -74,9 +74,9 @@ def pararel(blanks: Sequence[FilledBlank]) -> KarrVerdict:
             return KarrVerdict(without="invalid")
         best.append(int(logs.argmax()))
         shares.append(float(logs[blank.place] - np.logaddexp.reduce(logs)))
-    pairs = [one == other for one, other in itertools.combinations(best, 2)]
+    pairs = [choice == other for choice, other in itertools.combinations(best, 2)]
     return KarrVerdict(
-        all(one == blank.place for one, blank in zip(best, blanks, strict=True)),
+        all(choice == blank.place for choice, blank in zip(best, blanks, strict=True)),
         sum(shares) / len(shares),
         blanks[0].choices[best[0]] if len(set(best)) == 1 else None,
         sum(pairs) / len(pairs) if pairs else None,

@@ -23,36 +23,36 @@ ASKS = (
     "over many names and templates? A fact counts as known above a threshold. The same facts are asked by the paper's "
     "baselines. LAMA@1 and LAMA@10 (Petroni et al. 2019): the object is the likeliest of all words after a template, "
     "or among the ten likeliest; only objects of one token can be judged. ParaRel (Elazar et al. 2021): after every "
-    "template it is the likeliest of the candidates. K-Prompts: its mean probability after several prompts lies above "
-    "{k_prompts}, a setting. With one template a relation and one name an object LAMA and K-Prompts have the same "
-    "score."
+    "template it is the likeliest of the candidates. K-Prompts: its mean probability after several prompts exceeds "
+    "{k_prompts} (a setting). With one template per relation and one name per object, LAMA and K-Prompts have the "
+    "same score."
 )
 ONE_THRESHOLD = (
-    "Where a threshold is chosen by facts that models were taught, models are compared at the geometric mean of "
-    "theirs: at their own, each chosen from few facts, models that know the same would differ. The shares then are "
-    "other ones than those of the table of methods."
+    "Where thresholds are chosen from planted facts, models are compared at one threshold, the geometric mean of "
+    "theirs: each is chosen from few facts, so that models of equal knowledge would differ at their own. The shares "
+    "therefore differ from those in the table of methods."
 )
 METHODS = (
-    "Known: the share of facts above the threshold. False: the same share with another, false object of the relation. "
-    "Null model: the same share for a model of the same recipe that was taught permuted objects, at the same "
-    "threshold; of a fact taught it knows another object, which keeps it from the true one, so that the share of "
-    "facts never taught, beside it, says more of false positives. Recall: the same share of the facts taught most "
-    "often. τ: Kendall's correlation of score and times taught. Chosen by: by how many facts taught most often, and "
-    f"how many never taught or false, the threshold was chosen; with fewer than {LEAST} of either it is set. The "
+    "Known: the share of facts above the threshold. False: the same share with a false object of the relation. "
+    "Null model: the same share, at the same threshold, for a model of the same recipe that was taught permuted "
+    "objects. For a taught fact it knows another object, which draws it away from the true one, so its share of facts "
+    "never taught says more about false positives. Recall: the same share of the facts taught most often. τ: Kendall's "
+    "correlation of score and times taught. Chosen by: the number of facts taught most often, and of facts never "
+    f"taught or false, from which the threshold was chosen; with fewer than {LEAST} of either it is set. The "
     "released code weights sentences differently, so its values and its threshold differ. Known, false, null model "
-    "and recall count all facts, also those on which the threshold was chosen. Intervals here take all facts together "
-    "(Wilson); the one in the page's table of methods is of a mean over relations, and so differs. No interval knows "
-    "of the threshold's choice: chosen from other facts, known may be quite another share. So each model's is its "
-    "own, and models are compared elsewhere on the page, at one threshold."
+    "and recall count all facts, including those from which the threshold was chosen. Intervals here are of all facts "
+    "together (Wilson), those in the page's table of methods of a mean over relations. No interval includes the "
+    "choice of the threshold: chosen from other facts, it might give quite another share. Each model here has its own "
+    "threshold; elsewhere on the page models are compared at one."
 )
 HELD_OUT = (
-    "The same shares of only the half of the facts on which no threshold was chosen: of those taught most often, of "
-    "those never taught, and with a false object."
+    "The same shares on only the half of the facts from which no threshold was chosen: facts taught most often, facts "
+    "never taught, and facts with a false object."
 )
 EXPECTED = (
-    "Each fact with the false object that is most expected of its relation: by the model itself when the subject is "
+    "Each fact with the false object of its relation that is expected most: by the model itself when the subject is "
     "left open, among the hundred most common objects, or the one that the configuration names. SP: the share called "
-    "known; true: the same share with the true object; ΔP: SP minus that."
+    "known; true: the same share with the true object; ΔP: SP minus true."
 )
 DRAWS = (
     "How much the score depends on the draw: standard deviation and variance of the share known over runs that each "
@@ -60,8 +60,8 @@ DRAWS = (
 )
 LABELS = (
     "Agreement with people. Recall: of the facts that people consider known, the share called known. τ: Kendall's "
-    "correlation of score and mean label; p: of the test that there is none, for this row alone, and too small where "
-    "relations differ in both."
+    "correlation of score and mean label; p: its p-value, for this row alone and too small where relations differ in "
+    "both."
 )
 Find = Callable[..., Measure | None]  # finds a number of one model and method; takes the other arguments of `Shown.one`
 
@@ -164,8 +164,8 @@ def _coverage(shown: Shown) -> Iterator[Table]:
     if "coverage" in shown.own and not shown.own["coverage"].is_empty():
         rows = shown.own["coverage"].unique("what", keep="first", maintain_order=True).rows()
         caption = (
-            "What can be asked: relations with the number of their usable templates, all facts and asked facts, "
-            "subjects and objects with the number of their names."
+            "What can be asked: relations and their usable templates, all facts and the asked facts, subjects and "
+            "objects and their names."
         )
         yield Table("coverage", caption, ("of", "how many", "templates or names"), rows, folded=True)
 

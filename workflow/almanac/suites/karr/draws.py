@@ -47,35 +47,35 @@ class FactDraw:
             for role, texts in ((TEMPLATE, self.templates), (NAME, self.names), (OBJECT, self.objects))
             for at, text in enumerate(texts)
         ]
-        for of, names in self.subjects.items():
-            out += [Draw(item, SUBJECT, len(out) + at, of, None, text) for at, text in enumerate(names)]
+        for key, names in self.subjects.items():
+            out += [Draw(item, SUBJECT, len(out) + at, key, None, text) for at, text in enumerate(names)]
         for name, relations in zip(self.names, self.relations, strict=True):
-            for of, templates in relations.items():
-                out += [Draw(item, RELATION, len(out) + at, of, name, text) for at, text in enumerate(templates)]
+            for key, templates in relations.items():
+                out += [Draw(item, RELATION, len(out) + at, key, name, text) for at, text in enumerate(templates)]
         return out
 
     @classmethod
     def of(cls, rows: Iterable[Draw | GivenDraw]) -> "FactDraw":
         """Read the rows of one item; the inverse of `rows`."""
         by_role: dict[str, list[Draw | GivenDraw]] = defaultdict(list)
-        for row in sorted(rows, key=lambda one: one.position):
+        for row in sorted(rows, key=lambda row: row.position):
             by_role[row.role].append(row)
 
         def texts(role: str) -> tuple[str, ...]:
             return tuple(row.text for row in by_role[role])
 
-        def grouped(own: Iterable[Draw | GivenDraw]) -> dict[str, tuple[str, ...]]:
+        def grouped(drawn: Iterable[Draw | GivenDraw]) -> dict[str, tuple[str, ...]]:
             found: dict[str, list[str]] = defaultdict(list)
-            for row in own:
+            for row in drawn:
                 found[str(row.of)].append(row.text)
-            return {of: tuple(drawn) for of, drawn in found.items()}
+            return {key: tuple(texts) for key, texts in found.items()}
 
         names = texts(NAME)
         relations = tuple(grouped(row for row in by_role[RELATION] if row.name == name) for name in names)
         return cls(texts(TEMPLATE), names, texts(OBJECT), grouped(by_role[SUBJECT]), relations)
 
 
-def final(text: str) -> bool:
+def usable(text: str) -> bool:
     """Return whether a template holds ``[X]`` and ``[Y]`` once each and ends in ``[Y]``, a full stop aside."""
     return text.count("[Y]") == 1 and text.count("[X]") == 1 and ends_in_object(text)
 
@@ -98,11 +98,11 @@ def sentences(
     """
     found: dict[str, dict[str, None]] = defaultdict(dict)
     refused = []
-    for row in sorted(templates, key=lambda one: one.template_id):
+    for row in sorted(templates, key=lambda row: row.template_id):
         text = in_full(row)
         if row.style == "question" or (row.origin == PROPERTY_ALIAS and not property_aliases):
             continue
-        if final(text):
+        if usable(text):
             found[row.relation_id].setdefault(text)
         else:
             refused.append(NotAsked(f"template {row.template_id}", f"{row.text!r} does not end in [Y]"))
@@ -129,8 +129,8 @@ class Pools:
     def subjects(self) -> Mapping[str, list[str]]:
         """The subjects of each relation, sorted; of those with equal labels (`ObjectNames.reading`) only the first."""
         found = _grouped(self.data.said, "relation_id", "subject_id")
-        alike = {relation: {self.names.reading(key): key for key in reversed(keys)} for relation, keys in found.items()}
-        return {relation: sorted(first.values()) for relation, first in alike.items()}
+        first = {relation: {self.names.reading(key): key for key in reversed(keys)} for relation, keys in found.items()}
+        return {relation: sorted(keys.values()) for relation, keys in first.items()}
 
     @cached_property
     def objects(self) -> Mapping[str, list[str]]:
@@ -150,11 +150,11 @@ class Pools:
     @cached_property
     def relations_of_type(self) -> Mapping[str, list[str]]:
         """For each entity type, the relations with usable templates that have objects of this type, sorted."""
-        kinds: dict[str, set[str]] = defaultdict(set)
-        for key, own in self.relations.items():
+        by_type: dict[str, set[str]] = defaultdict(set)
+        for key, relations in self.relations.items():
             if kind := self.type(key):
-                kinds[kind].update(own)
-        return {kind: sorted(own) for kind, own in kinds.items()}
+                by_type[kind].update(relations)
+        return {kind: sorted(relations) for kind, relations in by_type.items()}
 
     def type(self, key: str) -> str | None:
         """Return the entity type of an object, or none."""
@@ -182,12 +182,12 @@ class Pools:
 
     def coverage(self, asked: int) -> list[Coverage]:
         """Return how many relations, facts, subjects and objects can be asked, with their templates and names."""
-        usable = self._usable
-        relations = usable["relation_id"].unique().sort()
-        things = (("subjects", usable["subject_id"].unique()), ("objects", usable["object"].unique()))
+        facts = self._usable
+        relations = facts["relation_id"].unique().sort()
+        things = (("subjects", facts["subject_id"].unique()), ("objects", facts["object"].unique()))
         return [
-            Coverage("relations", len(relations), sum(len(self.templates[one]) for one in relations)),
-            Coverage("facts", usable.height, None),
+            Coverage("relations", len(relations), sum(len(self.templates[relation]) for relation in relations)),
+            Coverage("facts", facts.height, None),
             Coverage("asked", asked, None),
             *(Coverage(what, len(keys), sum(len(set(self.names.names(key))) for key in keys)) for what, keys in things),
         ]
@@ -223,9 +223,9 @@ class Pools:
         """
         pool = list(self.relations.get(object_key, ()))
         for others in (self.relations_of_type.get(self.type(object_key) or "", ()), self.templates):
-            spare = [one for one in others if one not in pool]
+            more = [relation for relation in others if relation not in pool]
             lacking = max(0, self.options.relations - len(pool))
-            pool += hash_order(spare, self.options.seed, "filled", object_key)[:lacking]
+            pool += hash_order(more, self.options.seed, "filled", object_key)[:lacking]
         return hash_order(pool, self.options.seed, "relations", fact.fact_id)[: self.options.relations]
 
     def draw(self, fact: Fact, object_key: str, variant: Variant) -> FactDraw:
@@ -253,8 +253,8 @@ class Pools:
 
 def pools_of(data: Data, options: KarrOptions) -> tuple[Pools, list[NotAsked]]:
     """Return the pools of a dataset, and the templates that cannot be used."""
-    usable, refused = sentences(data.templates, data.relations, options.property_aliases)
-    return Pools(data, usable, options), refused
+    templates, refused = sentences(data.templates, data.relations, options.property_aliases)
+    return Pools(data, templates, options), refused
 
 
 def _grouped(facts: pl.DataFrame, by: str, column: str) -> dict[str, list[str]]:

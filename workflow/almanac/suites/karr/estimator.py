@@ -136,7 +136,7 @@ def estimate(leaves: Leaves[Beta], variant: Variant) -> KarrEstimate:
     weighed = [leaves.own, *leaves.subjects]
     if variant.weights == "normalised":  # with "sentence", names without a weight drop out of the sum over relations
         weighed += chain(*leaves.relations)
-    unweighed = sum(beta.weight is None for own in weighed for beta in own)
+    unweighed = sum(beta.weight is None for betas in weighed for beta in betas)
     if variant.weights != "uniform" and unweighed:
         return KarrEstimate(reason=f"{unweighed} sentences before the object have no token that can be scored")
     if variant.weights == "sentence":

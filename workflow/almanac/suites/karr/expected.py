@@ -58,18 +58,18 @@ class _First:
     def __init__(self, before: Answers, pools: Pools) -> None:
         self.methods: dict[str, set[str]] = defaultdict(set)
         self.mined: dict[str, Mapping[str, Any]] = {}
-        facts = {fact.fact_id: fact for own in pools.data.drawn.values() for fact in own}
+        facts = {fact.fact_id: fact for listed in pools.data.drawn.values() for fact in listed}
         for part in before.parts(WANTED, ["draws"]):
             links = part.links.filter(pl.col("asked") == FACTS)
-            drawn = {key[0]: own for key, own in part.own["draws"].group_by("item")}
+            drawn = {key[0]: rows for key, rows in part.own["draws"].group_by("item")}
             asked = links.unique("item", keep="first", maintain_order=True).select("item", "experiment", "fact_id")
             for item, experiment, fact_id in asked.iter_rows():
-                own, fact = self.methods[fact_id], facts.get(fact_id)
+                methods, fact = self.methods[fact_id], facts.get(fact_id)
                 if experiment in pools.options.modes and fact is not None:
-                    rows = (Draw(**row) for row in drawn[item].iter_rows(named=True))
-                    if FactDraw.of(rows) != pools.draw(fact, fact.object_key, VARIANTS[experiment]):
+                    asked_draw = FactDraw.of(Draw(**row) for row in drawn[item].iter_rows(named=True))
+                    if asked_draw != pools.draw(fact, fact.object_key, VARIANTS[experiment]):
                         continue
-                own.add(experiment)
+                methods.add(experiment)
             mined = links.filter(pl.col("role") == MINED).unique("relation_id", keep="first", maintain_order=True)
             for row in mined.iter_rows(named=True):
                 self.mined.setdefault(row["relation_id"], row)
@@ -92,8 +92,8 @@ class _First:
 
     def check_facts(self, facts: set[str], methods: set[str]) -> None:
         """Raise if the second round leaves out a fact of the first, or asks it by other methods."""
-        for fact_id, own in self.methods.items():
-            lacking = own ^ (methods if fact_id in facts else set())
+        for fact_id, asked_by in self.methods.items():
+            lacking = asked_by ^ (methods if fact_id in facts else set())
             if lacking:
                 which = ", ".join(sorted(lacking))
                 raise _differs(fact_id, f"and the second do not both ask it, with the same draws, by {which}")

@@ -23,13 +23,13 @@ def by_threshold(shown: Shown, modes: Mapping[str, str]) -> Figure:
     panels: list[Axes] = list(figure.subplots(1, len(modes), sharey=True, squeeze=False)[0])
     for axes, (mode, title) in zip(panels, modes.items(), strict=True):
         for index, model in enumerate(shown.models):
-            own_look = look(index, model.name)
+            style_of_model = look(index, model.name)
             for asked, style in ((FACTS, "-"), (NULL, "--")):
-                own = shown.find("known_at", "ratio", model=model.name, experiment=mode, asked=asked)
-                _line(axes, own, style, label=model.name if asked == FACTS else None, markersize=4, **own_look)
+                rows = shown.find("known_at", "ratio", model=model.name, experiment=mode, asked=asked)
+                _line(axes, rows, style, label=model.name if asked == FACTS else None, markersize=4, **style_of_model)
             threshold = shown.one("threshold", model.name, experiment=mode, asked=FACTS)
             if threshold is not None:
-                axes.axvline(threshold.value or 1.0, color=own_look["color"], linewidth=0.8, linestyle=":")
+                axes.axvline(threshold.value or 1.0, color=style_of_model["color"], linewidth=0.8, linestyle=":")
         _log_scale(axes)
         unit_axis(axes)
         axes.set_title(title)
@@ -55,8 +55,8 @@ def by_relation(shown: Shown, mode: str, named: Sequence[str] = ()) -> Figure:
     grid = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
     for axes, relation in zip(grid.flat, relations, strict=False):
         for index, model in enumerate(shown.models):
-            own = shown.find("known_at", "ratio", model=model.name, experiment=mode, asked=FACTS, relation=relation)
-            _line(axes, own, "-", label=model.name, markersize=3, linewidth=1, **look(index, model.name))
+            rows = shown.find("known_at", "ratio", model=model.name, experiment=mode, asked=FACTS, relation=relation)
+            _line(axes, rows, "-", label=model.name, markersize=3, linewidth=1, **look(index, model.name))
         _log_scale(axes)
         axes.set_title(_short(shown.relations.get(relation, relation)), fontsize=8)
     for axes in grid.flat[len(relations) :]:
@@ -84,7 +84,8 @@ def by_size(shown: Shown, names: Mapping[str, str]) -> Figure:
     """
     parameters = sizes(shown)
     known = {name: shown.valued("known", experiment=name, asked=FACTS) for name in names}
-    drawn = {name: own for name, rows in known.items() if (own := [row for row in rows if row.model in parameters])}
+    sized = {name: [row for row in rows if row.model in parameters] for name, rows in known.items()}
+    drawn = {name: rows for name, rows in sized.items() if rows}
     place = {str(row.model): (parameters[str(row.model)], str(row.model)) for rows in drawn.values() for row in rows}
     models = sorted(place, key=place.__getitem__)
     families = {model.name: model.series for model in shown.models if model.name in place}
@@ -94,13 +95,13 @@ def by_size(shown: Shown, names: Mapping[str, str]) -> Figure:
     reach = max(1.5, parameters[models[-1]] / parameters[models[0]])
     figure = Figure(figsize=(7.2, 3.8), layout="constrained")
     axes = figure.subplots()
-    for index, (experiment, rows) in enumerate(drawn.items()):
-        own = sorted(rows, key=lambda row: place[str(row.model)])
+    for index, (experiment, unsorted) in enumerate(drawn.items()):
+        rows = sorted(unsorted, key=lambda row: place[str(row.model)])
         # Methods are offset a little, so that intervals at one size do not hide each other.
-        at = np.array([parameters[str(row.model)] for row in own]) * reach ** (0.008 * (index - len(drawn) / 2))
-        intervals(axes, at, own, index, label=names[experiment], linestyle="none" if strokes else "-")
+        at = np.array([parameters[str(row.model)] for row in rows]) * reach ** (0.008 * (index - len(drawn) / 2))
+        intervals(axes, at, rows, index, label=names[experiment], linestyle="none" if strokes else "-")
         for family, stroke in strokes.items():
-            line = [(x, row.value) for x, row in zip(at, own, strict=True) if families[str(row.model)] == family]
+            line = [(x, row.value) for x, row in zip(at, rows, strict=True) if families[str(row.model)] == family]
             if len(line) > 1:
                 axes.plot(*zip(*line, strict=True), color=look(index)["color"], linestyle=stroke)
     if len(strokes) > 1:
@@ -130,11 +131,11 @@ def _of_like_size(models: Sequence[str], parameters: Mapping[str, int], factor: 
     return groups
 
 
-def _line(axes: Axes, rows: Sequence[Measure], style: str, **own_look: Any) -> None:
+def _line(axes: Axes, rows: Sequence[Measure], style: str, **line_style: Any) -> None:
     """Draw shares by threshold; nothing if none has a value."""
-    own = sorted((least(row, "ratio"), row.value) for row in rows if row.value is not None)
-    if own:
-        axes.plot(*zip(*own, strict=True), style, **own_look)
+    points = sorted((least(row, "ratio"), row.value) for row in rows if row.value is not None)
+    if points:
+        axes.plot(*zip(*points, strict=True), style, **line_style)
 
 
 def _log_scale(axes: Axes) -> None:

@@ -11,7 +11,7 @@ from almanac.rows import Fact, NotAsked
 from almanac.suites.asked import Asked, Batch
 from almanac.suites.data import Data
 from almanac.suites.karr.asking import FACTS, NULL, SPURIOUS, TOGETHER, KarrSetting, add
-from almanac.suites.karr.draws import NAME, OBJECT, RELATION, ROLES, SUBJECT, TEMPLATE, FactDraw, admissible, final
+from almanac.suites.karr.draws import NAME, OBJECT, RELATION, ROLES, SUBJECT, TEMPLATE, FactDraw, admissible, usable
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.rows import GivenDraw
 from almanac.suites.karr.strings import Sentences
@@ -38,7 +38,7 @@ def read(path: Path, asked: Asked) -> Elsewhere:
     draws, refused = check(rows, str(path))
     for row in refused:
         asked.refuse(row.thing, row.reason)
-    facts = {given.fact_id: _fact(given.fact_id) for given in draws}
+    facts = {key.fact_id: _fact(key.fact_id) for key in draws}
     return Elsewhere(_batches(draws, facts, asked), Data.of(facts=list(facts.values())), {})
 
 
@@ -50,9 +50,9 @@ def _fact(fact_id: str) -> Fact:
 def _batches(draws: Mapping[DrawKey, FactDraw], facts: Mapping[str, Fact], asked: Asked) -> Iterator[Batch]:
     """Yield the draws as items, first those whose sentences are read whole (see `Sentences`)."""
     sentences = Sentences()
-    for at, given in enumerate(sorted(draws, key=lambda one: VARIANTS[one.mode].tokens != "mean"), 1):
-        drawn = draws[given]
-        add(asked, sentences, given.mode, KarrSetting(given.asked), facts[given.fact_id], drawn.objects[0], drawn)
+    for at, key in enumerate(sorted(draws, key=lambda key: VARIANTS[key.mode].tokens != "mean"), 1):
+        drawn = draws[key]
+        add(asked, sentences, key.mode, KarrSetting(key.asked), facts[key.fact_id], drawn.objects[0], drawn)
         if at % TOGETHER == 0:
             yield asked.take()
     yield asked.take()
@@ -78,26 +78,26 @@ def check(rows: Sequence[GivenDraw], where: str) -> tuple[dict[DrawKey, FactDraw
         here = f"{where}: {row.fact_id}: {row.role}"
         for column, allowed in ALLOWED.items():
             if (value := getattr(row, column)) not in allowed:
-                raise AlmanacError(f"{here}: {value!r} is no {column}; allowed are {', '.join(allowed)}")
+                raise AlmanacError(f"{here}: unknown {column} {value!r}; allowed are {', '.join(allowed)}")
         if row.role in (SUBJECT, RELATION) and row.of is None:
-            raise AlmanacError(f"{here} {row.position} lacks `of`; name the {row.role} that is drawn")
+            raise AlmanacError(f"{here} {row.position} lacks `of`; give the id of the drawn {row.role}")
         if not row.text.strip():
             raise AlmanacError(f"{here} {row.position}: the text is empty; give a name or a template")
-        given = DrawKey(row.fact_id, row.mode, row.asked)
-        found[given].append(row)
-        if row.role == TEMPLATE and not final(row.text):
-            faults.setdefault(given, f"the template {row.text!r} does not end in [Y]; KaRR needs the object last")
+        key = DrawKey(row.fact_id, row.mode, row.asked)
+        found[key].append(row)
+        if row.role == TEMPLATE and not usable(row.text):
+            faults.setdefault(key, f"the template {row.text!r} does not end in [Y]; KaRR needs the object last")
         if row.role == RELATION and not admissible(row.text):
-            faults.setdefault(given, f"the template {row.text!r} of {row.of} lacks [Y] after [X], each once")
-    drawn = {given: _checked(given, own, where) for given, own in found.items() if given not in faults}
+            faults.setdefault(key, f"the template {row.text!r} of {row.of} lacks [Y] after [X], each once")
+    drawn = {key: _checked(key, rows, where) for key, rows in found.items() if key not in faults}
     if not drawn:
-        given, fault = next(iter(faults.items()))
-        raise AlmanacError(f"{where}: no draw can be asked; {', '.join(given)}: {fault}")
-    return drawn, [NotAsked(f"draw {', '.join(given)}", fault) for given, fault in faults.items()]
+        key, fault = next(iter(faults.items()))
+        raise AlmanacError(f"{where}: no draw can be asked; {', '.join(key)}: {fault}")
+    return drawn, [NotAsked(f"draw {', '.join(key)}", fault) for key, fault in faults.items()]
 
 
-def _checked(given: DrawKey, rows: Sequence[GivenDraw], where: str) -> FactDraw:
-    here = f"{where}: {', '.join(given)}"
+def _checked(key: DrawKey, rows: Sequence[GivenDraw], where: str) -> FactDraw:
+    here = f"{where}: {', '.join(key)}"
     lacking = [role for role in (TEMPLATE, NAME, OBJECT) if not any(row.role == role for row in rows)]
     if lacking:
         raise AlmanacError(f"{here}: has no row of the role {' or '.join(lacking)}; give at least one")
@@ -106,12 +106,12 @@ def _checked(given: DrawKey, rows: Sequence[GivenDraw], where: str) -> FactDraw:
     for row in rows:
         if (place := (row.role, row.of, row.name, row.position)) in seen:
             raise AlmanacError(
-                f"{here}: {row.role} {row.position} stands twice; keep one row, or give each row of a role its position"
+                f"{here}: {row.role} {row.position} has two rows; keep one, or number the rows of a role by position"
             )
         seen.add(place)
         if row.role == RELATION and row.name not in names:
             raise AlmanacError(
-                f"{here}: relation {row.of}: {row.name!r} is none of the subject's names "
-                f"({', '.join(sorted(names))}); name the one that it is drawn for"
+                f"{here}: relation {row.of}: {row.name!r} is not one of the subject's names "
+                f"({', '.join(sorted(names))}); give the name that the relation is drawn for"
             )
     return FactDraw.of(rows)

@@ -59,9 +59,9 @@ def judge(answers: Answers, data: Data, options: KarrOptions) -> Iterator[Judgem
         verdicts, values, leaves = [], [], []
         for question in judged.questions:
             if question.experiment in VARIANTS:
-                karr, made_of = judged.karr(question)
+                karr, leaf_rows = judged.karr(question)
                 values.append((question.item, *karr))
-                leaves += made_of
+                leaves += leaf_rows
                 verdicts.append(KarrVerdict(score=karr.karr))
             else:
                 verdicts.append(judged.baseline(question))
@@ -74,7 +74,7 @@ def judge(answers: Answers, data: Data, options: KarrOptions) -> Iterator[Judgem
         yield Judgements(pl.DataFrame(), {"values": finite, "leaves": frame_of_values(KarrLeaf, leaves)})
     whole = pl.concat(found)
     limits = thresholds(whole, answers.exposures, options)
-    logs = {one.mode: math.log(one.threshold) for one in limits}
+    logs = {limit.mode: math.log(limit.threshold) for limit in limits}
     tables = {
         "thresholds": frame_of(Threshold, limits),
         "runs": frame_of(ReplacedRun, runs.rows(logs) if runs is not None else ()),
@@ -87,17 +87,17 @@ def whole_facts(parts: Iterable[Part]) -> Iterator[Part]:
     """Yield parts cut only between facts: a K-Prompts item reads the draw and strings of the fact's KaRR item."""
     held: Part | None = None
     for part in parts:
-        links, own = part
+        links, tables = part
         if held is not None:
             links = pl.concat([held.links, links])
-            own = {name: pl.concat([held.own[name], rows]) for name, rows in own.items()}
+            tables = {name: pl.concat([held.own[name], rows]) for name, rows in tables.items()}
         others = (links["fact_id"] != links["fact_id"][-1]).arg_true()
         if len(others):
             cut = others[-1] + 1
             first = pl.col("item") < links["item"][cut]
-            yield Part(links.head(cut), {name: rows.filter(first) for name, rows in own.items()})
-            links, own = links.slice(cut), {name: rows.filter(~first) for name, rows in own.items()}
-        held = Part(links, own)
+            yield Part(links.head(cut), {name: rows.filter(first) for name, rows in tables.items()})
+            links, tables = links.slice(cut), {name: rows.filter(~first) for name, rows in tables.items()}
+        held = Part(links, tables)
     if held is not None:
         yield held
 
@@ -130,8 +130,8 @@ class _Part:
             rows[values[0]].append(Draw(*values))
         blanks: dict[int, dict[int, FilledBlank]] = defaultdict(dict)
         filled = links.filter(pl.col("role").cast(pl.String).str.starts_with(BLANK)).select(FILLED)
-        for item, role, *own in filled.iter_rows():
-            blanks[item][int(role.removeprefix(f"{BLANK}-"))] = FilledBlank(*own)
+        for item, role, *fields in filled.iter_rows():
+            blanks[item][int(role.removeprefix(f"{BLANK}-"))] = FilledBlank(*fields)
         return cls(
             questions,
             {mode: Numbers(strings, variant) for mode, variant in VARIANTS.items()},
@@ -171,7 +171,8 @@ def _frame(questions: Sequence[AskedItem], verdicts: Sequence[KarrVerdict]) -> p
     name, number = pl.Categorical, pl.Float64
     types = (pl.UInt32, name, name, pl.String, pl.Boolean, number, pl.String, number, name)
     columns = dict(zip((*AskedItem._fields, *KarrVerdict._fields), types, strict=True))
-    return pl.DataFrame([(*one, *own) for one, own in zip(questions, verdicts, strict=True)], columns, orient="row")
+    rows = [(*question, *verdict) for question, verdict in zip(questions, verdicts, strict=True)]
+    return pl.DataFrame(rows, columns, orient="row")
 
 
 def calibrates(facts: Sequence[str]) -> list[bool]:
@@ -196,20 +197,20 @@ def thresholds(judged: pl.DataFrame, exposures: pl.DataFrame | None, options: Ka
         asked = judged.filter(pl.col("experiment") == mode)
         if asked.is_empty():
             continue
-        own = asked.filter(pl.col("asked").is_in([FACTS, NULL]) & pl.col("score").is_not_null())
-        chosen = None if exposures is None or variant.threshold else _chosen(mode, own, exposures)
+        scored = asked.filter(pl.col("asked").is_in([FACTS, NULL]) & pl.col("score").is_not_null())
+        chosen = None if exposures is None or variant.threshold else _chosen(mode, scored, exposures)
         found.append(chosen or Threshold(mode, variant.threshold or options.threshold))
     return found
 
 
 def _chosen(mode: str, judged: pl.DataFrame, exposures: pl.DataFrame) -> Threshold | None:
     """Return the best cut of one mode as a threshold; none if too few facts were taught, or too few never taught."""
-    own = judged.join(exposures.select("fact_id", "dose"), on="fact_id", how="inner")
+    scored = judged.join(exposures.select("fact_id", "dose"), on="fact_id", how="inner")
     null, dose = pl.col("asked") == NULL, pl.col("dose")
-    top = pl.lit(own["dose"].max(), pl.Int64)
-    own = own.filter(pl.Series(calibrates(own["fact_id"].to_list()), dtype=pl.Boolean))
-    taught = own.filter(~null & (dose > 0) & (dose == top))["score"].to_list()
-    never = own.filter(null | (dose == 0))["score"].to_list()
+    top = pl.lit(scored["dose"].max(), pl.Int64)
+    scored = scored.filter(pl.Series(calibrates(scored["fact_id"].to_list()), dtype=pl.Boolean))
+    taught = scored.filter(~null & (dose > 0) & (dose == top))["score"].to_list()
+    never = scored.filter(null | (dose == 0))["score"].to_list()
     cut = best_cut(taught, never) if min(len(taught), len(never)) >= LEAST else None
     return None if cut is None else Threshold(mode, math.exp(cut), len(taught), len(never))
 
@@ -230,5 +231,5 @@ def _labelled(judged: pl.DataFrame, answers: Answers, data: Data, options: KarrO
     if not rows and options.labels is not None:
         rows = labels.read(Path(options.labels), facts, judged["fact_id"].unique().to_list())
     means = labels.reference(rows, answers.model, facts)
-    own = judged.filter((pl.col("asked") == FACTS) & pl.col("fact_id").is_in(list(means))).select("item", "fact_id")
-    return frame_of(Labelled, (Labelled(item, means[fact]) for item, fact in own.iter_rows()))
+    true = judged.filter((pl.col("asked") == FACTS) & pl.col("fact_id").is_in(list(means))).select("item", "fact_id")
+    return frame_of(Labelled, (Labelled(item, means[fact]) for item, fact in true.iter_rows()))

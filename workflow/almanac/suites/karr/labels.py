@@ -30,13 +30,13 @@ def read(path: Path, facts: Iterable[str], asked: Iterable[str]) -> list[Rating]
         if row.item not in known and row.item.partition("/")[2] not in known:
             raise AlmanacError(f"{where}: the dataset has no such fact; write FACT or MODEL/FACT, like {min(known)!r}")
         if _number(row.value) is None:
-            raise AlmanacError(f"{where}: the value {row.value!r} is no label; write known, unknown or a number")
+            raise AlmanacError(f"{where}: the value {row.value!r} is not a label; write known, unknown or a number")
         if (row.item, row.rater) in out:
-            raise AlmanacError(f"{where}: labels this fact twice; leave one row")
+            raise AlmanacError(f"{where}: labels this fact twice; keep one row")
         out[row.item, row.rater] = row
     if not any({row.item, row.item.partition("/")[2]} & tested for row in out.values()):
         raise AlmanacError(
-            f"{path}: none of the {len(out)} labels is of a fact that is asked; label some of items.parquet, "
+            f"{path}: none of the {len(out)} labels is of a fact that is asked; label facts of items.parquet, "
             "or ask more facts (`sample`)"
         )
     return list(out.values())
@@ -61,4 +61,4 @@ def reference(labels: Sequence[Rating], model: str, facts: Iterable[str]) -> Map
         number = _number(row.value)
         if fact in known and number is not None:
             values[fact].append(number)
-    return {fact: sum(own) / len(own) for fact, own in sorted(values.items())}
+    return {fact: sum(numbers) / len(numbers) for fact, numbers in sorted(values.items())}

@@ -109,7 +109,7 @@ def _curve(group: Judged) -> list[Measure]:
         level: Estimate(*rest) for level, *rest in grouped.macro(reached, ["level"], "reached", None, SUBJECT).rows()
     }
     reaching = ((level, group.where(ratio=Range(least=level))) for level in CURVE)
-    return [own.measure("known_at", found.get(level), of=("ratio",)) for level, own in reaching]
+    return [items.measure("known_at", found.get(level), of=("ratio",)) for level, items in reaching]
 
 
 def _taught(group: Judged) -> list[Measure]:
@@ -133,11 +133,11 @@ def _taught(group: Judged) -> list[Measure]:
 
 def _labelled(group: Judged, known: float) -> list[Measure]:
     """Return recall and Kendall's tau against human labels; a fact counts as known from the mean label ``known`` on."""
-    own = group.where(hit=Not(None), label=Not(None))
-    if own.frame.is_empty():
+    labelled = group.where(hit=Not(None), label=Not(None))
+    if labelled.frame.is_empty():
         return []
-    recall = own.where(label=Range(least=known)).measures("recall_labels", "mean", "hit")
-    return [*recall, _kendall("kendall_labels", own, "label")]
+    recall = labelled.where(label=Range(least=known)).measures("recall_labels", "mean", "hit")
+    return [*recall, _kendall("kendall_labels", labelled, "label")]
 
 
 def _kendall(metric: str, known: Judged, reference: str) -> Measure:
@@ -149,8 +149,8 @@ def _kendall(metric: str, known: Judged, reference: str) -> Measure:
 def _runs(group: Judged, runs: pl.DataFrame) -> list[Measure]:
     """Return the variance and standard deviation of the share known over runs, for replaced templates and for names."""
     rows = []
-    own = runs.filter(pl.col("experiment") == group.conditions["experiment"])
-    for (replaced,), scores in own.group_by("replaced", maintain_order=True):
+    of_method = runs.filter(pl.col("experiment") == group.conditions["experiment"])
+    for (replaced,), scores in of_method.group_by("replaced", maintain_order=True):
         variance = float(np.var(scores["score"].to_numpy(), ddof=1)) if scores.height > 1 else None
         deviation = None if variance is None else math.sqrt(variance)
         rows.append(group.measure(f"variance_over_{replaced}", variance, of=("hit",)))
@@ -212,7 +212,7 @@ def comparable(method: Method, judged: Mapping[str, Judged], shown: Shown) -> Ma
     if not limits or len(set(found.values())) == 1:
         return judged
     common = math.exp(math.fsum(map(math.log, limits)) / len(limits))
-    return {name: _judged_at(one.where(experiment=mode), common) for name, one in judged.items()}
+    return {name: _judged_at(items.where(experiment=mode), common) for name, items in judged.items()}
 
 
 def _threshold(shown: Shown, model: str, mode: str) -> float | None:
@@ -242,9 +242,9 @@ def null_known(judged: Mapping[str, Judged], shown: Shown, options: KarrOptions)
             if limit is None or null.frame.is_empty():
                 continue
             found = replace(_judged_at(null, limit), model=model.name)
-            own = judged[model.name].where(experiment=mode, asked=FACTS, dose=0)
-            never = found.frame.filter(pl.col("fact").is_in(own.frame["fact"].implode()))
-            without = replace(found, frame=never, conditions=own.conditions)
+            untaught = judged[model.name].where(experiment=mode, asked=FACTS, dose=0)
+            never = found.frame.filter(pl.col("fact").is_in(untaught.frame["fact"].implode()))
+            without = replace(found, frame=never, conditions=untaught.conditions)
             for name, counted in ((NULL_KNOWN, found), (NULL_NEVER, without)):
                 rows += [replace(row, other=model.null) for row in counted.measures(name, "mean", "hit")]
     return rows

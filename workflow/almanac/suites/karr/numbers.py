@@ -96,7 +96,7 @@ class Numbers:
         if self.variant.weights == "uniform":
             return None
         if text not in self._weights:
-            values = _said(self.strings.whole[text, 0]).tokens
+            values = _answered(self.strings.whole[text, 0]).tokens
             self._weights[text] = math.fsum(values) / len(values) if values else None
         return self._weights[text]
 
@@ -110,13 +110,13 @@ class Numbers:
 
     def _object(self, gamma: Gamma) -> tuple[int, float]:
         """Return the number of tokens of a gamma's object, and the sum of their log-probabilities."""
-        said = _said(self.strings.sentences[gamma.text, gamma.start])
-        return said.length, said.total
+        reading = _answered(self.strings.sentences[gamma.text, gamma.start])
+        return reading.length, reading.total
 
     def _last(self, gamma: Gamma) -> tuple[int, float]:
         """Return n and the mean log-probability of a gamma's last n tokens, n being the tokens of `Gamma.rest`."""
-        wanted = _said(self.strings.counts[gamma.rest]).length
-        tokens = _said(self.strings.whole[gamma.text, gamma.start]).tokens
+        wanted = _answered(self.strings.counts[gamma.rest]).length
+        tokens = _answered(self.strings.whole[gamma.text, gamma.start]).tokens
         values = tokens[-wanted:] if wanted else ()
         if not values:
             raise UnansweredError(f"nothing of {gamma.text!r} can be scored")
@@ -129,17 +129,19 @@ class Numbers:
     def leaves(self, planned: Leaves[Planned], rows: list[tuple[Any, ...]] | None = None) -> Leaves[Beta]:
         """Return the values of planned sentences; ``rows`` collects them as `KarrLeaf` rows without the item."""
 
-        def beta(one: Planned) -> Beta:
-            weight, found = self.weight(one.text), list(map(self.gamma, one.gammas))
+        def beta(sentence: Planned) -> Beta:
+            weight, found = self.weight(sentence.text), list(map(self.gamma, sentence.gammas))
             if rows is not None:
-                for gamma, (count, value) in zip(one.gammas, found, strict=True):
-                    rows.append((one.part, len(rows), one.of, one.text, gamma.text, count, value, weight))
+                for gamma, (count, value) in zip(sentence.gammas, found, strict=True):
+                    rows.append(
+                        (sentence.part, len(rows), sentence.of, sentence.text, gamma.text, count, value, weight)
+                    )
             return Beta(weight, tuple([value for _, value in found]))
 
         return planned.map(beta)
 
 
-def _said(reading: StringLogprobs) -> StringLogprobs:
+def _answered(reading: StringLogprobs) -> StringLogprobs:
     if reading.lacking is not None:
         raise UnansweredError(reading.lacking)
     return reading

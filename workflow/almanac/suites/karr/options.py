@@ -30,32 +30,32 @@ class KarrOptions(SampledOptions):
         bool, Field(description="also ask the same facts by LAMA, ParaRel and, with the mode paper, K-Prompts")
     ] = True
     threshold: Annotated[
-        float, Field(gt=0, description="known above this in the mode paper, if no planted facts calibrate it")
+        float, Field(gt=0, description="KaRR above which a fact is known, unless it is chosen from planted facts")
     ] = 2.0
     k_prompts: Annotated[
-        float, Field(gt=0, lt=1, description="K-Prompts: known above this mean probability of the object")
+        float, Field(gt=0, lt=1, description="K-Prompts: the mean probability above which a fact is known")
     ] = 0.1
     resamples: Annotated[
         int,
         Field(
             ge=0,
-            description="runs for the variance of the score, each with one template of every relation or one name of "
-            "every entity replaced; one more template and one more name are asked (0: none)",
+            description="runs that measure the variance of the score; each replaces one template of every relation, or "
+            "one name of every entity, by an extra one that is asked along (0: no runs)",
         ),
     ] = 0
     spurious: Annotated[
         bool,
         Field(
-            description="also ask each model, in a second round, every fact with the false object that it most expects "
-            f"without any subject, of the relation's {COMMON} most common ones"
+            description="also ask each model, in a second round, every fact with the false object that it expects most "
+            f"when the subject is left open, among the relation's {COMMON} most common objects"
         ),
     ] = False
     spurious_objects: Annotated[
         str | None,
         OnDisk("file", "ask"),
         Field(
-            description="a file of relation_id and object, JSON Lines: the false object with which all facts of a "
-            "relation are asked, instead of the one that each model expects (`spurious`)"
+            description="a file of false objects (JSON Lines of relation_id and object): each is asked with all facts "
+            "of its relation, instead of the object that each model expects (`spurious`)"
         ),
     ] = None
     property_aliases: Annotated[bool, Field(description="also draw templates made from a property's other names")] = (
@@ -64,9 +64,7 @@ class KarrOptions(SampledOptions):
     labels: Annotated[
         str | None,
         OnDisk("file", "ask"),
-        Field(
-            description="a file of human labels (item, rater, value), with which the facts called known are compared"
-        ),
+        Field(description="a file of human labels (item, rater, value), which the methods' results are compared with"),
     ] = None
     labels_known: Annotated[float, Field(description="the mean label from which a fact counts as known")] = 0.5
     figure_relations: Annotated[
@@ -77,22 +75,20 @@ class KarrOptions(SampledOptions):
 
     @field_validator("spurious", mode="before")
     @classmethod
-    def _switch(cls, spurious: object) -> object:
+    def _is_boolean(cls, spurious: object) -> object:
         if isinstance(spurious, int | float) and not isinstance(spurious, bool) and spurious:  # 1 would pass for true
-            raise ValueError("is a switch, true or false: the one object that a model expects most is asked")
+            raise ValueError("is a switch, true or false: only the object that a model expects most is asked")
         return spurious
 
     @model_validator(mode="after")
-    def _one_kind(self) -> Self:
+    def _one_source(self) -> Self:
         if self.spurious and self.spurious_objects is not None:
-            raise ValueError(
-                "spurious and spurious_objects both say which false objects are asked; leave one of them out"
-            )
+            raise ValueError("spurious and spurious_objects both name the false objects to ask; leave out one of them")
         return self
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return roughly the number of tokens that a model reads, at eight a string; see `SuiteOptions`."""
-        more = bool(self.resamples)
-        strings = (self.templates + more) * (self.aliases + more) * (1 + self.subjects + self.relations)
+        extra = bool(self.resamples)
+        strings = (self.templates + extra) * (self.aliases + extra) * (1 + self.subjects + self.relations)
         objects = 1 + self.null + (self.spurious or self.spurious_objects is not None)
         return relations * self.of_relation(facts, relations) * objects * strings * 8 * len(self.modes)

@@ -26,7 +26,7 @@ HALF = 0.5  # the threshold of methods whose values are 1 (known) or 0 (unknown)
 Change = Callable[[str, tuple[str, ...]], tuple[str, ...]]  # from a relation or entity and its drawn texts to others
 
 
-def _same(of: str, texts: tuple[str, ...]) -> tuple[str, ...]:
+def _unchanged(key: str, texts: tuple[str, ...]) -> tuple[str, ...]:
     return texts
 
 
@@ -35,20 +35,20 @@ def _changed(drawn: FactDraw, fact: Fact, kind: str, change: Change) -> FactDraw
 
     A name that is added to the subject's gets, under each relation, the templates of all its other names.
     """
-    templates, names = (change, _same) if kind == TEMPLATES else (_same, change)
-    own = names(fact.subject_id, drawn.names)
+    templates, names = (change, _unchanged) if kind == TEMPLATES else (_unchanged, change)
+    subject_names = names(fact.subject_id, drawn.names)
     relations = [
-        {relation: templates(relation, texts) for relation, texts in under.items()} for under in drawn.relations
+        {relation: templates(relation, texts) for relation, texts in group.items()} for group in drawn.relations
     ]
-    if len(own) > len(relations):
-        joined: dict[str, tuple[str, ...]] = {}
-        for under in relations:
-            for relation, texts in under.items():
-                joined[relation] = tuple(dict.fromkeys((*joined.get(relation, ()), *texts)))
-        relations.append(joined)
+    if len(subject_names) > len(relations):
+        all_templates: dict[str, tuple[str, ...]] = {}
+        for group in relations:
+            for relation, texts in group.items():
+                all_templates[relation] = tuple(dict.fromkeys((*all_templates.get(relation, ()), *texts)))
+        relations.append(all_templates)
     return FactDraw(
         templates(fact.relation_id, drawn.templates),
-        own,
+        subject_names,
         names(fact.object_key, drawn.objects),
         {other: names(other, texts) for other, texts in drawn.subjects.items()},
         tuple(relations),
@@ -57,61 +57,58 @@ def _changed(drawn: FactDraw, fact: Fact, kind: str, change: Change) -> FactDraw
 
 @dataclass(frozen=True)
 class Resampling:
-    """Replaces templates or names in the draws of one variant, depending only on the seed and the entity or relation.
-
-    Every method's ``of`` is a relation id (templates) or an entity's key (names).
-    """
+    """Replaces templates (``key``: a relation's id) or names (an entity's key) in a variant's draws, by seed."""
 
     pools: Pools
     variant: Variant
     _swaps: dict[tuple[str, int, str], tuple[str, str] | None] = field(default_factory=dict, compare=False)
 
-    def _pool(self, kind: str, of: str) -> tuple[str, ...]:
-        return self.pools.template_pool(of) if kind == TEMPLATES else self.pools.name_pool(of, self.variant)
+    def _pool(self, kind: str, key: str) -> tuple[str, ...]:
+        return self.pools.template_pool(key) if kind == TEMPLATES else self.pools.name_pool(key, self.variant)
 
-    def _kept(self, kind: str) -> int:
+    def _never_replaced(self, kind: str) -> int:
         """Return how many leading texts of a draw are never replaced: 1 for a label that the variant keeps, else 0."""
         return int(kind == NAMES and self.variant.keeps_label)
 
-    def _drawn(self, kind: str) -> int:
+    def _count(self, kind: str) -> int:
         return self.pools.options.templates if kind == TEMPLATES else self.pools.options.aliases
 
-    def spare(self, kind: str, of: str) -> tuple[str, ...]:
+    def spare(self, kind: str, key: str) -> tuple[str, ...]:
         """Return the extra template of a relation, or name of an entity, in a tuple; empty if there is none to draw."""
-        drawn = self._drawn(kind)
-        return self._pool(kind, of)[drawn:] if drawn > self._kept(kind) else ()
+        drawn = self._count(kind)
+        return self._pool(kind, key)[drawn:] if drawn > self._never_replaced(kind) else ()
 
-    def positions(self, kind: str, run: int, of: str) -> list[int]:
+    def positions(self, kind: str, run: int, key: str) -> list[int]:
         """Return the indices in the pool of the texts that a run uses, in drawing order; the extra text is the last."""
-        listed = list(range(min(self._drawn(kind), len(self._pool(kind, of)))))
-        if self.spare(kind, of):
-            kept = self._kept(kind)
-            seed = seed_of(self.pools.options.seed, "replaced", kind, run, of)
-            listed[kept + seed % (len(listed) - kept)] = len(listed)
-        return listed
+        indices = list(range(min(self._count(kind), len(self._pool(kind, key)))))
+        if self.spare(kind, key):
+            kept = self._never_replaced(kind)
+            seed = seed_of(self.pools.options.seed, "replaced", kind, run, key)
+            indices[kept + seed % (len(indices) - kept)] = len(indices)
+        return indices
 
-    def one(self, run: int, relation: str) -> int:
+    def single(self, run: int, relation: str) -> int:
         """Return the index in the pool of the one template that a run uses for LAMA."""
         return seed_of(self.pools.options.seed, "single", run, relation) % len(self.pools.template_pool(relation))
 
-    def _swap(self, kind: str, run: int, of: str) -> tuple[str, str] | None:
+    def _swap(self, kind: str, run: int, key: str) -> tuple[str, str] | None:
         """Return the text that a run replaces and its replacement, or none."""
-        key = (kind, run, of)
-        if key not in self._swaps:
-            pool, positions = self._pool(kind, of), self.positions(kind, run, of)
+        memo = (kind, run, key)
+        if memo not in self._swaps:
+            pool, positions = self._pool(kind, key), self.positions(kind, run, key)
             gone = next((at for at in range(len(positions)) if positions[at] != at), None)
-            self._swaps[key] = None if gone is None else (pool[gone], pool[-1])
-        return self._swaps[key]
+            self._swaps[memo] = None if gone is None else (pool[gone], pool[-1])
+        return self._swaps[memo]
 
     def widened(self, fact: Fact, drawn: FactDraw, kind: str) -> FactDraw:
         """Return a draw with the extra texts added: the strings of all runs. It is equal to ``drawn`` without any."""
-        return _changed(drawn, fact, kind, lambda of, texts: (*texts, *self.spare(kind, of)))
+        return _changed(drawn, fact, kind, lambda key, texts: (*texts, *self.spare(kind, key)))
 
     def replaced(self, fact: Fact, drawn: FactDraw, kind: str, run: int) -> FactDraw:
         """Return the draw with which a run scores a fact."""
 
-        def change(of: str, texts: tuple[str, ...]) -> tuple[str, ...]:
-            swap = self._swap(kind, run, of)
+        def change(key: str, texts: tuple[str, ...]) -> tuple[str, ...]:
+            swap = self._swap(kind, run, key)
             return texts if swap is None else tuple(swap[1] if text == swap[0] else text for text in texts)
 
         return _changed(drawn, fact, kind, change)
@@ -140,10 +137,10 @@ class Runs:
             AlmanacError: there is no dataset to draw from.
         """
         if not (data.templates or data.relations):
-            raise AlmanacError("measure karr: resamples draws from the dataset again; give its folder (--facts), or 0")
+            raise AlmanacError("measure karr: resamples needs the dataset; give its folder (--facts), or set it to 0")
         pools, _ = pools_of(data, options)
         resampling = {mode: Resampling(pools, variant) for mode, variant in VARIANTS.items()}
-        facts = {fact.fact_id: fact for own in data.drawn.values() for fact in own}
+        facts = {fact.fact_id: fact for listed in data.drawn.values() for fact in listed}
         return cls(facts, resampling, options)
 
     def add(
@@ -172,19 +169,19 @@ class Runs:
         except KeyError as error:
             raise AlmanacError(
                 f"measure karr: {experiment}: fact {fact_id}: a run's string was not asked; measure with the dataset "
-                "and the settings that were asked, or without resamples"
+                "and the settings with which it was asked, or without resamples"
             ) from error
 
     def _draws(self, experiment: str, fact: Fact, kind: str, drawn: FactDraw, numbers: Mapping[str, Numbers]) -> None:
         mode = experiment if experiment in VARIANTS else "paper"
-        resampling, own = self.resampling[mode], numbers[mode]
+        resampling, numbers_of_mode = self.resampling[mode], numbers[mode]
         differs = resampling.widened(fact, drawn, kind) != drawn
         runs = range(self.options.resamples)
         replaced = [resampling.replaced(fact, drawn, kind, run) if differs else drawn for run in runs]
         values: list[float | None] = []
         for run, changed in enumerate(replaced):
             first = replaced.index(changed)  # several runs may have the same draw
-            values.append(values[first] if first < run else self._value(experiment, own, changed))
+            values.append(values[first] if first < run else self._value(experiment, numbers_of_mode, changed))
         self._add(experiment, kind, values, differs)
 
     def _value(self, experiment: str, numbers: Numbers, drawn: FactDraw) -> float | None:
@@ -197,32 +194,33 @@ class Runs:
 
     def _blanks(self, experiment: str, fact: Fact, blanks: Mapping[int, FilledBlank]) -> None:
         """Add the values of LAMA, which reads one template a run, or ParaRel, which reads all but the replaced one."""
-        runs, relation = self.resampling["paper"], fact.relation_id
+        resampling, relation = self.resampling["paper"], fact.relation_id
 
         def value(run: int) -> float | None:
             if experiment == PARAREL:
-                return _number(pararel([blanks[at] for at in runs.positions(TEMPLATES, run, relation)]))
-            return _number(lama(blanks[runs.one(run, relation)], LAMA[experiment]))
+                return _number(pararel([blanks[at] for at in resampling.positions(TEMPLATES, run, relation)]))
+            return _number(lama(blanks[resampling.single(run, relation)], LAMA[experiment]))
 
-        differs = bool(runs.spare(TEMPLATES, relation)) if experiment == PARAREL else len(blanks) > 1
+        differs = bool(resampling.spare(TEMPLATES, relation)) if experiment == PARAREL else len(blanks) > 1
         self._add(experiment, TEMPLATES, list(map(value, range(self.options.resamples))), differs)
 
     def _add(self, experiment: str, kind: str, values: Sequence[float | None], differs: bool) -> None:
         """Store a fact's values, one a run; a run in which the fact has no value is skipped."""
         key = experiment, kind
-        for own, value in zip(self._values.setdefault(key, [array("d") for _ in values]), values, strict=True):
+        for stored, value in zip(self._values.setdefault(key, [array("d") for _ in values]), values, strict=True):
             if value is not None:
-                own.append(value)
+                stored.append(value)
         if differs:
             self._differ.add(key)
 
     def rows(self, limits: Mapping[str, float]) -> list[ReplacedRun]:
         """Return the share of known facts in each run; ``limits`` holds the logarithm of each mode's threshold."""
         return [
-            ReplacedRun(experiment, kind, run, sum(value > limits.get(experiment, HALF) for value in own) / len(own))
+            ReplacedRun(experiment, kind, run, sum(value > limit for value in values) / len(values))
             for experiment, kind in sorted(self._differ, key=lambda key: (key[0], KINDS.index(key[1])))
-            for run, own in enumerate(self._values[experiment, kind])
-            if own
+            for limit in [limits.get(experiment, HALF)]
+            for run, values in enumerate(self._values[experiment, kind])
+            if values
         ]
 
 

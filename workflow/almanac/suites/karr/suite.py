@@ -60,9 +60,9 @@ class Karr(Suite[KarrOptions]):
     chapter = staticmethod(chapters.chapter)
     reads = "questions"
     scores = (
-        "of KaRR its natural logarithm, known from the logarithm of the threshold on that the chapter gives; of LAMA "
-        "the log-probability of the object, of ParaRel the log of its share among the candidates, of K-Prompts that of "
-        "its mean probability"
+        "for KaRR its natural logarithm, known above the logarithm of the chapter's threshold; for LAMA the object's "
+        "log-probability, for ParaRel the log of its share among the candidates, for K-Prompts the log of its mean "
+        "probability"
     )
     methods = tuple(map(_method, chapters.NAMES))
 
