@@ -1,4 +1,4 @@
-"""The chapters of the page on IC-LKE and its experiments, each as `Suite.chapter` returns it."""
+"""The chapters of IC-LKE and its experiments on the page, as returned by `Suite.chapter`."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ RECOVERED = {
     "never_accuracy": "accuracy, never taught",
     "accuracy_by_exposure": "accuracy",
 }
-AGREEMENT = {  # the metrics, by the names of their columns
+AGREEMENT = {  # metrics by column title
     "same choice": "same_prediction",
     "minus IC-LKE's": "accuracy_difference",
     "κ": "kappa",
@@ -53,7 +53,7 @@ COSTS = {"texts": "texts", "characters": "characters", "distinct": "distinct_cha
 
 
 def ic_lke(shown: Shown, options: IcLkeOptions) -> Chapter | None:
-    """Return the boards of IC-LKE, accuracy by relation and by confidence, and the recovery."""
+    """Return the results of IC-LKE: accuracy, also by relation and by confidence, and recovery."""
     from almanac.suites.comparison_figures import heat_map
     from almanac.suites.ic_lke import figures
     from almanac.suites.looks import lines_along
@@ -135,13 +135,13 @@ def ic_lke(shown: Shown, options: IcLkeOptions) -> Chapter | None:
 
 
 def _chance(shown: Shown) -> float:
-    """Return the accuracy of a guess: relations with few objects may have fewer choices than others."""
+    """Return the accuracy of guessing: relations with few objects may offer fewer choices than others."""
     found = (row.value for row in shown.measures if row.metric == "chance")
     return max((one for one in found if one is not None), default=1 / shown.choices)
 
 
 def _recovery(shown: Shown) -> Table:
-    """Return the table of what was recovered of what was taught."""
+    """Return the table of recovered planted knowledge."""
     rows = [
         (row.model, _asked(shown, row), name, str(at["dose"]) if metric == "accuracy_by_exposure" else "", row, row.n)
         for metric, name in RECOVERED.items()
@@ -153,7 +153,7 @@ def _recovery(shown: Shown) -> Table:
 
 
 def eic(shown: Shown, options: EicOptions) -> Chapter | None:
-    """Return EIC-LKE against IC-LKE: accuracy, agreement and cost."""
+    """Return EIC-LKE compared with IC-LKE: accuracy, agreement and cost."""
     from almanac.suites.ic_lke import figures
 
     rows = []
@@ -185,7 +185,7 @@ def eic(shown: Shown, options: EicOptions) -> Chapter | None:
 
 
 def sweep(shown: Shown, options: SweepOptions) -> Chapter | None:
-    """Return accuracy by the number of examples, and how many are enough."""
+    """Return accuracy by the number of examples, and how many examples are enough."""
     from almanac.suites.ic_lke import figures
 
     rows = shown.find("accuracy_at_shots", "shots")
@@ -228,7 +228,7 @@ def sweep(shown: Shown, options: SweepOptions) -> Chapter | None:
 
 
 def separators(shown: Shown, options: SeparatorOptions) -> Chapter | None:
-    """Return accuracy by separator, and minus that of the space."""
+    """Return accuracy by separator, and its difference from the space."""
     rows: list[Sequence[Cell]] = []
     for row in shown.find("accuracy", "separator"):
         name, model = shown.at(row)["separator"], str(row.model)
@@ -261,7 +261,7 @@ def separators(shown: Shown, options: SeparatorOptions) -> Chapter | None:
 
 
 def positions(shown: Shown, options: PositionOptions) -> Chapter | None:
-    """Return the probability of objects by place, of pairs that are replaced, follow replaced ones, or neither."""
+    """Return the probability of objects by position, for replaced pairs, pairs right after these, and other pairs."""
     from almanac.suites.ic_lke import figures
 
     keys = ("experiment", "arrangement")
@@ -362,7 +362,7 @@ def prompts(shown: Shown, options: PromptsOptions) -> Chapter | None:
 
 
 def _of_first_draw(shown: Shown, rows: Iterable[Measure]) -> list[Measure]:
-    """Return the numbers of the first draw of examples, and those of what has no examples."""
+    """Return the numbers of the first draw of examples, and those without examples."""
     return [row for row in rows if shown.at(row)["draw"] in (0, None)]
 
 
@@ -378,7 +378,7 @@ def _board(shown: Shown, row: Measure) -> Sequence[Cell]:
 
 
 def _asked(shown: Shown, row: Measure) -> str:
-    """Say how a number's items were asked."""
+    """Describe how the items of a number were asked."""
     where = shown.at(row)
     examples = (f"{name} {where[name]}" for name in ("shots", "draw") if where[name] is not None)
     return ", ".join([EXPERIMENTS[where["experiment"]], *examples])

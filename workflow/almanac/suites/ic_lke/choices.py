@@ -1,7 +1,7 @@
-"""Scoring of choices, and the numbers that IC-LKE and its experiments share.
+"""The scoring of choices, and the metrics shared by IC-LKE and its experiments.
 
-Every metric leaves out items without an answer: refused ones are ``missing``, those that are too long, unsupported or
-failed are ``error``.
+Every metric leaves out unanswered items: refused ones have the outcome ``missing``; those that are too long,
+unsupported or failed have ``error``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,17 +26,18 @@ PAPER = "Wu et al., Towards Reliable Latent Knowledge Estimation in LLMs"
 
 
 class ChoiceSuite(Suite[Settings]):
-    """A suite whose items are choices: correct where the true one alone has the highest log-probability (ties lose).
+    """A suite of multiple-choice items, correct if the true choice alone has the highest log-probability (ties lose).
 
-    ``score`` is the log of the true choice's share among the choices (nats; an upper bound where only the best choice
-    was asked and it is not the true one), ``confidence`` the share of the predicted choice, ``prediction`` its text.
+    ``score`` is the log of the true choice's share of the probability of all choices (nats). It is an upper bound if
+    ``best_only`` is set and another choice won. ``confidence`` is the share of the predicted choice, ``prediction`` its
+    text.
     """
 
     paper = PAPER
     own: ClassVar[Mapping[str, Own]] = OFFERED
 
     def judge(self, answers: Answers, data: Data, options: Settings) -> Iterator[Judgements]:
-        """Judge every item by the one request that serves it."""
+        """Judge every item by its only request."""
         for part in answers.parts(WANTED):
             yield Judgements(judge_choices(part.links), {})
 
@@ -50,14 +51,14 @@ class ChoiceSuite(Suite[Settings]):
 
 
 def judge_choices(links: pl.DataFrame) -> pl.DataFrame:
-    """Return the outcomes of items that one request each serves.
+    """Return the outcomes of items that have one request each.
 
     Args:
         links: one an item: ``item``, ``status``, ``index`` of the true choice, ``logprobs`` (nats) and ``choices``.
 
     Returns:
-        ``item``, ``prediction``, ``outcome``, ``score`` and ``confidence``, as `ChoiceSuite` has them; of several best
-        choices the first is predicted.
+        ``item``, ``prediction``, ``outcome``, ``score`` and ``confidence``, as in `ChoiceSuite`; of tied best choices
+        the first is predicted.
     """
     logs, index = pl.col("logprobs"), pl.col("index")
     highest, true = logs.list.max(), logs.list.get(index)
@@ -75,27 +76,24 @@ def judge_choices(links: pl.DataFrame) -> pl.DataFrame:
 
 
 def outcome(hit: pl.Expr) -> pl.Expr:
-    """Return the outcome of an item by whether it is right; of one without an answer ``status`` says how so.
-
-    It is missing where the model refused, else an error.
-    """
+    """Return the outcome of an item: correct or incorrect; unanswered, missing if the model refused, else error."""
     silent = pl.when(pl.col("status") == "refused").then(pl.lit("missing")).otherwise(pl.lit("error"))
     known = pl.when(hit).then(pl.lit("correct")).when(~hit).then(pl.lit("incorrect"))
     return known.otherwise(silent).alias("outcome")
 
 
 def accuracy(judged: Judged, *by: str, metric: str = "accuracy") -> list[Measure]:
-    """Return the accuracy of each group as mean over relations, and in each; a fact's several answers count as one."""
+    """Return the accuracy of each group as mean over relations, and in each relation; a fact's answers are averaged."""
     keys = (by, (*by, "relation"))
     return [row for own in keys for row in judged.measures(metric, "macro_of_facts", "hit", by=own)]
 
 
 def of_choices(judged: Judged, *by: str) -> list[Measure]:
-    """Return what every experiment with choices counts of each group.
+    """Return the metrics that all experiments with choices share, for each group.
 
     Returns:
-        ``accuracy`` and ``probability_mass`` over all relations (mean over relations) and in each, ``chance``,
-        ``accuracy_at_k`` over the facts answered with a confidence of at least K, and the recovery of what was taught.
+        ``accuracy`` and ``probability_mass`` (mean over relations, and in each), ``chance``, ``accuracy_at_k`` over the
+        facts answered with a confidence of at least K, and the recovery of what was taught.
     """
     rows = accuracy(judged, *by) + recovery(judged, *by)
     for own in (by, (*by, "relation")):
@@ -106,27 +104,27 @@ def of_choices(judged: Judged, *by: str) -> list[Measure]:
 
 
 def accuracy_at_k(judged: Judged) -> list[Measure]:
-    """Return the accuracy over the facts answered with a confidence of at least each of `LEVELS`."""
+    """Return the accuracy over the facts answered with a confidence of at least K, for each K in `LEVELS`."""
     sure = (judged.where(confidence=Range(least=level)) for level in LEVELS)
     return [row for own in sure for row in own.measures("accuracy_at_k", "mean", "hit")]
 
 
 def chance(judged: Judged) -> Measure:
-    """Return chance, one in as many choices as a fact has, as mean over relations; none where nothing was answered."""
+    """Return the accuracy of guessing, 1 / choices, as mean over relations; none if nothing was answered."""
     answered = judged.frame.filter(pl.col("hit").is_not_null())
     of_relations = answered.group_by("relation", maintain_order=True).agg(one_in=(1 / pl.col("offered")).mean())
     return judged.measure("chance", of_relations.select(pl.col("one_in").mean()).item(), of=("offered",))
 
 
 def deviation(judged: Judged, of: str) -> float | None:
-    """Return the standard deviation (n - 1) of the accuracies of askings that a column tells apart, two at least."""
+    """Return the standard deviation (n - 1) of the accuracies of the groups of a column, if there are at least two."""
     rows = judged.measures("accuracy", "macro_of_facts", "hit", by=[of])
     found = [row.value for row in rows if row.value is not None]
     return float(np.std(found, ddof=1)) if len(found) > 1 else None
 
 
 def deviations(judged: Judged, metric: str, of: str) -> list[Measure]:
-    """Return the `deviation` of the askings in each relation, and its mean over the relations that have one."""
+    """Return `deviation` in each relation, and its mean over the relations that have one."""
     each = [own.measure(metric, deviation(own, of), of=("hit", of)) for own in judged.groups("relation")]
     known = [row.value for row in each if row.value is not None]
     return [judged.measure(metric, float(np.mean(known)) if known else None, of=("hit", of)), *each]

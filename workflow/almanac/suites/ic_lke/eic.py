@@ -1,12 +1,12 @@
 """EIC-LKE: many test facts in one text (Wu et al., section 3, "efficient in-context learning").
 
-The train facts of a relation form one sequence, and after some of them a test fact is inserted every few pairs. A
-sequence contains one choice of each of its test facts, so as many sequences as a fact has choices score many facts at
-once. Subjects and choices are tokenised separately and their ids joined. The paper does not give the positions; ours
-are after 50, 55, … 95 of 100 train facts, ten per sequence. What follows the last test fact cannot change any score of
-a causal model and is left out.
+The train facts of a relation form one sequence, into which a test fact is inserted every few pairs. Each sequence holds
+one choice of each of its test facts, so that as many sequences as a fact has choices score many facts at once. Subjects
+and choices are tokenised separately and their ids joined. The paper does not state the positions; ours are after 50,
+55, … 95 of 100 train facts, ten per sequence. What follows the last test fact cannot affect the scores of a causal
+model and is left out.
 
-A choice is read after the choices of earlier test facts, most of them wrong. ``isolated`` is the control: the same
+A choice is read after the choices of earlier test facts, most of them wrong. The control is ``isolated``: the same
 positions, after train facts only.
 """
 
@@ -35,20 +35,20 @@ from almanac.suites.suite import Judgements, Method, Own, Round
 from almanac.tables import hash_order
 
 SEQUENCE, ISOLATED = "sequence", "isolated"
-CHOICE = "choice "  # begins a link's role in sequences; the choice's number follows
+CHOICE = "choice "  # the prefix of a link's role in sequences, before the number of the choice
 GLUE = {"comma": ", ", "space": " "}  # between pairs
 INSIDE = " "  # within a pair
 WANTED = (
     *("experiment", "role", "index", "choices", "pieces"),
     *("status", "logprobs", "token_counts"),
 )
-# A request's texts are choices or the pieces of one.
+# A request has several choices, or one text in pieces.
 CHARACTERS = pl.coalesce("choices", "pieces").list.eval(pl.element().str.len_chars()).list.sum().alias("characters")
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingCost:
-    """What an experiment makes a model read: texts, their characters, and those with each shared context once."""
+    """What a model reads in an experiment: texts, their characters, and those with shared contexts counted once."""
 
     KEY: ClassVar = ("experiment",)
     experiment: str
@@ -58,18 +58,18 @@ class ReadingCost:
 
 
 class EicSetting(NamedTuple):
-    """How many examples precede the subject; in sequences, how many test facts one contains."""
+    """How many examples precede the subject or, for sequences, how many test facts a sequence has."""
 
     shots: int | None = None
     slots: int | None = None
 
     def label(self) -> str:
-        """Say it to a reader."""
+        """Describe the setting to a reader."""
         return f"{self.shots} examples" if self.slots is None else f"{self.slots} facts a text"
 
 
 class Eic(ChoiceSuite[EicOptions]):
-    """Test facts in sequences, isolated, and as IC-LKE asks them after the same first examples."""
+    """Test facts in sequences, isolated, and by IC-LKE after the same first examples."""
 
     name = "eic_lke"
     label = "EIC-LKE"
@@ -85,7 +85,7 @@ class Eic(ChoiceSuite[EicOptions]):
     )
 
     def ask(self, at: Round, data: Data, options: EicOptions, before: Answers | None) -> Iterator[Batch]:
-        """Ask an item a fact and experiment. In sequences an item has a link a choice, whose ``index`` is the piece.
+        """Ask each fact in each experiment; in sequences an item has one link a choice, whose ``index`` is its piece.
 
         Raises:
             AlmanacError: a relation has fewer train facts than ``examples``.
@@ -105,7 +105,7 @@ class Eic(ChoiceSuite[EicOptions]):
         yield questioner.asked.take()
 
     def judge(self, answers: Answers, data: Data, options: EicOptions) -> Iterator[Judgements]:
-        """Judge every item; a fact in sequences by its choices in all of them."""
+        """Judge every item; in sequences, by the fact's choices in all of them."""
         for part in answers.parts(WANTED):
             links = part.links
             choice_by_choice = pl.col("role").cast(pl.String).str.starts_with(CHOICE)
@@ -114,7 +114,7 @@ class Eic(ChoiceSuite[EicOptions]):
             yield Judgements(pl.concat(both).sort("item"), {})
 
     def derived(self, frame: pl.DataFrame, options: EicOptions) -> pl.DataFrame:
-        """Add of each fact ``in_context_hit``, whether IC-LKE is right, and ``same``, whether both say the same."""
+        """Add, for each fact, ``in_context_hit`` (IC-LKE is right) and ``same`` (its prediction equals IC-LKE's)."""
         asked_alone = frame.filter(pl.col("experiment") == IN_CONTEXT)
         theirs = asked_alone.select("fact", pl.col("hit").alias("in_context_hit"), pl.col("prediction").alias("theirs"))
         found = super().derived(frame, options).join(theirs, on="fact", how="left", maintain_order="left")
@@ -124,8 +124,8 @@ class Eic(ChoiceSuite[EicOptions]):
         """Compute every number of one model.
 
         Returns:
-            `of_choices` by experiment; for ``sequence`` and ``isolated`` also how far they agree with IC-LKE
-            (`agreement`); and for each ``texts``, ``characters`` and ``distinct_characters``: what a model reads.
+            `of_choices` by experiment; for ``sequence`` and ``isolated`` the `agreement` with IC-LKE; and by experiment
+            what a model reads: ``texts``, ``characters`` and ``distinct_characters``.
         """
         rows = of_choices(judged, "experiment")
         costs = {row["experiment"]: row for row in own["costs"].iter_rows(named=True)}
@@ -141,14 +141,14 @@ class Eic(ChoiceSuite[EicOptions]):
 
 @dataclass(frozen=True)
 class _Sequences:
-    """Asks the test facts of one relation in sequences."""
+    """Asks the test facts of one relation in sequences and, as a control, isolated."""
 
     questioner: Questioner
     examples: Sequence[Fact]
     options: EicOptions
 
     def ask(self, tested: Sequence[Fact]) -> None:
-        """Ask the test facts, as many together as a sequence has places."""
+        """Ask the test facts in groups of as many as a sequence has slots."""
         facts = {fact.fact_id: fact for fact in tested}
         order = hash_order(facts, self.options.seed, "slots")
         slots = self.options.slots
@@ -159,10 +159,10 @@ class _Sequences:
                 self._isolated(placed)
 
     def _together(self, placed: Sequence[tuple[int, Fact]]) -> None:
-        """Ask a group of test facts, each after its number of train facts; a sequence carries one choice of each.
+        """Ask a group of test facts, each after its number of train facts, in sequences with one choice of each fact.
 
-        A fact's choices come in an order of its own. In the order of the table, where the true one stands last, all
-        true choices would share a sequence: they alone would be read after true choices.
+        The choices of each fact are shuffled. In table order, where the true choice is last, all true choices would be
+        in the same sequence, and they alone would be read after true choices.
         """
         questioner, options, glue = self.questioner, self.options, GLUE[self.options.between]
         apart = options.separators == "apart"
@@ -192,7 +192,7 @@ class _Sequences:
                 questioner.asked.link(item, role, request, index)
 
     def _isolated(self, placed: Sequence[tuple[int, Fact]]) -> None:
-        """Ask each test fact at its place by itself: only train facts stand before it, tokenised as in sequences."""
+        """Ask each test fact by itself after the train facts that precede its slot, tokenised as in sequences."""
         questioner, glue = self.questioner, GLUE[self.options.between]
         setting = EicSetting(slots=len(self.options.slots))
         for slot, fact in placed:
@@ -210,7 +210,7 @@ class _Sequences:
         return "".join(self._apart(facts))
 
     def _apart(self, facts: Sequence[Fact]) -> list[str]:
-        """Return train facts as names and separators, one after the other."""
+        """Return train facts as a list of names and separators."""
         out: list[str] = []
         for subject, found in map(self.questioner.pair, facts):
             out += [*([GLUE[self.options.between]] if out else []), subject, INSIDE, found]
@@ -218,9 +218,9 @@ class _Sequences:
 
 
 def _costs(batch: Batch) -> pl.DataFrame:
-    """Return what each experiment makes a model read; a request that serves several facts counts once."""
+    """Return what a model reads in each experiment; a request that serves several facts counts once."""
     items, links, requests, contexts = map(as_frame, (batch.items, batch.links, batch.requests, batch.contexts))
-    texts = pl.col("choices").list.len().fill_null(1).cast(pl.Int64)  # pieces are one text
+    texts = pl.col("choices").list.len().fill_null(1).cast(pl.Int64)  # pieces form one text
     own = texts * pl.col("text").str.len_chars() + CHARACTERS
     requests = requests.select("request_id", "context_id", texts.alias("texts"), own.alias("own"))
     contexts = contexts.select("context_id", pl.col("text").str.len_chars().cast(pl.Int64).alias("context"))
@@ -235,11 +235,11 @@ def _costs(batch: Batch) -> pl.DataFrame:
 
 
 def _as_choices(links: pl.DataFrame) -> pl.DataFrame:
-    """Return facts that were asked a text a choice as if one request had asked their choices, the true one last.
+    """Return facts that had one text for each choice as if one request had offered all choices, the true one last.
 
     Args:
-        links: one a choice, its number in its role, what it is the piece ``index`` of ``pieces``. A fact that lacks the
-            answer to one of its choices has none.
+        links: one a choice: its number is in ``role``, its text is the piece ``index`` of ``pieces``. A fact without
+            an answer to one of its choices counts as unanswered.
     """
     own = links.with_columns(
         pl.col("role").cast(pl.String).str.strip_prefix(CHOICE).cast(pl.Int32).alias("choice"),
@@ -260,11 +260,11 @@ def _as_choices(links: pl.DataFrame) -> pl.DataFrame:
 
 
 def agreement(judged: Judged) -> list[Measure]:
-    """Return how far an experiment agrees with IC-LKE on the facts that both answered.
+    """Return how well an experiment agrees with IC-LKE on the facts that both answered.
 
     Returns:
-        ``same_prediction`` (how often they choose the same), ``accuracy_difference`` (its accuracy less IC-LKE's),
-        ``kappa`` (of being right) and ``pearson`` (of the accuracies over relations).
+        ``same_prediction`` (share of equal choices), ``accuracy_difference`` (its accuracy minus IC-LKE's), ``kappa``
+        (Cohen's, of correctness) and ``pearson`` (of the accuracies over relations).
     """
     both = judged.where(hit=Not(None), in_context_hit=Not(None))
     ours, theirs = both.frame["hit"].to_list(), both.frame["in_context_hit"].to_list()

@@ -20,14 +20,14 @@ LOOKS: dict[str, dict[str, Any]] = {
 
 
 class Point(NamedTuple):
-    """A method's accuracy, and the deviation over its prompts where it has several."""
+    """A method's accuracy, and its standard deviation over prompts, if there are several."""
 
     accuracy: float
     deviation: float | None
 
 
 def accuracy_at_k(rows: Sequence[Measure], chance: float) -> Figure:
-    """Draw accuracy over the facts answered with at least confidence K, and below it how many these are."""
+    """Draw the accuracy over the facts answered with at least confidence K, and below it the number of these facts."""
     figure = Figure(figsize=(7.2, 4.6), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     for index, model in enumerate(_models(rows)):
@@ -39,7 +39,7 @@ def accuracy_at_k(rows: Sequence[Measure], chance: float) -> Figure:
     upper.set_ylabel("accuracy")
     legend(figure, [upper])
     lower.set_ylabel("facts")
-    lower.set_yscale("log")  # the points on the right stand for few facts, and it must be seen how few
+    lower.set_yscale("log")  # the points on the right are of few facts: a log scale shows how few
     lower.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 3.0)))
     lower.yaxis.set_major_formatter(ScalarFormatter())
     lower.yaxis.set_minor_formatter(NullFormatter())
@@ -50,17 +50,17 @@ def accuracy_at_k(rows: Sequence[Measure], chance: float) -> Figure:
 
 
 def _models(rows: Iterable[Measure]) -> list[str]:
-    """Return the models in their order."""
+    """Return the models in order of appearance."""
     return list(dict.fromkeys(str(row.model) for row in rows))
 
 
 def _count(row: Measure, column: str) -> int:
-    """Return the whole number by which a number's items were chosen in a column."""
+    """Return the value of a whole-number column in the conditions of a number."""
     return int(str(conditions_of(row)[column]))
 
 
 def _plot(axes: Axes, at: Sequence[float], rows: Sequence[Measure], index: int) -> None:
-    """Draw a model's numbers as a line in the band of their intervals."""
+    """Draw a model's numbers as a line with a band of their intervals."""
     share, low, high = values(rows)
     own_look = look(index, str(rows[0].model))
     axes.plot(at, share, label=rows[0].model, markersize=5, **own_look)
@@ -68,7 +68,7 @@ def _plot(axes: Axes, at: Sequence[float], rows: Sequence[Measure], index: int) 
 
 
 def by_shots(rows: Sequence[Measure], enough: Mapping[str, float | None], chance: float) -> Figure:
-    """Draw accuracy by the number of examples, a line a model with 95 % intervals, dashed where it is enough."""
+    """Draw accuracy by the number of examples, a line a model with 95 % intervals; dashed: how many are enough."""
     figure = Figure(figsize=(7.2, 3.8), layout="constrained")
     axes = figure.subplots()
     for index, model in enumerate(_models(rows)):
@@ -118,12 +118,12 @@ def against(rows: Sequence[Measure]) -> Figure:
 
 
 def arranged(experiment: str, arrangement: str) -> str:
-    """Say which pairs of a text are replaced, and how they are arranged."""
+    """Describe which pairs of a text are replaced, and how they are arranged."""
     return "nothing replaced" if experiment == "as_is" else f"{experiment}, {arrangement}"
 
 
 def by_place(measures: Sequence[Measure], means: Sequence[Measure]) -> Figure:
-    """Draw each object's probability by its place, a row of panels a model; replaced ones apart, a line their mean."""
+    """Draw each object's probability by position, a row of panels a model; the black line is the mean of true pairs."""
     rows = [(row, conditions_of(row)) for row in measures if row.value is not None]
     models = _models(row for row, _ in rows)
     kinds = list(dict.fromkeys((str(at["experiment"]), str(at["arrangement"])) for _, at in rows))
@@ -152,12 +152,12 @@ def by_place(measures: Sequence[Measure], means: Sequence[Measure]) -> Figure:
 
 
 def by_prompts(found: Mapping[str, Mapping[str, Point]], methods: Mapping[str, str], chance: float | None) -> Figure:
-    """Draw accuracy (across) by model (down) and method, with the standard deviation over prompts as a bar.
+    """Draw accuracy (x) by model (y) and method, with the standard deviation over prompts as a bar.
 
     Args:
-        found: of each model the methods that it answered.
-        methods: the methods' names as they are shown, in their order.
-        chance: accuracy of a guess; none where nothing is guessed, but looked for in a text.
+        found: for each model, the methods that it answered.
+        methods: the labels of the methods, in order.
+        chance: the accuracy of guessing; none if the object is looked for in a text.
     """
     models = list(found)
     shown = [method for method in methods if any(method in own for own in found.values())]
@@ -183,7 +183,7 @@ def by_prompts(found: Mapping[str, Mapping[str, Point]], methods: Mapping[str, s
         axes.annotate("chance", (chance, 1), xycoords=("data", "axes fraction"), ha="center", va="bottom", color=GREY)
     axes.set_yticks(range(len(models)), models)
     axes.set_ylim(len(models) - 0.5, -0.5)
-    for row in range(0, len(models), 2):  # every second is shaded: a row's points are seen to belong together
+    for row in range(0, len(models), 2):  # shade every second row, so that its points are seen to belong together
         axes.axhspan(row - 0.5, row + 0.5, color="#f2f4f6", zorder=-1, linewidth=0)
     axes.set_xlim(-0.02, 1.02)
     axes.set_xlabel("share with the object" if chance is None else "accuracy")

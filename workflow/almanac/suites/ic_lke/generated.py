@@ -1,8 +1,8 @@
 """IC-LKE's prompts continued by the model: does the generated text contain the true object (Wu et al.)?
 
-The examples and the subject are those of the choices; the model continues greedily. In the layout ``code`` the prompt
-ends with the separator, as in the released code; in ``paper`` it ends at the subject, since no token should span the
-cut. An empty text is an answer, and incorrect.
+The examples and subjects are those of the multiple-choice questions; decoding is greedy. With the layout ``code`` the
+prompt ends with the separator, as in the released code; with ``paper`` it ends with the subject, since no token should
+span the cut. An empty text counts as an incorrect answer.
 """
 
 import re
@@ -32,23 +32,23 @@ from almanac.suites.truths import Accepts
 NAMES, LABEL, OFFICIAL, BEGINS, WRONG = "names", "label", "official", "begins", "wrong"
 TEXT = "text"  # the role of the request
 EXAMPLES = "examples"
-STRIPPED = ":,. "  # what the released code strips from the ends of the object, and of nothing else
+STRIPPED = ":,. "  # what the released code strips from both ends of the object, but not of the text
 
 
 class GeneratedSetting(NamedTuple):
-    """What the text continues: a number of ``examples``, or a published prompt of a kind (``hgp``, ``mmp``)."""
+    """What the text continues: some number of ``examples``, or a published prompt of a kind (``hgp``, ``mmp``)."""
 
     shots: int
     behind: str = EXAMPLES
     prompt: int | None = None
 
     def label(self) -> str:
-        """Say it to a reader."""
+        """Describe the setting to a reader."""
         return f"{self.shots} examples" if self.behind == EXAMPLES else f"{self.behind} {self.prompt}"
 
 
 class Generated(Suite[GeneratedOptions]):
-    """One text for each fact, which several items score.
+    """One generated text for each fact, scored by several items.
 
     ``names``: the text contains any name of any true object; ``label``: it contains the fact's own label; ``official``:
     the same as matched by the released code; ``begins``: it begins with a true name; ``wrong``, the control: it
@@ -76,7 +76,7 @@ class Generated(Suite[GeneratedOptions]):
     )
 
     def ask(self, at: Round, data: Data, options: GeneratedOptions, before: Answers | None) -> Iterator[Batch]:
-        """Ask each test fact for one text after examples, and for one after each published prompt of its relation.
+        """Ask each test fact for a text after examples, and for one after each published prompt of its relation.
 
         Raises:
             AlmanacError: a relation has fewer train facts than ``shots``, or is not in the dataset.
@@ -100,7 +100,7 @@ class Generated(Suite[GeneratedOptions]):
         yield asked.take()
 
     def judge(self, answers: Answers, data: Data, options: GeneratedOptions) -> Iterator[Judgements]:
-        """Judge every item: ``prediction`` is the text, ``score`` 1 where it contains the object, else 0."""
+        """Judge every item: ``prediction`` is the text, ``score`` 1 if it contains the object, else 0."""
         for part in answers.parts(("experiment", "accepted", "status", "texts")):
             links = part.links.with_columns(pl.col("texts").list.first().alias("prediction"))
             found = [
@@ -117,16 +117,16 @@ class Generated(Suite[GeneratedOptions]):
             yield Judgements(judged, {})
 
     def accepts(self, method: Method, options: GeneratedOptions) -> Accepts:
-        """Return that names stand in a text or, of ``begins``, at its beginning: what follows is no answer then."""
+        """Accept names anywhere in the text, for ``begins`` only at its beginning: what follows is no answer then."""
         return partial(found_in, str(method.where["experiment"]))
 
     def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: GeneratedOptions) -> list[Measure]:
         """Compute every number of one model.
 
         Returns:
-            By experiment and what the text continues, ``present``: the share of facts whose object is found, over
-            all relations and in each; of published prompts ``present_deviation``, the standard deviation over a
-            relation's prompts, and its mean; and after examples the recovery of ``names`` and ``begins``.
+            By experiment and what the text continues, ``present``: the share of facts whose object is found, over all
+            relations and in each. For published prompts ``present_deviation``: the standard deviation over a relation's
+            prompts, and its mean. After examples, the recovery by ``names`` and ``begins``.
         """
         by = ("behind", "experiment", "shots")
         rows = accuracy(judged, *by, metric="present")
@@ -139,7 +139,7 @@ class Generated(Suite[GeneratedOptions]):
 def _add(
     questioner: Questioner, fact: Fact, setting: GeneratedSetting, request: Request, template: str | None = None
 ) -> None:
-    """Add a text and all that is judged of it."""
+    """Add the request for a text, and an item for each way of scoring it."""
     asked = questioner.asked
     for experiment, accepted in _accepted(questioner, fact).items():
         asked.link(asked.item(experiment, setting, fact, accepted, template=template), TEXT, request)
@@ -153,9 +153,9 @@ def present(text: str, accepted: Sequence[str], experiment: str) -> bool:
 def found_in(experiment: str, text: str, names: Iterable[str]) -> Iterator[str]:
     """Yield the names that stand in a text.
 
-    ``official`` does as the released code: both in lower case, colons, commas, full stops and spaces taken off the
-    ends of the name alone, and a name may stand within another word (*Iran* in *Tirana*). Otherwise both are normalised
-    and the name must stand as words of its own; for ``begins``, first in the text.
+    ``official`` does as the released code: it ignores case, strips colons, commas, full stops and spaces from the name
+    only, and finds a name within another word (*Iran* in *Tirana*). Otherwise text and name are normalised and the name
+    must stand as whole words, for ``begins`` at the beginning of the text.
     """
     if experiment == OFFICIAL:
         yield from (name for name in names if name.lower().strip(STRIPPED) in text.lower())
@@ -163,13 +163,13 @@ def found_in(experiment: str, text: str, names: Iterable[str]) -> Iterator[str]:
     place, said = r"\A\W*" if experiment == BEGINS else "", normalise(EMPHASIS.sub("", text))
     for name in names:
         found = normalise(name)
-        # Most names stand nowhere: a look at the letters spares the pattern.
+        # The substring test comes first: it is fast, and most names are not in the text.
         if found in said and re.search(place + words_of(re.escape(found)), said):
             yield name
 
 
 def _accepted(questioner: Questioner, fact: Fact) -> dict[str, tuple[str, ...]]:
-    """Return, for each experiment, the texts that are looked for; without wrong choices there is no control."""
+    """Return the names that each experiment looks for; without wrong choices there is no control."""
     true = questioner.true[fact.relation_id, fact.subject_id]
     names = tuple(dict.fromkeys(name for key in true for name in questioner.names.names(key)))
     label = (questioner.names.label(fact.object_key),)

@@ -1,4 +1,4 @@
-"""The settings of IC-LKE and its experiments; the defaults are the paper's."""
+"""The options of IC-LKE and its experiments; the defaults are the paper's."""
 
 from typing import Annotated, Literal, Self
 
@@ -27,7 +27,7 @@ class ShotOptions(Options):
 
     @property
     def shown(self) -> tuple[str, int]:
-        """The setting that says how many train facts of a relation are shown, and how many these are."""
+        """The option that limits how many train facts of a relation are shown, and its value."""
         return "shots", self.shots
 
 
@@ -43,7 +43,7 @@ class IcLkeOptions(ShotOptions, SampledOptions):
     seed: Annotated[int, Field(ge=0, description="seed of the draws of examples")] = 0
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
-        """Return the tokens that a model reads, about: names are short; see `SuiteOptions`."""
+        """Return roughly the number of tokens that a model reads: names are short; see `SuiteOptions`."""
         asked = self.of_relation(facts, relations) * self.draws
         return relations * (self.shots * 10 + asked * choices * 8)
 
@@ -88,11 +88,11 @@ class EicOptions(SampledOptions):
 
     @property
     def shown(self) -> tuple[str, int]:
-        """The setting that says how many train facts of a relation are shown, and how many these are."""
+        """The option that limits how many train facts of a relation are shown, and its value."""
         return "examples", self.examples
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
-        """Return the tokens that a model reads, about, for sequences, their control and IC-LKE."""
+        """Return roughly the number of tokens that a model reads, for sequences, their control and IC-LKE."""
         asked = self.of_relation(facts, relations)
         groups = -(-asked // len(self.slots))
         sequences = groups * choices * ((self.examples - self.first) * 10 + len(self.slots) * 8)
@@ -101,7 +101,7 @@ class EicOptions(SampledOptions):
 
 
 class SweepOptions(SampledOptions):
-    """Which numbers of examples are tried, and how often."""
+    """Which numbers of examples are tried, and how many draws of each."""
 
     examples: Annotated[
         tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=2, description="numbers of examples that are tried")
@@ -116,11 +116,11 @@ class SweepOptions(SampledOptions):
 
     @property
     def shown(self) -> tuple[str, int]:
-        """The setting that says how many train facts of a relation are shown, and how many these are."""
+        """The option that limits how many train facts of a relation are shown, and its value."""
         return "examples", max(self.examples)
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
-        """Return the tokens that a model reads, about."""
+        """Return roughly the number of tokens that a model reads."""
         asked = self.of_relation(facts, relations) * choices * 8
         return (len(self.relations) or relations) * self.draws * sum(asked + shots * 10 for shots in self.examples)
 
@@ -151,7 +151,7 @@ class SeparatorOptions(ShotOptions, SampledOptions):
     seed: Annotated[int, Field(ge=0, description="seed of the draw of examples")] = 0
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
-        """Return the tokens that a model reads, about: an infix is three."""
+        """Return roughly the number of tokens that a model reads, at three an infix."""
         ways = 1 + int(self.code) + self.written + self.mined + (2 * self.infixes if self.published else 0)
         asked = self.of_relation(facts, relations) * choices * 10
         return (len(self.relations) or relations) * ways * (asked + self.shots * 13)
@@ -159,7 +159,7 @@ class SeparatorOptions(ShotOptions, SampledOptions):
 
 Kind = Literal["unknown", "incorrect"]
 Arrangement = Literal["distributed", "contiguous"]
-STAR = 114 / 200  # position of the pair after the contiguous ones, as we read the paper's figure
+STAR = 114 / 200  # relative position of the first pair after the contiguous ones, read off the paper's figure
 
 
 class PositionOptions(SuiteOptions):
@@ -220,7 +220,7 @@ class PositionOptions(SuiteOptions):
         return self
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
-        """Return the tokens that a model reads, about."""
+        """Return roughly the number of tokens that a model reads."""
         sequences = self.draws * (1 + len(self.kinds) * len(self.arrangements))
         return (len(self.relations) or relations) * sequences * self.pairs * 10
 
@@ -243,7 +243,7 @@ class PromptsOptions(SampledOptions):
     seed: Annotated[int, Field(ge=0, description="seed of the sample; with IC-LKE's, the same facts are asked")] = 0
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
-        """Return the tokens that a model reads, about: no examples, so a prompt of ten tokens and its choices."""
+        """Return roughly the number of tokens that a model reads: no examples, ten for a prompt, and the choices."""
         sets = len(self.kinds) * len(self.variants) + 2 * (self.published is not None)
         asked = (len(self.relations) or relations) * self.of_relation(facts, relations)
         return asked * sets * self.prompts * (10 + choices * 4)
@@ -260,7 +260,7 @@ class GeneratedOptions(ShotOptions, SampledOptions):
     seed: Annotated[int, Field(ge=0, description="seed of the draw of examples")] = 0
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
-        """Return the tokens that a model reads, about."""
+        """Return roughly the number of tokens that a model reads."""
         asked = self.of_relation(facts, relations) * (5 + WRITTEN_TOKEN * self.new_tokens)
         ways = 1 + (2 * self.prompts if self.published else 0)
         return (len(self.relations) or relations) * (self.shots * 10 + asked * ways)

@@ -1,9 +1,9 @@
-"""The probability of objects by their position in a long text, and by what precedes them (Wu et al., section 3).
+"""The probability of objects by their position in a long text, and by the pairs before them (Wu et al., section 3).
 
-One sequence of 200 pairs as it is; others in which 40 are replaced by unknown ones (an invented subject, an object of
-the relation) or by incorrect ones (another object), distributed over the sequence or contiguous. All of a draw have
-the same facts in the same order, and distributed pairs are never adjacent. An item is correct if the object that is
-shown is likelier than all else together (probability above one half).
+One sequence has 200 true pairs. In others, 40 of them are replaced by unknown pairs (an invented subject and an object
+of the relation) or by incorrect ones (another object), either distributed over the sequence or contiguous. All
+sequences of a draw have the same facts in the same order; distributed replacements are never adjacent. An item is
+correct if the object in the text is more probable than everything else together (probability above one half).
 """
 
 import itertools
@@ -27,28 +27,28 @@ from almanac.suites.judged import Judged, Not, conditions_of
 from almanac.suites.suite import BarResult, Judgements, Own, Round, Suite
 from almanac.tables import hash_order, seed_of
 
-AS_IS, WHOLE = "as_is", "whole"  # the experiment and the arrangement of a sequence in which nothing is replaced
+AS_IS, WHOLE = "as_is", "whole"  # experiment and arrangement of the sequence without replacements
 REPLACED, FOLLOWING, REST = "replaced", "following", "rest"  # the classes of pairs
 CLASSES = {"correct": (FOLLOWING, REST), REPLACED: (REPLACED,), FOLLOWING: (FOLLOWING,), REST: (REST,)}
 IN_BIN = "probability_in_bin"
 
 
 class PositionSetting(NamedTuple):
-    """Where the replaced pairs are, and which draw of facts and order."""
+    """How the replaced pairs are arranged, and the number of the draw of facts and order."""
 
     arrangement: str
     draw: int
 
     def label(self) -> str:
-        """Say it to a reader."""
+        """Describe the setting to a reader."""
         return f"{self.arrangement}, draw {self.draw}"
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """An item's position in its sequence, from 0, its class there, and the first position of its part of the sequence.
+    """An item's position in its sequence (from 0), its class, and the first position of its part of the sequence.
 
-    The classes are ``replaced``, ``following`` (right after a replaced one) and ``rest``.
+    The class (``pair``) is ``replaced``, ``following`` (right after a replaced pair) or ``rest``.
     """
 
     KEY: ClassVar = ("item",)
@@ -59,7 +59,7 @@ class Position:
 
 
 class Positions(Suite[PositionOptions]):
-    """Sequences of many pairs of one relation, in which every object's probability is read."""
+    """Sequences of many pairs of one relation, in which the probability of every object is read."""
 
     name = "lke_positions"
     label = "Positions"
@@ -71,9 +71,9 @@ class Positions(Suite[PositionOptions]):
     own: ClassVar[Mapping[str, Own]] = {"places": Own(Position, of="item")}
 
     def ask(self, at: Round, data: Data, options: PositionOptions, before: Answers | None) -> Iterator[Batch]:
-        """Ask the sequences of each relation as `spans` requests, a span an object; train and test facts are alike.
+        """Ask each sequence as a `spans` request with a span for each object; train and test facts are treated alike.
 
-        An item is a place of a sequence. A relation with fewer subjects than ``pairs`` is refused.
+        An item is a pair of a sequence. A relation with fewer than ``pairs`` subjects is refused.
 
         Raises:
             AlmanacError: the dataset has no relation of that name.
@@ -95,7 +95,7 @@ class Positions(Suite[PositionOptions]):
             yield asked.take()
 
     def judge(self, answers: Answers, data: Data, options: PositionOptions) -> Iterator[Judgements]:
-        """Judge every item: ``score`` is its object's log-probability (nats), ``confidence`` that as a probability."""
+        """Judge every item: ``score`` is the log-probability (nats) of its object, ``confidence`` the probability."""
         value = pl.col("logprobs").list.get(pl.col("index"), null_on_oob=True)
         for part in answers.parts(("accepted", "status", "index", "logprobs")):
             found = part.links.with_columns(pl.when(pl.col("status") == "ok").then(value).alias("score"))
@@ -113,11 +113,11 @@ class Positions(Suite[PositionOptions]):
         """Compute every number of one model.
 
         Returns:
-            By experiment (``as_is``, ``unknown``, ``incorrect``) and arrangement, all draws together: the mean
-            probability of the objects of ``correct`` pairs and by class (``probability_replaced``, ``_following``,
-            ``_rest``, over all relations and in each); ``rest_at``, ``following_at`` and ``replaced_at`` each place of
-            the pairs of a class, without interval, since there are few; and ``probability_in_bin`` of
-            the correct pairs by part of the sequence, also by dose where nothing is replaced.
+            By experiment (``as_is``, ``unknown``, ``incorrect``) and arrangement, over all draws: the mean probability
+            of objects of true pairs (``probability_correct``) and of each class (``probability_replaced``,
+            ``_following``, ``_rest``), over all relations and in each; ``rest_at``, ``following_at`` and
+            ``replaced_at`` each position, without interval, since items are few; and ``probability_in_bin``, of true
+            pairs by part of the sequence, without replacements also by dose.
         """
         by = ("experiment", "arrangement")
         rows: list[Measure] = []
@@ -134,10 +134,9 @@ class Positions(Suite[PositionOptions]):
         return rows + as_is.measures(IN_BIN, "macro", "confidence", by=("arrangement", "part", "dose"))
 
     def bars(self, measures: Sequence[Measure], options: PositionOptions) -> list[BarResult]:
-        """Hold each part of the sequence as it is against the bar, where the study is judged.
+        """Compare planted facts in each part of the sequence without replacements, if ``judged`` is set.
 
-        It is met where the interval of the facts taught most lies above that of the facts never taught, and both are
-        there.
+        A part passes if the interval of the facts taught most lies above that of the facts never taught.
         """
         if not options.judged:
             return []
@@ -169,7 +168,7 @@ class _Relation:
         self._objects = list(dict.fromkeys(fact.object_key for fact in self._facts))
 
     def one_a_subject(self) -> dict[str, Fact]:
-        """Return the usable facts by id, of each subject one and of subjects that read alike one."""
+        """Return the usable facts by id, only one for each subject; subjects with equal labels count as one."""
         known = (fact for fact in self._facts if fact.split is not None)
         drawn = {fact.fact_id: fact for fact in known if any(True for _ in self._data.untrue(fact, self._objects))}
         found: dict[str, Fact] = {}
@@ -178,7 +177,7 @@ class _Relation:
         return {fact.fact_id: fact for fact in found.values()}
 
     def ask(self, facts: Sequence[Fact], draw: int) -> None:
-        """Ask the sequences of one draw: as it is, and each kind of replacement in each arrangement."""
+        """Ask the sequences of one draw: without replacements, and for each kind of replacement in each arrangement."""
         shown = [(self._names.label(fact.subject_id), self._names.label(fact.object_key)) for fact in facts]
         self._add(facts, shown, frozenset(), AS_IS, PositionSetting(WHOLE, draw))
         for kind in self._options.kinds:
@@ -191,7 +190,7 @@ class _Relation:
                 self._add(facts, pairs, places, kind, PositionSetting(arrangement, draw))
 
     def _replacement(self, fact: Fact, kind: Kind, draw: int) -> tuple[str, str]:
-        """Return the pair that stands for a fact's: an invented subject with an object, or the subject with another."""
+        """Return the pair that replaces a fact: ``unknown`` has an invented subject, both kinds have a false object."""
         order = hash_order(self._objects, self._options.seed, kind, fact.fact_id, draw)
         found = self._names.label(next(self._data.untrue(fact, order)))
         if kind == "unknown":
@@ -217,7 +216,7 @@ class _Relation:
 
 
 def joined(pairs: Sequence[tuple[str, str]]) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
-    """Return pairs as the paper writes them, one space everywhere, and the characters of each object with its space."""
+    """Return pairs as one text, with one space everywhere as in the paper, and each object's span with its space."""
     text, starts, ends = "", [], []
     for subject, found in pairs:
         text += f"{' ' if text else ''}{subject}"
@@ -228,14 +227,17 @@ def joined(pairs: Sequence[tuple[str, str]]) -> tuple[str, tuple[int, ...], tupl
 
 
 def class_of(place: int, replaced: frozenset[int]) -> str:
-    """Return the class of a place: replaced, right after a replaced one, or the rest."""
+    """Return the class of a position: replaced, following (right after a replaced one), or rest."""
     if place in replaced:
         return REPLACED
     return FOLLOWING if place - 1 in replaced else REST
 
 
 def replaced_places(options: PositionOptions, arrangement: Arrangement, relation_id: str, draw: int) -> frozenset[int]:
-    """Return which places are replaced: side by side, or one in each of as many equal stretches, none at its end."""
+    """Return the replaced positions.
+
+    Distributed ones are drawn from equal stretches, one from each but never its last, so that no two are adjacent.
+    """
     if arrangement == "contiguous":
         return frozenset(range(options.first, options.first + options.replaced))
     edges = [number * options.pairs // options.replaced for number in range(options.replaced + 1)]
@@ -244,7 +246,7 @@ def replaced_places(options: PositionOptions, arrangement: Arrangement, relation
 
 
 def invented_name(fact_id: str, known: Container[str], seed: int) -> str:
-    """Return a name that the dataset does not know (normalised), for a fact that it stands in for."""
+    """Return an invented name for a fact's subject that is not in ``known`` (normalised names of the dataset)."""
     source = Names(seed_of(seed, "unknown", fact_id))
     names = (source.name("unknown", index, "two_words") for index in itertools.count())
     return next(name for name in names if normalise(name) not in known)

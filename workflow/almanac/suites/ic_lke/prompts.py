@@ -1,7 +1,7 @@
 """The prompt baselines: a prompt filled with the subject, then the choices, no examples (Wu et al., section 4.2).
 
-Prompts are written (the dataset's templates), mined from its texts, or published: a user's file, checked row by row, or
-LPAQA's, from its repository.
+Prompts are written (the dataset's templates), mined (from its texts) or published (a user's file, checked row by row,
+or LPAQA's repository).
 """
 
 from collections import defaultdict
@@ -30,22 +30,22 @@ from almanac.suites.recovery import recovery
 from almanac.suites.suite import Method, Round
 from almanac.tables import identity
 
-PUBLISHED = {"hgp": "manual_paraphrase", "mmp": "mine"}  # the kinds of published prompts, and LPAQA's set of each
+PUBLISHED = {"hgp": "manual_paraphrase", "mmp": "mine"}  # kinds of published prompts: their sets in LPAQA
 Sets = Mapping[str, Mapping[str, Sequence[Template]]]  # by experiment and relation
 
 
 class PromptSetting(NamedTuple):
-    """Which of the prompts of its relation, from 0."""
+    """The number of the prompt among those of its relation, from 0."""
 
     prompt: int
 
     def label(self) -> str:
-        """Say it to a reader."""
+        """Describe the setting to a reader."""
         return f"prompt {self.prompt}"
 
 
 class Prompts(ChoiceSuite[PromptsOptions]):
-    """IC-LKE's choices after written and mined prompts."""
+    """IC-LKE's choices after written, mined or published prompts."""
 
     name = "lke_prompts"
     label = "Prompts"
@@ -56,9 +56,9 @@ class Prompts(ChoiceSuite[PromptsOptions]):
     methods = tuple(Method(name, label, {"experiment": name}) for name, label in chapters.PROMPTS.items())
 
     def ask(self, at: Round, data: Data, options: PromptsOptions, before: Answers | None) -> Iterator[Batch]:
-        """Put every test fact after each prompt of its relation, with the choices that IC-LKE offers.
+        """Ask every test fact after each prompt of its relation, with the choices of IC-LKE.
 
-        What has too few prompts, and relations of published prompts that the dataset lacks, are listed as refused.
+        Missing prompts, and relations of published prompts that the dataset lacks, are listed as refused.
 
         Raises:
             AlmanacError: the dataset has no relation of that name, or the file of published prompts is wrong.
@@ -88,10 +88,9 @@ class Prompts(ChoiceSuite[PromptsOptions]):
         """Compute every number of one model.
 
         Returns:
-            By experiment, ``accuracy`` of each prompt and over all of them: a fact's prompts are averaged first, so
-            that a fact counts once in the interval. ``accuracy_deviation`` is the standard deviation of the prompts'
-            accuracies (of a sample, n - 1) in a relation; overall the mean over relations. ``n`` counts items: facts
-            times prompts.
+            By experiment, ``accuracy`` of each prompt and over all of them, averaged over a fact's prompts first, so
+            that a fact counts once in the interval; and ``accuracy_deviation``, the standard deviation (n - 1) of the
+            prompts' accuracies in a relation, overall its mean over relations. ``n`` counts items: facts times prompts.
         """
         rows = accuracy(judged, "experiment", "prompt") + accuracy(judged, "experiment")
         for group in judged.groups("experiment"):
@@ -100,10 +99,10 @@ class Prompts(ChoiceSuite[PromptsOptions]):
 
 
 def _sets(data: Data, relations: Iterable[str], options: PromptsOptions) -> Sets:
-    """Return written and mined prompts by experiment and relation, each in the order in which they are taken."""
+    """Return written and mined prompts by experiment and relation, in the order in which they are used."""
     found: dict[str, Mapping[str, list[Template]]] = {}
     if "written" in options.kinds:
-        listed = sorted(data.templates, key=lambda row: row.template_id)  # questions are no prompts of this kind
+        listed = sorted(data.templates, key=lambda row: row.template_id)  # questions are not used as prompts
         found["written"] = by_relation(row for row in listed if row.style in ("prefix", "statement"))
     if "mined" in options.kinds:
         found["mined"] = mined(data, relations)
@@ -115,7 +114,7 @@ def _sets(data: Data, relations: Iterable[str], options: PromptsOptions) -> Sets
 
 
 def twins(prompts: Sets, relations: Sequence[str], options: PromptsOptions) -> list[str]:
-    """Return the mangled experiments whose prompts are those of the clean one: asked again they would count twice."""
+    """Return the mangled experiments whose prompts equal those of the clean one and would only be asked twice."""
 
     def texts(name: str) -> list[list[str]]:
         return [[prompt(row) for row in prompts[name].get(key, ())[: options.prompts]] for key in relations]
@@ -125,16 +124,16 @@ def twins(prompts: Sets, relations: Sequence[str], options: PromptsOptions) -> l
 
 
 def mined(data: Data, relations: Iterable[str]) -> Mapping[str, list[Template]]:
-    """Return the prompts of some relations that are mined from the texts of facts that are not asked."""
+    """Return prompts of some relations, mined from the texts of facts that are not asked."""
     unasked = [fact for own in data.whole(relations).values() for fact in own if fact.split != "test"]
     return by_relation(mine(data.evidence, unasked, data.names))
 
 
 def _usable(variant: str, templates: Sequence[Template]) -> list[Template]:
-    """Return the templates of a variant, each different prompt once.
+    """Return the templates of a variant, without duplicate prompts.
 
-    Clean are those that end where the object begins. Mangled are sentences with the object anywhere; those from which
-    its deletion takes something come first, since the others are clean too.
+    ``clean`` ones end where the object begins. ``mangled`` are sentences with the object anywhere, first those that
+    lose something when it is deleted: the others are clean, too.
     """
     if variant == "clean":
         kept = [row for row in templates if clean(row)]
@@ -147,14 +146,14 @@ def _usable(variant: str, templates: Sequence[Template]) -> list[Template]:
 
 
 def clean(template: Template) -> bool:
-    """Return whether what follows a template's text is its object: nothing is lost where the object is deleted."""
+    """Return whether a template ends in its object, so that nothing else is lost when the object is deleted."""
     return "[Y]" not in template.text or ends_in_object(template.text)
 
 
 def drawn(
     questioner: Questioner, sets: Mapping[str, Sequence[Template]], kind: str, relation_id: str, wanted: int
 ) -> Sequence[Template]:
-    """Return a relation's first prompts of a kind, as many as are wanted; where it has fewer, that is listed."""
+    """Return the first ``wanted`` prompts of a kind for a relation; if there are fewer, that is listed as refused."""
     found = sets.get(relation_id, ())[:wanted]
     if len(found) < wanted:
         some = f"there are {len(found)} of the {wanted} asked for; only these are asked"
@@ -164,13 +163,13 @@ def drawn(
 
 
 def prompt(template: Template) -> str:
-    """Return a template without its object and the full stop, ``[X]`` in place; a choice follows it (`space_after`)."""
+    """Return a template without its object and full stop, with ``[X]``; a choice can follow it (see `space_after`)."""
     return unstopped(" ".join(template.text.replace("[Y]", "").split()))
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedPrompt:
-    """A published prompt: human-generated (hgp) or machine-mined (mmp); its text holds ``[X]``, perhaps ``[Y]``."""
+    """A published prompt, human-generated (hgp) or machine-mined (mmp); its text has ``[X]`` and may have ``[Y]``."""
 
     KEY: ClassVar = ("relation_id", "kind", "text")
     relation_id: str
@@ -182,14 +181,14 @@ def read_published(named: str | None) -> dict[str, dict[str, list[Template]]]:
     """Read published prompts.
 
     Args:
-        named: a file of `PublishedPrompt` as JSON Lines; or an archive of LPAQA's repository (``.zip``), of which
-            ``manual_paraphrase`` is human-generated and ``mine`` machine-mined; none: there are no such prompts.
+        named: a JSON Lines file of `PublishedPrompt`; or an archive of LPAQA's repository (``.zip``), whose
+            ``manual_paraphrase`` prompts are human-generated and ``mine`` machine-mined; none: no published prompts.
 
     Returns:
         Templates by kind and relation, in the order of the file.
 
     Raises:
-        AlmanacError: the file cannot be read, or rows are no prompts; up to twenty mistakes together.
+        AlmanacError: the file cannot be read, or rows are not prompts; up to twenty mistakes at once.
     """
     if named is None:
         return {}
@@ -209,7 +208,7 @@ def _template(row: PublishedPrompt) -> Template:
 
 
 def by_relation(templates: Iterable[Template]) -> dict[str, list[Template]]:
-    """Return templates by their relation, in their order."""
+    """Group templates by relation, in their order."""
     out: dict[str, list[Template]] = defaultdict(list)
     for row in templates:
         out[row.relation_id].append(row)

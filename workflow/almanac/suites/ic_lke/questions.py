@@ -1,4 +1,4 @@
-"""IC-LKE's questions: examples of a relation, a subject, and choices of which one is true (Wu et al., section 3)."""
+"""IC-LKE's questions: examples of a relation, a subject, and choices, one of them true (Wu et al., section 3)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -49,22 +49,22 @@ class PromptLayout:
 
 
 LAYOUTS = {
-    # One space everywhere. The context ends at the subject and the choice brings its space: no token spans the cut.
+    # One space everywhere. The text ends at the subject and the choice brings its space: no token spans the cut.
     "paper": PromptLayout(" ", "", " ", " ", " ", ""),
-    # The released code: " : " inside a pair, a space after it, a comma between pairs, none before the test subject, and
-    # the separator twice before the choice.
+    # The released code: " : " inside a pair, a space after it, a comma between pairs but not before the test subject,
+    # and the separator twice before the choice.
     "code": PromptLayout(" : ", " ", ", ", "", " : ", " : "),
 }
 
 
 class Questioner:
-    """Turns the test facts of a dataset into a suite's questions.
+    """Turns the test facts of a dataset into a suite's items and requests.
 
-    ``facts`` are the train and test facts by relation, ``tested`` those of them that are asked.
+    ``facts`` holds the train and test facts by relation, ``tested`` those that are asked.
     """
 
     def __init__(self, suite: Asks[Any], data: Data, options: Any, relations: Sequence[str] = ()) -> None:
-        """Begin with nothing asked yet; the facts are a sample by the settings ``sample``, ``at_least`` and ``seed``.
+        """Start with no items; asked are a sample of the facts by the options ``sample``, ``at_least`` and ``seed``.
 
         Raises:
             AlmanacError: the dataset has no such relation.
@@ -77,9 +77,9 @@ class Questioner:
         self.asked = Asked(suite.tables("asked"))
 
     def relations(self) -> Iterator[tuple[str, list[Fact], list[Fact]]]:
-        """Yield the relations that can be asked, each with its train and test facts and those that are asked.
+        """Yield each relation that can be asked with its train and test facts, and with the facts that are asked.
 
-        One without a test fact is refused; what is refused after the last one stands in the batch that is taken then.
+        A relation without a test fact is refused, if it comes last in the batch that is taken after the iteration.
         """
         for relation_id, own in self.facts.items():
             if tested := self.tested[relation_id]:
@@ -100,7 +100,7 @@ class Questioner:
         return (*self.wrong[fact.fact_id].labels, self.names.label(fact.object_key))
 
     def item(self, fact: Fact, experiment: str, setting: Any, template: str | None = None) -> int:
-        """Add one item, without a request, and return its number."""
+        """Add an item without a request, and return its number."""
         accepted = tuple(self.names.label(key) for key in self.true[fact.relation_id, fact.subject_id])
         item = self.asked.item(experiment, setting, fact, accepted, template=template)
         self.asked.own["offered"].append(Offered(item, len(self.wrong[fact.fact_id].labels) + 1))
@@ -115,7 +115,7 @@ class Questioner:
         template: str | None = None,
         before: str = " ",
     ) -> None:
-        """Add one item with the request that serves it, which gets the choices, each with ``before`` in front."""
+        """Add an item with its request, to which the choices are added, each preceded by ``before``."""
         item = self.item(fact, experiment, setting, template)
         offered = replace(request, choices=tuple(f"{before}{label}" for label in self.labels(fact)))
         self.asked.link(item, TRUE_CHOICE, offered, len(self.wrong[fact.fact_id].labels))
@@ -130,7 +130,7 @@ class Questioner:
         best_only: bool = False,
         template: str | None = None,
     ) -> None:
-        """Ask test facts after examples, as `choices` requests that share a context."""
+        """Ask test facts after examples, as `choices` requests that share one context."""
         pairs = list(map(self.pair, examples))
         context_id = self.asked.context(layout.context(pairs)) if pairs else None
         for fact in tested:
@@ -140,9 +140,9 @@ class Questioner:
 
 
 def draw_examples(facts: Sequence[Fact], shots: int, seed: int, draw: int, key: str = "shots") -> list[Fact]:
-    """Draw the in-context examples of a relation from its train facts, in one seeded order.
+    """Draw the in-context examples of a relation: the first ``shots`` of its train facts in a seeded order.
 
-    Fewer examples of the same draw are the first of more. ``key`` is the setting that says how many, for the message.
+    Fewer examples of the same draw are therefore the beginning of more. ``key`` names the option in the error message.
 
     Raises:
         AlmanacError: there are fewer train facts than ``shots``.

@@ -1,7 +1,7 @@
 """Separators between subject and object (Wu et al., section 3: a space is enough).
 
 An infix is the text between ``[X]`` and ``[Y]`` of a template, used in the examples and before the choice. Pairs are
-separated by a space, as in the paper. The last space of an infix goes with the choice, so that no token spans the cut.
+separated by a space, as in the paper. The last space of an infix belongs to the choice, so that no token spans the cut.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -37,13 +37,13 @@ class SeparatorSetting(NamedTuple):
     infix: bool
 
     def label(self) -> str:
-        """Say it to a reader."""
+        """Describe the setting to a reader."""
         return self.separator
 
 
 @dataclass(frozen=True, slots=True)
 class Infix:
-    """The separator between subject and object in one setting of one relation."""
+    """The text of a separator in one relation."""
 
     KEY: ClassVar = ("relation_id", "separator")
     relation_id: str
@@ -53,7 +53,7 @@ class Infix:
 
 
 class Separators(ChoiceSuite[SeparatorOptions]):
-    """Test facts after the same examples with each separator."""
+    """Test facts after the same examples, with each separator between subject and object."""
 
     name = "lke_separators"
     label = "Separators"
@@ -64,10 +64,10 @@ class Separators(ChoiceSuite[SeparatorOptions]):
     own: ClassVar[Mapping[str, Own]] = {**OFFERED, "infixes": Own(Infix)}
 
     def ask(self, at: Round, data: Data, options: SeparatorOptions, before: Answers | None) -> Iterator[Batch]:
-        """Ask the test facts with a space, the released code's separators, written and mined infixes.
+        """Ask the test facts with a space, the released code's separators, and written, mined and published infixes.
 
-        What the infixes are in each relation stands in the table of that name. A relation without any infix is asked
-        with the others, and listed as refused.
+        The table ``infixes`` lists the infixes of each relation. A relation without an infix is asked with the other
+        separators, and listed as refused.
 
         Raises:
             AlmanacError: a relation has fewer train facts than ``shots``, or is not in the dataset.
@@ -113,7 +113,7 @@ class Separators(ChoiceSuite[SeparatorOptions]):
 
 
 def differences(judged: Judged, others: Sequence[str], metric: str = "difference") -> list[Measure]:
-    """Return the accuracy of separators less that of the space on the same facts, over all relations and in each."""
+    """Return the accuracy of separators minus that of the space on the same facts, over all relations and in each."""
     own = judged.where(separator=(*others, SPACE))
     rows = []
     for group in (own, *own.groups("relation")):
@@ -131,20 +131,20 @@ def differences(judged: Judged, others: Sequence[str], metric: str = "difference
 
 
 def infix_of(text: str) -> str | None:
-    """Return what stands between subject and object of a template, or none where the object stands first."""
+    """Return the text between subject and object of a template; none if it is empty or the object comes first."""
     before, subject, rest = text.partition("[X]")
     infix, found, _ = rest.partition("[Y]")
     return infix if subject and found and infix.strip() and "[Y]" not in before else None
 
 
 def layout_of(infix: str) -> PromptLayout:
-    """Return the layout with an infix between subject and object; its last space begins the choice."""
+    """Return the layout with an infix between subject and object; its last space belongs to the choice."""
     cut = infix.rfind(" ") if " " in infix else 0
     return PromptLayout(infix, "", " ", " ", infix[cut:], infix[:cut])
 
 
 def _infixes(data: Data, relations: Collection[str], options: SeparatorOptions) -> dict[str, list[Infix]]:
-    """Return the infixes of each relation: written ones, mined ones, then published ones, no text twice."""
+    """Return the infixes of each relation without duplicates: written ones, mined ones, then published ones."""
     statements = (row for row in data.templates if row.style == "statement" and row.origin != mining.ORIGIN)
     written = by_relation(statements)
     kinds: dict[str, tuple[Mapping[str, Sequence[Template]], int]] = {WRITTEN: (written, options.written)}

@@ -22,18 +22,18 @@ IN_CONTEXT, CLOZE = "in_context", "cloze"
 
 
 class IcLkeSetting(NamedTuple):
-    """How many examples stand before the subject, and which draw of them; a cloze has none."""
+    """The number of examples before the subject, and of their draw; a cloze has neither."""
 
     shots: int | None = None
     draw: int | None = None
 
     def label(self) -> str:
-        """Say it to a reader."""
+        """Describe the setting to a reader."""
         return "a sentence with a blank" if self.shots is None else f"{self.shots} examples, draw {self.draw}"
 
 
 class IcLke(ChoiceSuite[IcLkeOptions]):
-    """One draw of examples serves all test facts of a relation, so that they share a context."""
+    """Multiple choice after in-context examples; all test facts of a relation share one draw and so one context."""
 
     name = "ic_lke"
     label = "IC-LKE"
@@ -47,10 +47,10 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
     )
 
     def ask(self, at: Round, data: Data, options: IcLkeOptions, before: Answers | None) -> Iterator[Batch]:
-        """Put every test fact as a `choices` request after examples of its relation; the true choice stands last.
+        """Ask every test fact as a `choices` request after examples of its relation; the true choice is last.
 
         Raises:
-            AlmanacError: a relation has fewer train facts than examples are asked for.
+            AlmanacError: a relation has too few train facts for the examples.
         """
         questioner = Questioner(self, data, options)
         templates = [row for row in reversed(data.templates) if row.style != ALIAS]
@@ -73,7 +73,7 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
         """Compute every number of one model.
 
         Returns:
-            `of_choices` by experiment, number of examples and draw. Of several draws ``deviation_over_draws``, the
+            `of_choices` by experiment, number of examples and draw; with several draws ``deviation_over_draws``, the
             standard deviation (n - 1) of their accuracies.
         """
         rows = of_choices(judged, "experiment", "shots", "draw")

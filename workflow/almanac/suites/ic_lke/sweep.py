@@ -20,7 +20,7 @@ SWEEP = "sweep"
 
 
 class Sweep(ChoiceSuite[SweepOptions]):
-    """Test facts after an increasing number of examples; a smaller set is the beginning of a larger one."""
+    """Test facts after an increasing number of examples; a smaller set of examples is the beginning of a larger one."""
 
     name = "lke_sweep"
     label = "Number of examples"
@@ -30,10 +30,11 @@ class Sweep(ChoiceSuite[SweepOptions]):
     chapter = staticmethod(chapters.sweep)
 
     def ask(self, at: Round, data: Data, options: SweepOptions, before: Answers | None) -> Iterator[Batch]:
-        """Ask the test facts after each number of examples, by each draw; without examples all draws are one.
+        """Ask the test facts after each number of examples in each draw; with no examples there is one draw.
 
         Raises:
-            AlmanacError: a relation has fewer train facts than the most examples, or is not in the dataset.
+            AlmanacError: a relation has fewer train facts than the largest number of examples, or is not in the
+                dataset.
         """
         questioner = Questioner(self, data, options, options.relations)
         for _, own, tested in questioner.relations():
@@ -50,9 +51,9 @@ class Sweep(ChoiceSuite[SweepOptions]):
 
         Returns:
             By number of examples: ``accuracy_at_shots`` over all relations, in each, and by dose, a fact's draws
-            averaged first; ``deviation_at_shots``, the standard deviation of the draws' accuracies;
-            ``enough_shots``, the least number that reaches ``options.enough`` of the accuracy at the most; and
-            ``accuracy_at_k`` of the first draw at the most: over the facts answered with a confidence of at least K.
+            averaged first; ``deviation_at_shots``, the standard deviation of the draws' accuracies. Once:
+            ``enough_shots``, the smallest number that reaches ``options.enough`` of the accuracy at the largest; and
+            ``accuracy_at_k`` there, of the first draw, over the facts answered with a confidence of at least K.
         """
         metric = "accuracy_at_shots"
         rows = accuracy(judged, "shots", metric=metric)
@@ -62,7 +63,7 @@ class Sweep(ChoiceSuite[SweepOptions]):
         for group in groups:
             rows.append(group.measure("deviation_at_shots", deviation(group, "draw"), "other", ("hit", "draw")))
             [whole] = group.measures(metric, "macro_of_facts", "hit")
-            if whole.value is not None and group.frame["hit"].is_not_null().all():  # a longer text may be too long
+            if whole.value is not None and group.frame["hit"].is_not_null().all():  # a longer text may not fit
                 reached[int(str(group.conditions["shots"]))] = whole.value
         if groups:
             least = enough(reached, options.enough) if len(reached) == len(groups) else None
@@ -72,6 +73,6 @@ class Sweep(ChoiceSuite[SweepOptions]):
 
 
 def enough(accuracies: Mapping[int, float], share: float) -> int:
-    """Return the least number of examples whose accuracy reaches a share of the accuracy at the most examples."""
+    """Return the smallest number of examples that reaches a share of the accuracy at the largest number."""
     wanted = share * accuracies[max(accuracies)]
     return min(shots for shots, value in accuracies.items() if value >= wanted)
