@@ -1,4 +1,4 @@
-"""Whether methods agree on the same facts, as a chapter of the page: side by side, two by two, and fact by fact."""
+"""The chapter on the agreement of methods on the same facts: side by side, pair by pair, and fact by fact."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,9 +24,9 @@ from almanac.suites.judged import FACT, as_text, conditions_of
 from almanac.suites.listing import method_labels
 from almanac.suites.looks import GREY, LINE, columns, hundredths, look, write_cells
 
-WIDTH = 4.2  # inches of the figure of all methods: on a phone's screen nearly its own size
-TALL = 6  # inches of height from which it has its scale below, too
-PALE = 0.4  # how much of its colour a point has that has no verdict; the rest is white
+WIDTH = 4.2  # width in inches of the figure of all methods: nearly that of a phone's screen
+TALL = 6  # height in inches from which the figure has an axis at the bottom, too
+PALE = 0.4  # share of colour, the rest being white, in points without a verdict
 FOREST = (
     "The share that each method calls known of the {facts} facts that all of these methods asked of a model (dataset "
     f"{{dataset}}), with 95 % intervals (of these relations). A method that shares fewer than {FEW} facts with those "
@@ -40,7 +40,7 @@ PAIRS = (
     "they call it known, K-Prompts by a threshold of probability and LAMA@1 and LAMA@10 by the object's place among "
     "all words. With one template a relation their ρ is 1, and κ may be anything."
 )
-EXAMPLES = 3  # facts that are named of each kind
+EXAMPLES = 3  # facts of each kind that are named
 ASKS = (
     "A fact counts as known to a method where more than half of its items are right. Two methods agree on a fact where "
     "both call it known or neither does. Cohen's κ is that share beyond what their rates alone would give: 1 is full "
@@ -51,7 +51,7 @@ ASKS = (
 
 
 def chapter(layout: Layout) -> Chapter | None:
-    """Return the chapter; none where no two methods asked the same facts of a model."""
+    """Return the chapter; none if no two methods asked the same facts of a model."""
     rows = layout.read(layout.between("agreements"), Agreement)
     if not rows:
         return None
@@ -77,7 +77,7 @@ def chapter(layout: Layout) -> Chapter | None:
 
 
 def forests(config: EditionConfig, between: Sequence[Measure], findings: Sequence[Finding]) -> Iterator[Drawing]:
-    """Yield, a dataset, what every method calls known of the facts that all methods asked; invented worlds are last."""
+    """Yield, for each dataset, a figure of what every method calls known of the facts that all asked; worlds last."""
     verdicts = {(one.known.suite, one.known.dataset, one.known.model, one.known.where): one for one in findings}
     of: dict[str, list[tuple[Measure, Finding]]] = defaultdict(list)
     for row in between:
@@ -96,18 +96,18 @@ def forests(config: EditionConfig, between: Sequence[Measure], findings: Sequenc
 
 
 def _shared(row: Measure) -> int:
-    """Return how many facts a number is of that all methods asked."""
+    """Return the number of facts, asked by all methods, of which a number is."""
     return len(conditions_of(row)[FACT])  # type: ignore[arg-type]
 
 
 def _forest(rows: Sequence[tuple[Measure, Finding]]) -> Figure:
-    """Draw a line a method and in it a point a model: narrow, so that a phone shows it in its size."""
+    """Draw a line for each method with a point for each model, narrow enough for a phone."""
     models = list(dict.fromkeys(str(row.model) for row, _ in rows))
     of: dict[str, list[tuple[Measure, Finding]]] = defaultdict(list)
     for row, found in rows:
         of[found.label].append((row, found))
-    names = ["\n".join(wrap(label, 20)) for label in of]  # in lines that leave room for the points
-    # A line a model, and as many as the method's name takes, with a gap.
+    names = ["\n".join(wrap(label, 20)) for label in of]  # wrapped, to leave room for the points
+    # A method is as high as its models or the lines of its name, plus a gap.
     heights = [max(len(own), 1.2 * (name.count("\n") + 1)) + 1 for own, name in zip(of.values(), names, strict=True)]
     figure = Figure(figsize=(WIDTH, 0.9 + 0.105 * sum(heights)), layout="constrained")
     axes = figure.subplots()
@@ -129,21 +129,21 @@ def _forest(rows: Sequence[tuple[Measure, Finding]]) -> Figure:
     if figure.get_figheight() > TALL:
         axes.tick_params(axis="x", bottom=True, labelbottom=True)
     axes.spines[["right", "bottom", "left"]].set_visible(False)
-    shown = ["\n".join(wrap(name, 58)) for name in models]  # one so long is as wide as the figure
+    shown = ["\n".join(wrap(name, 58)) for name in models]  # 58 characters are as wide as the figure
     handles = [Line2D([], [], linestyle="none", label=shown[at], **look(at, name)) for at, name in enumerate(models)]
     across = columns(WIDTH, models, most=3)
     lines = -(-len(models) // across) * (1 + max(one.count("\n") for one in shown))
-    room = -(-len(models) // 3)  # lines that the height reckons with
+    room = -(-len(models) // 3)  # legend lines for which the height has room
     figure.set_figheight(figure.get_figheight() + LINE * (lines - room))
     figure.legend(handles=handles, loc="outside upper center", ncols=across, frameon=False, fontsize=8)
     return figure
 
 
 def _point(axes: Axes, at: float, row: Measure, found: Finding, style: Mapping[str, Any]) -> None:
-    """Draw a number with its interval, its verdict by how it is filled, and the chance of its method.
+    """Draw a number with its interval, filled by its verdict, and the chance of its method.
 
-    Verdict and chance are of all facts that the method asked: where these are more than the number's, no chance stands
-    next to it, which is another number's.
+    Verdict and chance are of all facts that the method asked. If these are more facts than the number's, chance is left
+    out, since it belongs to another number.
     """
     if row.value is None or row.low is None or row.high is None:
         return
@@ -160,7 +160,7 @@ def _methods(row: Agreement) -> tuple[tuple[str, str, str], ...]:
 
 
 def _facts(layout: Layout, knowledge: Mapping[tuple[str, str], Sequence[Knowledge]]) -> Iterator[str]:
-    """Yield, a model and dataset, how many facts all, some and no methods call known, with examples."""
+    """Yield, for each model and dataset, how many facts all, some and no methods call known, with examples."""
     said = {
         dataset: {
             fact: f"{subject}, {relation}: {true}"
@@ -180,7 +180,7 @@ def _facts(layout: Layout, knowledge: Mapping[tuple[str, str], Sequence[Knowledg
         )
         best = sorted(rows, key=lambda row: (-row.known / row.methods, -row.methods, row.fact_id))
         least = sorted(rows, key=lambda row: (row.known / row.methods, -row.methods, row.fact_id))
-        # What no method calls known is not known most widely, what all call known not least.
+        # Facts that no method calls known are not listed as most widely known, nor the reverse.
         widely, little = [row for row in best if row.known], [row for row in least if row.known < row.methods]
         for what, some in (("Known most widely", widely), ("Known least", little)):
             if some:
@@ -203,7 +203,7 @@ def _pairs(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], str])
 
 
 def _heat_map(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], str]) -> Figure:
-    """Draw kappa of each two methods, a mean over what they were asked; empty where it is nowhere defined."""
+    """Draw kappa of each pair of methods, averaged over models and datasets; empty if it is nowhere defined."""
     own = {_methods(row)[0]: None for row in rows} | {_methods(row)[1]: None for row in rows}
     place = {key: at for at, key in enumerate(own)}
     found: dict[tuple[int, int], list[float]] = defaultdict(list)

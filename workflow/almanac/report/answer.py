@@ -1,4 +1,4 @@
-"""The table of methods, the first of the page and the last that a run prints: who knows more than chance, by which."""
+"""The table of methods, first on the page and last in a run's output: who knows more than chance, by which method."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, Table
 from almanac.suites.headline import NO_FORMAT, TOO_FEW, Finding
 
 HEAD = ("model", "of", "method", "known", "chance", "above chance", "p", "facts", "verdict")
-RULE = "\n\n".join(  # a paragraph a column
+RULE = "\n\n".join(  # one paragraph for each column
     (
         "A row is what one method says of one model. Known: the share of the facts that it calls known. Chance: the "
         "share that would be right if the model knew nothing and answered as it does. Verdict: whether known is more.",
@@ -81,14 +81,14 @@ def chapter(
     figures: Iterable[Drawing] = (),
     relations: Sequence[RelationsFound] = (),
 ) -> Chapter:
-    """Return the page's first chapter: sentences, figures, and a table of what was answered.
+    """Return the page's first chapter: sentences, figures, and the table of methods.
 
     Args:
         told: the `sentences`.
-        rows: what was found.
-        nulls: by model, suite, dataset and condition what the same method finds in the model's null.
-        facts: what became of the facts of each dataset.
-        figures: what all methods found, side by side.
+        rows: the findings.
+        nulls: what the same method finds in the model's null, by model, suite, dataset and condition.
+        facts: the facts of each dataset, asked and left out.
+        figures: the results of all methods, side by side.
         relations: what is known of the relations of each dataset.
     """
     cells: list[Sequence[Cell]] = [
@@ -132,7 +132,7 @@ def chapter(
 
 
 def _by_model(rows: Sequence[Finding]) -> Iterator[Table]:
-    """Yield for each dataset what several models know above chance: a method a row, a model a column."""
+    """Yield, for each dataset with several models, a table of shares above chance: a row a method, a column a model."""
     of: dict[str, dict[str, dict[str, Measure]]] = defaultdict(lambda: defaultdict(dict))
     for one in rows:
         if one.above is not None and one.verdict not in (NOT_TAUGHT, NO_FORMAT, TOO_FEW):
@@ -146,7 +146,7 @@ def _by_model(rows: Sequence[Finding]) -> Iterator[Table]:
 
 
 def _unanswered(rows: Sequence[Finding]) -> list[str]:
-    """Return a note for each dataset of the methods that models did not answer at all, alike models together."""
+    """Return, for each dataset, a note on the methods that models did not answer, grouped by the same methods."""
     labels: dict[tuple[str, str], list[str]] = defaultdict(list)
     for one in rows:
         if not one.facts:
@@ -162,7 +162,7 @@ def _unanswered(rows: Sequence[Finding]) -> list[str]:
 
 
 def _remarks(rows: Sequence[Finding], facts: Sequence[FactsAsked]) -> Iterator[str]:
-    """Yield what is said below the columns: verdicts by scores, examples shown, facts that names give away."""
+    """Yield the notes below the table: verdicts by scores, examples shown, facts that names give away."""
     if by_scores := _by_scores(rows):
         yield SIGN_TEST.format(by_scores)
     if shown := [one.label for one in rows if one.label != one.method.label]:
@@ -175,34 +175,34 @@ def _remarks(rows: Sequence[Finding], facts: Sequence[FactsAsked]) -> Iterator[s
 
 
 def _by_scores(rows: Sequence[Finding]) -> str:
-    """Return the methods whose verdict compares scores."""
+    """Return the labels of the methods whose verdict compares scores."""
     return shortened((one.method.label for one in rows if not one.method.by_answer and one.above is not None), "; ")
 
 
 def _numbers(one: Finding, null: Measure | None) -> Sequence[Cell]:
-    """Return what is known, by both intervals, by chance, by the null and above chance; none in a format not taught."""
+    """Return the cells known (both intervals), chance, null and above chance; none for a format not taught."""
     if one.verdict == NOT_TAUGHT:
         return (None,) * 5
     other = one.other_relations
-    other = None if other is None or other.low is None else other  # a single relation says nothing of others
+    other = None if other is None or other.low is None else other  # one relation gives no interval over relations
     return one.known, other, None if one.chance is None else one.chance.value, null, one.above
 
 
 def _counted_as(row: Measure) -> int | None:
-    """Return how many independent facts a number's interval rests on."""
+    """Return the number of independent facts that would give an interval of the same width."""
     n = wilson_n(Estimate(row.value, row.low, row.high))
     return None if n is None else round(n)
 
 
 def key_of(row: Measure) -> Key:
-    """Return what a headline number is of."""
+    """Return the key of a headline number: model, suite, dataset and condition."""
     return str(row.model), row.suite, row.dataset, row.where
 
 
 def markdown(rows: Sequence[Finding]) -> str:
-    """Return the findings as a table in Markdown, without methods that a model has not answered at all.
+    """Return the findings as a Markdown table, without methods that a model did not answer at all.
 
-    A line below says what its intervals and verdicts are of.
+    A line below it explains the intervals and verdicts.
     """
     cells: list[Sequence[Cell]] = []
     for one in (one for one in rows if one.facts):

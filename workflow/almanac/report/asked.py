@@ -21,11 +21,11 @@ from almanac.suites.headline import FEW
 from almanac.suites.judged import conditions_of
 from almanac.suites.recovery import BY_DOSE
 
-TOLD = 3  # datasets up to which each has a sentence
-NAMED = 4  # relations up to which a sentence names them
-LISTED = 12  # and a note
-WORDINGS = 6  # templates of a relation in which a question is printed, at most
-ENDS = 600  # characters of a question that are printed, at most: its end, before which examples stand
+TOLD = 3  # with at most so many datasets, each has a sentence
+NAMED = 4  # relations named in a sentence, at most
+LISTED = 12  # relations named in a note, at most
+WORDINGS = 6  # templates of a relation with a printed question, at most
+ENDS = 600  # characters printed of a question, at most: its end, since examples come first
 PAIR = ("relation_id", "subject_id")
 ITEM = ("fact_id", "relation_id", "template_id")
 FOLDED = 12  # rows from which the table is folded
@@ -42,17 +42,16 @@ class FactsAsked:
 
     Attributes:
         dataset: its name.
-        counts: a row a relation.
-        refused: what it leaves out, and why.
+        counts: a row for each relation.
+        refused: what is left out, and why.
         unlabelled: relations that are asked by their id (`Relation.without_words`, `Suite.by_label`).
-        labelled: the labels of others that any suite asks by their label.
-        of_properties: how many are asked in sentences that ship for Wikidata's properties.
-        doses: of real facts, how often each planted model was taught each test fact that its corpus knows of (0: its
-            names).
-        source: what the facts are of.
-        asked: by suite how many of the test facts it asks.
-        asked_often: by suite how many it asks of the test facts that a planted model was taught most often.
-        raised: by suite the setting that has it ask more facts if it is raised; those that ask all are not there.
+        labelled: the labels of other relations that some suite asks by their label.
+        of_properties: how many relations are asked in the sentences shipped for Wikidata's properties.
+        doses: for real facts, how often each planted model was taught each test fact in its corpus (0: only its names).
+        source: the source or world of the facts.
+        asked: how many of the test facts each suite asks.
+        asked_often: the same, of the test facts that a planted model was taught most often.
+        raised: for each suite that does not ask all facts, the setting that makes it ask more if it is raised.
     """
 
     dataset: str
@@ -69,23 +68,23 @@ class FactsAsked:
 
     @property
     def facts(self) -> int:
-        """How many facts there are."""
+        """The number of facts."""
         return sum(row.facts for row in self.counts)
 
     @property
     def tested(self) -> int:
-        """How many are test facts; a suite may ask a sample of them."""
+        """The number of test facts; a suite may ask a sample of them."""
         return sum(row.test for row in self.counts)
 
     @property
     def guessable(self) -> int:
-        """How many test facts have true objects that all stand in their subject's name."""
+        """The number of test facts whose true objects are all contained in the subject's name."""
         return sum(row.guessable for row in self.counts)
 
     def __str__(self) -> str:
-        """Return how many are test facts, are examples, are not drawn and are left out."""
+        """Return how many facts are test facts, serve as examples, are not drawn, and are left out."""
         train, surplus = sum(row.train for row in self.counts), sum(row.surplus for row in self.counts)
-        # All facts of a relation that does not qualify are left out.
+        # A relation that does not qualify is left out with all its facts.
         left_out = sum(row.refused if row.qualifies else row.facts for row in self.counts)
         left = f", {left_out:,} {'is' if left_out == 1 else 'are'} left out" if left_out else ""
         return (
@@ -94,13 +93,13 @@ class FactsAsked:
         )
 
     def dropped(self) -> list[str]:
-        """Return the relations that are left out whole, each with the reason."""
+        """Return the relations that are left out entirely, each with the reason."""
         labels = {row.relation_id: row.label for row in self.counts}
         whole = (row for row in self.refused if row.fact_id is None)
         return [f"{labels.get(row.relation_id, row.relation_id)} ({row.reason})" for row in whole]
 
     def taught(self, measures: Sequence[Measure]) -> str | None:
-        """Return what planted models know of the facts they were taught; none where these are all of them, or none."""
+        """Return a sentence on the facts that planted models were taught; none if these are all facts, or no facts."""
         counts = sorted({sum(map(bool, own)) for own in self.doses})
         doses = [dose for own in self.doses for dose in own if dose]
         if not doses or counts[0] >= self.tested:
@@ -124,7 +123,7 @@ class FactsAsked:
         )
 
     def asked_by_id(self) -> str:
-        """Return which relations are asked by their id, and what to do."""
+        """Return a note on the relations that are asked by their id, with a remedy."""
         return (
             f"Relations of {self.dataset} without a label: {shortened(self.unlabelled, most=LISTED)}. Methods without "
             f"templates of their own ask them by their id, as in “The {self.unlabelled[0]} of …”, and their verdicts "
@@ -132,7 +131,7 @@ class FactsAsked:
         )
 
     def asked_by_label(self) -> str:
-        """Return which relations are asked by their label, and what to do."""
+        """Return a note on the relations that are asked by their label, with a remedy."""
         return (
             f"Relations of {self.dataset} without a question or a statement of their own that every method can use: "
             f"{shortened(self.labelled, most=LISTED)}. What lacks one is asked by the label, in English, as in "
@@ -175,7 +174,7 @@ def facts_asked(layout: Layout) -> list[FactsAsked]:
         }
         refused = layout.read(layout.dataset(name, "refused"), Refused)
         source = layout.config.datasets[name].world or layout.config.datasets[name].source or name
-        # A fact that is asked stands for all of its subject in its relation.
+        # An asked fact counts for all facts of its subject in its relation.
         counted = {suite: tested.join(of, on=PAIR, how="semi").height for suite, of in asked.items()}
         raised = {}
         for suite, _ in here:
@@ -190,11 +189,11 @@ def facts_asked(layout: Layout) -> list[FactsAsked]:
 
 
 def sentences(found: Sequence[FactsAsked], answered: Mapping[str, int] | None = None) -> list[str]:
-    """Return how many facts are asked, which relations are not, and which are asked by their ids.
+    """Return sentences on how many facts are asked, which relations are not, and which are asked by their ids.
 
     Args:
-        found: what became of the facts of each dataset; of many, how many test facts there are is said of all together.
-        answered: by dataset how many facts a model answered to one method at most, where that is known.
+        found: the facts of each dataset; with many datasets, test facts are counted in one sentence for all.
+        answered: the largest number of facts that a model answered to one method, by dataset, where it is known.
     """
     if len(found) > TOLD:
         largest = {one.source or one.dataset: one for one in sorted(found, key=lambda one: one.tested)}.values()
@@ -225,7 +224,7 @@ def sentences(found: Sequence[FactsAsked], answered: Mapping[str, int] | None = 
 
 
 def table(found: Iterable[FactsAsked]) -> Table | None:
-    """Return what is left out, a row a relation and reason; none where nothing is."""
+    """Return the table of what is left out, by relation and reason; none if nothing is."""
     rows: list[tuple[str, str, int, str, str]] = []
     for one in found:
         own = {row.relation_id: row for row in one.counts}
@@ -234,7 +233,7 @@ def table(found: Iterable[FactsAsked]) -> Table | None:
             why = f"the whole relation: {row.reason}" if row.fact_id is None else row.reason
             alike[row.relation_id, why].append(row.fact_id)
         for (relation, why), facts in alike.items():
-            first = facts[0] or ""  # none of a whole relation
+            first = facts[0] or ""  # empty for a whole relation
             count = len(facts) if first else own[relation].facts
             rows.append((one.dataset, own[relation].label, count, why, first))
     head = ("of", "relation", "facts", "why", "the first")
@@ -242,9 +241,9 @@ def table(found: Iterable[FactsAsked]) -> Table | None:
 
 
 def questions(layout: Layout) -> Iterator[str]:
-    """Yield some questions of each suite and dataset, with the answers that are right: no model need have answered.
+    """Yield some questions of each suite and dataset with the right answers, whether or not a model has answered.
 
-    They are the first of every relation, of its first `WORDINGS` templates, and in every way in which the suite asks.
+    Shown are the first questions of each relation in its first `WORDINGS` templates, and one for each setting.
     """
     for suite, dataset, askings in layout.askings():
         answers = Answers(askings[0].model, dataset, layout.rounds(askings[0])[:1], suite.setting)
@@ -269,7 +268,7 @@ def questions(layout: Layout) -> Iterator[str]:
 
 
 def _not_asked(refused: Sequence[NotAsked]) -> Iterator[str]:
-    """Yield what a suite could not ask, what it could not for one reason together."""
+    """Yield what a suite could not ask, grouped by reason."""
     things: dict[str, list[str]] = defaultdict(list)
     for row in refused:
         things[row.reason].append(row.thing)

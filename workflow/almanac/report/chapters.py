@@ -1,4 +1,4 @@
-"""The chapters of an edition's page: what was found, each suite on each dataset, then models side by side."""
+"""The chapters of an edition's page: what was found, each suite on each dataset, then comparisons of models."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from almanac.suites.listing import SUITES, method_labels
 
 
 def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Measure]]]:
-    """Return the chapters, the answer first, and every number by suite and dataset."""
+    """Return the chapters, the findings first, and every number by suite and dataset."""
     between = layout.read(layout.between("across"), Measure)
     found, measures = _overviews(layout, between)
     compared: list[Page] = []
@@ -69,7 +69,7 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
 
 
 def _overviews(layout: Layout, between: Sequence[Measure]) -> tuple[list[Page], dict[tuple[str, str], list[Measure]]]:
-    """Return a chapter of each suite that has numbers over several datasets together, and these numbers."""
+    """Return a chapter for each suite that has numbers over several datasets, and these numbers."""
     pages, measures = [], {}
     for suite in SUITES.values():
         own = [row for row in between if (row.suite, row.dataset) == (suite.name, "")]
@@ -81,9 +81,9 @@ def _overviews(layout: Layout, between: Sequence[Measure]) -> tuple[list[Page], 
 
 
 def _nulls(layout: Layout, rows: Sequence[Finding], between: Sequence[Measure]) -> dict[answer.Key, Measure]:
-    """Return what the methods find in the nulls, by what they find in the models themselves.
+    """Return what each method finds in a model's null, by the key of what it finds in the model.
 
-    A method that has a threshold of each model's own judges the null by that of the model.
+    A method whose threshold is chosen for each model judges the null at the threshold of the model.
     """
     known = {answer.key_of(one.known): one.known for one in rows}
     judged = {answer.key_of(row): row for row in between if row.metric == NULL_KNOWN}
@@ -96,7 +96,7 @@ def _nulls(layout: Layout, rows: Sequence[Finding], between: Sequence[Measure]) 
 
 
 def with_facts(pages: Sequence[Page], facts: Sequence[FactFound]) -> list[Page]:
-    """Return the chapters with facts that are known and unknown in the first."""
+    """Return the chapters; the first gets a table of facts that are known and unknown."""
     (first, *others), table = pages, facts_table(facts)
     parts = [*first.chapter.parts, *([] if table is None else [table])]
     return [replace(first, chapter=replace(first.chapter, parts=parts)), *others]

@@ -1,4 +1,4 @@
-"""Each two models of an edition side by side: what one has right minus what the other has, by every method."""
+"""Pairwise comparison of an edition's models: the difference of their shares of right answers, by every method."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -13,10 +13,10 @@ from almanac.suites.headline import FEW
 from almanac.suites.judged import FACT, RELATION, as_text, conditions_of
 
 FOLDED = 40  # rows from which the table is folded
-TOLD = 3  # pairs up to which each has a sentence,
-CHOSEN_TOLD = 12  # and of pairs that were chosen
-NAMED = 4  # methods up to which a sentence names them
-LEVEL = 0.05  # of the two-sided tests of all rows together
+TOLD = 3  # with at most so many pairs, each has a sentence
+CHOSEN_TOLD = 12  # the same for pairs that the configuration names
+NAMED = 4  # a sentence names at most so many methods
+LEVEL = 0.05  # significance level of the two-sided tests, adjusted for all rows
 HEAD = ("of", "method", "model", "minus", "difference", "p", "adjusted p", "one alone", "other alone", "both", "facts")
 ASKS = (
     "Each two models on the same facts, by every method. Click a count to see its facts and both answers; where they "
@@ -51,7 +51,7 @@ OF_RELATIONS = (
     "those that one alone has right, with both answers."
 )
 Key = tuple[str, str, str, str | None, str | None, str | None]  # suite, dataset, method, relation and two models
-Known = Mapping[tuple[str, Key], int]  # how many facts, by metric and by what and whom
+Known = Mapping[tuple[str, Key], int]  # numbers of facts, by metric and key
 CAPTION = (
     "Difference: the share that the model has right minus the share that the second one has right, on the facts that "
     "both answered or abstained from, a mean over relations with its 95 % interval. p: that there is none, if the "
@@ -66,15 +66,15 @@ CAPTION = (
 
 
 def chapter(between: Sequence[Measure], chosen: Pairs = (), relations: Sequence[RelationsFound] = ()) -> Chapter | None:
-    """Return the chapter of the numbers between models; none where there are no two, or more pairs than one reads.
+    """Return the chapter of comparisons; none if there are fewer than two models, or too many pairs to read.
 
     Args:
         between: the numbers between models.
-        chosen: the models that are compared, the first of a pair less the second; none: each two.
+        chosen: pairs to compare, the first model minus the second; if empty, every pair.
         relations: what is known of the relations of each dataset.
     """
     all_methods = differences(between, chosen)
-    # Where a count lists its facts, it opens the items of the one model that knows them.
+    # A count that lists its facts becomes a link to the items of the model that knows them.
     alone: dict[Key, Cell] = {
         _key(row, row.model, row.other): row if FACT in conditions_of(row) else int(row.value or 0)
         for row in between
@@ -113,7 +113,7 @@ def chapter(between: Sequence[Measure], chosen: Pairs = (), relations: Sequence[
 def _in_relations(
     between: Sequence[Measure], chosen: Pairs, relations: Sequence[RelationsFound]
 ) -> Iterator[tuple[RelationsFound, list[Compared]]]:
-    """Yield how each two models differ in the relations of a dataset, by the method by which these are told."""
+    """Yield, for each dataset, the differences of each pair in its relations, by the method of `RelationsFound`."""
     rows: dict[tuple[str, str, str], list[Measure]] = defaultdict(list)
     for row in between:
         if row.metric == DIFFERENCE_OF_RELATION and row.value is not None:
@@ -124,13 +124,13 @@ def _in_relations(
 
 
 def _of_relations(of: RelationsFound, found: Sequence[Compared], alone: Mapping[Key, Cell], several: bool) -> Table:
-    """Return a row for each relation and two models, those that differ first.
+    """Return a table with a row for each relation and pair, significant differences first.
 
     Args:
         of: the relations.
         found: the differences.
-        alone: how many facts one of two models alone has right, by what and whom.
-        several: there are such tables of other datasets.
+        alone: the numbers of facts that only one model of a pair has right.
+        several: whether there are such tables of other datasets.
     """
     order = sorted(found, key=lambda one: (not _is_sure(one), -abs(one.row.value or 0.0)))
     cells = [
@@ -154,7 +154,7 @@ def _of_relations(of: RelationsFound, found: Sequence[Compared], alone: Mapping[
 
 
 def _known(between: Iterable[Measure]) -> Known:
-    """Return how many facts one of two models alone knows (`ALONE`), and both (`BOTH`, of the two in either order)."""
+    """Return how many facts only one model of a pair knows (`ALONE`), and both know (`BOTH`, in either order)."""
     counts: dict[tuple[str, Key], int] = {}
     for row in between:
         if row.metric in (ALONE, BOTH):
@@ -165,12 +165,12 @@ def _known(between: Iterable[Measure]) -> Known:
 
 
 def _relation(one: Compared) -> str:
-    """Return the relation that a difference is of."""
+    """Return the relation of a difference."""
     return str(conditions_of(one.row)[RELATION])
 
 
 def _key(row: Measure, one: str | None, other: str | None) -> Key:
-    """Return what a number of two models is of, whatever facts it lists."""
+    """Return the key of a number of two models; the facts that it lists are not part of it."""
     relation = conditions_of(row).get(RELATION)
     return row.suite, row.dataset, as_text(setting_of(row)), None if relation is None else str(relation), one, other
 
@@ -181,13 +181,13 @@ def sentences(
     chosen: Pairs = (),
     relations: Sequence[RelationsFound] = (),
 ) -> list[str]:
-    """Return by how much each two models differ, and in which relations: a pair or, of many pairs, one of all.
+    """Return sentences on how much the models of each pair differ, and in which relations; for many pairs, one summary.
 
     Args:
         between: the numbers between models.
-        controls: models that were taught nothing true. That others differ from them is no finding, so nothing is said
-            of it; adjusted is for all rows of the table, theirs too.
-        chosen: the models that are compared; none: each two.
+        controls: models that were taught nothing true. Differences from them are no finding and are not reported, but
+            p-values are adjusted for all rows of the table, including theirs.
+        chosen: pairs to compare; if empty, every pair.
         relations: what is known of the relations of each dataset.
     """
 
@@ -225,7 +225,7 @@ def sentences(
 
 
 def _by_pair(found: Iterable[Compared]) -> dict[tuple[str, str, str], list[Compared]]:
-    """Return differences by dataset and models."""
+    """Group differences by dataset and pair of models."""
     pairs: dict[tuple[str, str, str], list[Compared]] = defaultdict(list)
     for one in found:
         pairs[one.row.dataset, str(one.row.model), str(one.row.other)].append(one)
@@ -233,7 +233,7 @@ def _by_pair(found: Iterable[Compared]) -> dict[tuple[str, str, str], list[Compa
 
 
 def _where(of: RelationsFound, first: str, second: str, found: Sequence[Compared]) -> str:
-    """Return in which relations one model has more right than another."""
+    """Return a sentence on the relations in which one model has more right than another."""
     more, fewer = (
         [of.link(_relation(one)).text for one in _sure(found) if sign * (one.row.value or 0.0) > 0] for sign in (1, -1)
     )
@@ -247,7 +247,7 @@ def _where(of: RelationsFound, first: str, second: str, found: Sequence[Compared
 
 
 def _sure(found: Sequence[Compared]) -> list[Compared]:
-    """Return the differences that are more than chance."""
+    """Return the differences that are significant at `LEVEL`."""
     return list(filter(_is_sure, found))
 
 
@@ -256,10 +256,10 @@ def _is_sure(one: Compared) -> bool:
 
 
 def _sentence(dataset: str, first: str, second: str, found: Sequence[Compared], known: Known) -> str:
-    """Return by which methods one model has more right than another, and by how much; and what each alone knows.
+    """Return by which methods, and by how much, one model has more right than another; and what only one of them knows.
 
-    What one has learnt and what it has forgotten may cancel each other: of the method with most facts it is said how
-    many facts each alone knows, and both.
+    Learning and forgetting may cancel out in a difference. For the method with most facts the sentence therefore states
+    how many facts only one of the models knows, and how many both.
     """
 
     def alone(one: Compared, *pair: str) -> int:
@@ -303,7 +303,7 @@ def _how_much(dataset: str, first: str, second: str, found: Sequence[Compared], 
 
 
 def _by_how_much(sure: Sequence[Compared]) -> str:
-    """Return the differences with their methods in brackets where they are few, else the least and the most."""
+    """Return the differences in brackets: each with its method if they are few, else the range."""
     sizes = [abs(one.row.value or 0.0) for one in sure]
     if len(sure) > NAMED:
         return f" ({share(min(sizes))} to {share(max(sizes))})"

@@ -1,4 +1,4 @@
-"""The course of training: what each method calls known of the checkpoints of one run, by their step."""
+"""The course of training: what each method calls known of the checkpoints of one run, by training step."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from almanac.suites.judged import conditions_of
 from almanac.suites.looks import COLOURS, GREY, MARKERS, values
 
 ACROSS, WIDTH, HEIGHT = 4, 2.6, 1.9  # panels side by side, and their size in inches
-WIDE = 100  # the last step divided by the first, from which steps stand on a logarithmic scale
+WIDE = 100  # ratio of the last to the first step from which the axis is logarithmic
 ASKS = (
     "Models whose names differ in their step alone, such as step-1000 and step-2000, are taken for checkpoints of one "
     "run. All of them are asked the same questions."
@@ -43,7 +43,7 @@ NUMBERS = "The numbers of this figure."
 
 
 def chapter(findings: Sequence[Finding], between: Sequence[Measure]) -> Chapter | None:
-    """Return the chapter of an edition's runs; none where no three models are checkpoints of one.
+    """Return the chapter of an edition's runs; none if there is no run of at least three checkpoints.
 
     Args:
         findings: what each method says of each model.
@@ -54,9 +54,9 @@ def chapter(findings: Sequence[Finding], between: Sequence[Measure]) -> Chapter 
     for run, steps in runs(str(one.known.model) for one in findings).items():
         for dataset in dict.fromkeys(one.known.dataset for one in findings):
             suffix = f"{dataset}-{run.strip('-_.')}"
-            taken[suffix.lower()] += 1  # on some disks names that differ in case alone are one file
+            taken[suffix.lower()] += 1  # some file systems ignore the case of names
             if (count := taken[suffix.lower()]) > 1:
-                suffix += f"-{count}"  # a run's part ends in a letter, so that no other suffix is this
+                suffix += f"-{count}"  # a run's name ends in a letter, so no other suffix is the same
             parts += _of_run(run, steps, dataset, suffix, findings, between)
     return Chapter("The course of training", ASKS, parts) if parts else None
 
@@ -69,7 +69,7 @@ def _of_run(
     findings: Sequence[Finding],
     between: Sequence[Measure],
 ) -> Iterator[Drawing | Table]:
-    """Yield the figures and tables of one run on one dataset, whose names end in ``suffix``."""
+    """Yield the figures and tables of one run on one dataset; ``suffix`` ends their names."""
     found: dict[str, dict[str, Finding]] = defaultdict(dict)
     for one in findings:
         if one.known.dataset == dataset and one.verdict not in (NOT_TAUGHT, NO_FORMAT, TOO_FEW):
@@ -102,12 +102,12 @@ def _of_run(
 
 
 def _of(own: Mapping[str, Any], steps: Sequence[Step]) -> list[tuple[int, Any]]:
-    """Return what there is of a run's checkpoints, each after its step."""
+    """Return the values of a run's checkpoints, each with its step."""
     return [(step, own[name]) for step, name in steps if name in own]
 
 
 def _figure(panels: Mapping[str, Sequence[tuple[int, Any]]], draw: Any) -> Figure:
-    """Draw a panel a method, all with the same scale of steps; each has its own scale of shares, which differ much."""
+    """Draw a panel for each method on a common axis of steps; vertical scales differ, since shares differ much."""
     across = min(ACROSS, len(panels))
     down = -(-len(panels) // across)
     figure = Figure(figsize=(max(WIDTH * across, 2 * WIDTH), HEIGHT * down + 0.4), layout="constrained")
@@ -133,7 +133,7 @@ def _figure(panels: Mapping[str, Sequence[tuple[int, Any]]], draw: Any) -> Figur
 
 
 def _draw_known(axes: Axes, own: Sequence[tuple[int, Finding]]) -> None:
-    """Draw what a method calls known, with intervals, filled where it is above chance, and its chance."""
+    """Draw the share known with intervals, filled where it is above chance, and the chance."""
     at = [step for step, _ in own]
     _line(axes, at, [one.known for _, one in own], 0, "known", [one.verdict == ABOVE_CHANCE for _, one in own])
     chances = [(step, one.chance.value) for step, one in own if one.chance is not None and one.chance.value is not None]
@@ -152,7 +152,7 @@ def _draw_popularity(axes: Axes, own: Sequence[tuple[int, Mapping[str, Measure]]
 def _line(
     axes: Axes, at: Sequence[int], rows: Sequence[Measure], index: int, label: str, filled: Sequence[bool]
 ) -> None:
-    """Draw numbers as a line in a colour, with their intervals as a band."""
+    """Draw numbers as a line in one colour with a band of intervals; markers that are not ``filled`` are white."""
     value, low, high = values(rows)
     colour = COLOURS[index]
     axes.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)

@@ -1,4 +1,4 @@
-"""The page's figures: as SVG in the page and its folder, and as PNG and PDF for print, which no page waits for."""
+"""The page's figures: SVG for the page and its folder; PNG and PDF for print, written apart from the page."""
 
 import io
 import re
@@ -24,13 +24,13 @@ FONT: Any = {
     "svg.hashsalt": "almanac",
     "text.parse_math": False,  # a name may hold dollar signs
 }
-LACKING = r"Glyph (\d+) .*missing from font"  # how matplotlib's warning begins
+LACKING = r"Glyph (\d+) .*missing from font"  # the beginning of matplotlib's warning
 OTHER_SCRIPTS = (
     *("Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans CJK KR", "Source Han Sans", "Hiragino Sans", "PingFang SC"),
     *("Yu Gothic", "Microsoft YaHei", "Malgun Gothic", "MS Gothic", "WenQuanYi Zen Hei", "IPAGothic"),
     *("Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Devanagari", "Noto Sans Thai", "Arial Unicode MS"),
 )
-BOXES = 10  # characters that are listed
+BOXES = 10  # at most so many missing characters are listed
 PRINT: Mapping[str, Mapping[str, Any]] = {
     "png": {"dpi": 300, "metadata": {"Software": None}},
     "pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
@@ -43,7 +43,7 @@ PATH = re.compile(r'(?<= d=")[^"]*')
 STEP = re.compile(r" ?([MLHVCQz]) ?")
 UPRIGHT = re.compile(r' transform="rotate\(-?0 [^)]*\)"')
 MARKERS = re.compile(r'<g( clip-path="[^"]*")?>((?:<use [^>]*? style="([^"]*)"/>)(?:<use [^>]*? style="\3"/>)*)</g>')
-# What is the same in nearly all texts and lines, and what stands as a rule in each of matplotlib's figures.
+# Style declarations of nearly all texts and lines, and of every figure of matplotlib: they are stated once.
 USUAL = {f"font-size: {FONT['font.size']}px", f"font-family: '{FONT['font.family']}'", "text-anchor: start"}
 LOOK = f"stroke-linejoin:round;stroke-linecap:butt;font:{FONT['font.size']}px '{FONT['font.family']}',sans-serif"
 REFERENCE = re.compile(r'(?:url\(#|href="#)([^)"]+)')
@@ -51,17 +51,17 @@ REFERENCE = re.compile(r'(?:url\(#|href="#)([^)"]+)')
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in the page's look inside of this; a reader's browser has fonts for glyphs that this look's font lacks."""
+    """Apply the page's style inside; warnings of missing glyphs are ignored, since a reader's browser has them."""
     with matplotlib.rc_context(FONT), warnings.catch_warnings():
         warnings.filterwarnings("ignore", LACKING)
         yield
 
 
 def svg(figure: Figure) -> str:
-    """Return a figure as SVG without date or version, from its root element on.
+    """Return a figure as SVG from its root element on, without date and version.
 
-    Its places are found first and it is drawn once, both by one renderer: saving it would draw it a second time for
-    nothing else, and measure every text with a new one each time.
+    The layout is computed and the figure drawn once, by one renderer. `savefig` would draw it twice, and create a
+    renderer for the measurement of each text.
     """
     buffer = io.StringIO()
     with style():
@@ -78,7 +78,7 @@ def svg(figure: Figure) -> str:
 
 
 class _Canvas(FigureCanvasSVG):
-    """Draws a figure as SVG into a text, with one renderer for its places and its drawing."""
+    """Draws a figure as SVG into a text; one renderer computes the layout and draws."""
 
     def __init__(self, figure: Figure, buffer: io.StringIO) -> None:
         super().__init__(figure)
@@ -86,16 +86,16 @@ class _Canvas(FigureCanvasSVG):
         width, height = figure.get_size_inches()
         points = (width * self.fixed_dpi, height * self.fixed_dpi)
         plain = RendererSVG(*points, buffer, image_dpi=self.fixed_dpi, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
-        # It hands on what it does not do itself, so it has no type of a renderer.
+        # It delegates most calls to another renderer, and so does not have a renderer's type.
         self.renderer: Any = MixedModeRenderer(figure, width, height, self.fixed_dpi, plain)  # type: ignore[no-untyped-call]
 
     def get_renderer(self) -> Any:
-        """Return the one renderer, by which matplotlib finds places too."""
+        """Return the one renderer, with which matplotlib computes the layout, too."""
         return self.renderer
 
 
 def _place_empty(figure: Figure) -> None:
-    """Give titles and labels of axes that hold no text a fixed place: to find one for them is a seventh of all time."""
+    """Fix the positions of empty titles and axis labels, whose layout would take a seventh of all time."""
     for axes in figure.axes:
         if not any(axes.get_title(side) for side in ("left", "center", "right")):
             axes.set_title("", y=1.0)
@@ -105,20 +105,21 @@ def _place_empty(figure: Figure) -> None:
 
 
 def _slim(text: str) -> str:
-    """Return SVG without what nobody sees: comments, metadata, unused ids, groups of nothing, digits below a hundredth.
+    """Return SVG without what is invisible: comments, metadata, unused ids, empty groups, digits below a hundredth.
 
-    What matplotlib says of every text and line is said once, of the whole figure, from which all of it inherits.
+    Style declarations that matplotlib repeats for every text and line are stated once, on the root element, and
+    inherited.
     """
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
     used = set(REFERENCE.findall(text))
-    said: list[bool] = []  # of each group that is open, whether it says anything
+    said: list[bool] = []  # for each open group, whether its tag is kept
 
     def tag(found: re.Match[str]) -> str:
-        """Return a tag as it stays."""
+        """Return a tag in its short form; empty if it is dropped."""
         own = found[0]
         if own == "</g>":
             return own if said.pop() else ""
-        # Only in tags: a number that is a label stays as it is. One below 1 scales something and keeps more digits.
+        # Only numbers in tags are rounded, not labels. Those below 1 are scales and keep more digits.
         own = ID.sub(lambda one: one[0] if one[1] in used else "", own.replace("\n", " "))
         own = FRACTION.sub(lambda number: _rounded(float(number[0])), own)
         own = UPRIGHT.sub("", STYLE.sub(_declared, own))
@@ -136,16 +137,16 @@ def _slim(text: str) -> str:
 
 
 def _declared(style: re.Match[str]) -> str:
-    """Return the attribute of a style without what the whole figure says."""
+    """Return a style attribute without the declarations that the root element has."""
     kept = [one for one in map(str.strip, style[1].split(";")) if one and one not in USUAL]
     return f' style="{";".join(kept).replace(": ", ":")}"' if kept else ""
 
 
 def _of_group(markers: re.Match[str]) -> str:
-    """Return markers that look alike with their look said once, by their group."""
+    """Return markers of equal style with that style moved to their group."""
     start, own, style = markers.groups()
     if "opacity" in style.replace("fill-opacity", "").replace("stroke-opacity", ""):
-        return markers[0]  # of a group it is another: it does not let its members shine through each other
+        return markers[0]  # a group's opacity is another: overlapping members do not add up
     look = f' style="{style}"'
     return f"<g{start}{look}>{own.replace(look, '')}</g>"
 
@@ -155,7 +156,7 @@ def _rounded(value: float) -> str:
 
 
 def prefixed(text: str, name: str) -> str:
-    """Return SVG whose ids begin with a name, so that several drawings can stand in one page."""
+    """Return SVG whose ids have a prefix, so that several drawings can be in one page."""
     for mark in (' id="', 'href="#', "url(#"):
         text = text.replace(mark, f"{mark}{name}-")
     return text
@@ -164,9 +165,9 @@ def prefixed(text: str, name: str) -> str:
 def write_print(drawn: Iterable[tuple[str, Figure]], folder: Path) -> Iterator[Path]:
     """Write figures by name as PNG and PDF; yield the files.
 
-    PDF has TrueType fonts, since publishers refuse Type 3; but fonts of other scripts are often CFF, which matplotlib
-    embeds under a wrong name, so that figures that need them have Type 3. Other scripts are drawn by the first of some
-    common fonts that is installed; what none of these has is said.
+    PDFs embed TrueType fonts, since publishers refuse Type 3. Fonts of other scripts, however, are often CFF, which
+    matplotlib embeds under a wrong name, so figures that need them use Type 3. Other scripts use the first of some
+    common fonts that is installed; a note lists the characters that no font has.
     """
     folder.mkdir(parents=True, exist_ok=True)
     there = {font.name for font in fontManager.ttflist}

@@ -1,7 +1,7 @@
-"""The items of a page's numbers: in the page while it stays small, else in files next to it that it loads on demand.
+"""The items behind a page's numbers: inside a small page, else in files next to it that are loaded on demand.
 
-A browser that has opened a page from disk may load scripts from there and nothing else. So each file is a script that
-hands its items to the page.
+A browser that has opened a page from disk loads nothing but scripts from there. Each file is therefore a script that
+passes its items to the page.
 """
 
 import base64
@@ -16,18 +16,18 @@ from typing import Any
 
 from almanac import tables
 
-MOST = 4_000_000  # bytes of a page that carries its items
-HELD = 30_000_000  # bytes of items before they are packed: more of them never fit into such a page
+MOST = 4_000_000  # largest page, in bytes, that contains its items
+HELD = 30_000_000  # bytes of unpacked items, more of which never fit into such a page
 
 
 @dataclass(frozen=True)
 class Block:
-    """What is loaded at once.
+    """A unit of items that is loaded at once.
 
     Attributes:
-        name: of its file.
-        pieces: JSON by name; a piece is unpacked when it is needed.
-        about: what the page is told of it beforehand.
+        name: the name of its file.
+        pieces: JSON by name; each piece is unpacked when it is needed.
+        about: what the page knows of the block before it is loaded.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Block:
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def script(self) -> str:
-        """Return the script that hands the block to the page: pieces as `packed`."""
+        """Return the script that passes the block to the page, its pieces `packed`."""
         pieces = ",\n".join(f"{json.dumps(name)}:{json.dumps(packed(piece))}" for name, piece in self.pieces.items())
         return f"arrived({json.dumps(self.name)},{{{pieces}}});\n"
 
@@ -45,12 +45,12 @@ class Block:
 
 
 class EvidenceFiles:
-    """Collects blocks, and writes them as files once they are more than a page may carry.
+    """Collects blocks, and writes them as files as soon as they are more than a page may contain.
 
     Attributes:
-        about: what the page is told of each block.
-        files: how many files there are; 0 while the page carries all.
-        size: their bytes.
+        about: what the page knows of each block before it is loaded.
+        files: the number of files; 0 while the page contains everything.
+        size: their size in bytes.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -67,7 +67,7 @@ class EvidenceFiles:
             self.write()
 
     def write(self) -> None:
-        """Write the blocks as files, those that are added from now on too."""
+        """Write the blocks as files; blocks added later are written, too."""
         for one in self._held:
             text = one.script()
             tables.write_text(self._folder / f"{one.name}.js", text)
@@ -75,7 +75,7 @@ class EvidenceFiles:
         self._held.clear()
 
     def data(self, more: Mapping[str, Any]) -> str:
-        """Return what the page carries, `packed`: the blocks that no file holds, what there are, and more."""
+        """Return the data in the page, `packed`: the blocks not in files, the list of blocks, and ``more``."""
         known = {**more, "blocks": self.about, "folder": self._folder.name}
         text = tables.canonical(known)
         held = ",".join(f"{json.dumps(one.name)}:{one.plain()}" for one in self._held)
@@ -83,14 +83,14 @@ class EvidenceFiles:
 
 
 def emptied(folder: Path) -> Path:
-    """Make a folder anew, so that nothing is left in it of an earlier page, and return it."""
-    shutil.rmtree(folder, ignore_errors=True)  # a network's file system keeps a file that is open elsewhere
+    """Empty a folder, or create it, so that nothing of an earlier page is left; return it."""
+    shutil.rmtree(folder, ignore_errors=True)  # network file systems keep files that are open elsewhere
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def packed(text: str) -> str:
-    """Return a text gzipped, in base64: small, the same for the same text, and without any markup of the text."""
+    """Return a text gzipped in base64: small, reproducible, and free of any markup in the text."""
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode("ascii")
 
 

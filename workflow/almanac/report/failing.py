@@ -1,4 +1,4 @@
-"""Why models did not answer: requests that failed, texts that are too long, and what their kind of model cannot do."""
+"""Why models did not answer: requests that failed, texts that are too long, and requests that are not supported."""
 
 import re
 from collections import Counter, defaultdict
@@ -17,9 +17,9 @@ NOT_FINITE = "are the weights whole, or is float16 too small a dtype for them?"
 
 @dataclass(frozen=True)
 class Failures:
-    """Why so many of the requests to a model have no answer: ``reasons``, each with its number, ``of`` so many.
+    """Why requests to a model have no answer: the number of each of the ``reasons``, out of ``of`` requests.
 
-    ``again``: the rule that asks them again, where they may then be answered.
+    ``again``: the rule that asks them again, if that may help.
     """
 
     reasons: Mapping[str, int]
@@ -28,27 +28,27 @@ class Failures:
 
     @property
     def count(self) -> int:
-        """Return how many have none."""
+        """Return how many requests have no answer."""
         return sum(self.reasons.values())
 
     @property
     def every(self) -> bool:
-        """Return whether all of them have none."""
+        """Return whether no request has an answer."""
         return self.count == self.of
 
     @property
     def limit(self) -> str | None:
-        """Return how many tokens the model reads at most, where any reason says so."""
+        """Return the maximum number of tokens that the model reads, if a reason states it."""
         found = (re.search(r"reads at most (\d+)", reason) for reason in self.reasons)
         return next((one[1] for one in found if one), None)
 
     @property
     def commonest(self) -> str:
-        """Return the commonest reason, without a dot at its end."""
+        """Return the most frequent reason, without a full stop."""
         return max(self.reasons, key=lambda one: self.reasons[one]).rstrip(".")
 
     def told(self, model: str) -> str:
-        """Return how many failed, and the commonest reason."""
+        """Return a sentence on how many requests failed, the most frequent reason, and a remedy."""
         most = ", most often" if len(self.reasons) > 1 else ""
         remedy = f"; {NOT_FINITE}" if "finite" in self.commonest else "."
         if self.again:
@@ -58,11 +58,11 @@ class Failures:
 
 
 class Unanswered(NamedTuple):
-    """What was not answered, and why.
+    """Requests without an answer, and why.
 
     Attributes:
-        failed: what failed, by model.
-        too_long: texts that are longer than a model reads, by what was asked.
+        failed: requests that failed, by model.
+        too_long: texts that are longer than the model reads, by what was asked.
         unsupported: requests that a model or its server cannot answer, by what was asked.
     """
 
@@ -71,7 +71,7 @@ class Unanswered(NamedTuple):
     unsupported: Mapping[Asking, Failures] = {}
 
     def notes(self) -> Iterator[str]:
-        """Yield which suites' texts are too long for which models, alike ones together, and what may be done."""
+        """Yield notes on texts that are too long for models, with a remedy; models with equal notes are grouped."""
         of: dict[str, list[tuple[Asking, Failures]]] = defaultdict(list)
         for asking, found in self.too_long.items():
             of[asking.model].append((asking, found))
@@ -90,7 +90,7 @@ class Unanswered(NamedTuple):
 
 
 def unanswered(layout: Layout) -> Unanswered:
-    """Return what was not answered."""
+    """Return the unanswered requests of an edition."""
     files: dict[Asking, list[Path]] = defaultdict(list)
     for asking in layout.config.asked():
         for one in layout.rounds(asking):
@@ -101,7 +101,7 @@ def unanswered(layout: Layout) -> Unanswered:
     together, everybody = layout.config.answering_together(), layout.config.participants()
 
     def again(model: str) -> str:
-        if everybody[model].model.api is None:  # A model that runs here would fail again.
+        if everybody[model].model.api is None:  # a local model would fail again
             return ""
         return f"answer_together_{model}" if model in together else "answer_requests"
 

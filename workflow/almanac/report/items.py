@@ -1,4 +1,4 @@
-"""The items behind the page's numbers, as columns: the page's script finds those of a number by its ``where``."""
+"""The items behind the page's numbers, as columns: the page's script selects those of a number by its ``where``."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,21 +26,21 @@ from almanac.suites.recovery import HALF
 from almanac.suites.suite import Method
 from almanac.tables import in_order
 
-RECOMPUTED = ("mean", "macro", "macro_of_facts", "ratio", "count")  # formulas that the page's script has too
-ROWS = 50_000  # of a block, about, all models together: relations are put together up to that many
+RECOMPUTED = ("mean", "macro", "macro_of_facts", "ratio", "count")  # formulas that the page's script can compute
+ROWS = 50_000  # rows of a block over all models, roughly: relations are combined up to that many
 ALWAYS = ("item", "fact", "relation", "subject", "object", "outcome", "score", "confidence", "dose")
 NAMED = ("relation", "subject", "object")
-ALSO = "also_true"  # the other objects that are true of the subject: methods that ask for any take them, too
-LISTED = 5  # of these, at most
-TEXT = "*asked"  # the text that was asked, and how it was asked, said to a reader: no columns of `Judged`,
-WAY = "*way"  # whose names are words
-METHOD, COUNTED, FALSE = "*method", "*counted", "*false"  # whose item it is, whether it counts, is of a false object
+ALSO = "also_true"  # the other true objects of the subject, which some methods accept, too
+LISTED = 5  # at most so many of these are listed
+TEXT = "*asked"  # the text that was asked; columns with a star are not columns of `Judged`
+WAY = "*way"  # the item's setting in words
+METHOD, COUNTED, FALSE = "*method", "*counted", "*false"  # the item's method, if it counts, if its object is false
 HOW = ("experiment", WAY, "template", "reading", METHOD, COUNTED, FALSE)  # how an item was asked and its answer read
-DIGITS = 4  # that a number has, where nothing depends on more
+DIGITS = 4  # significant digits of numbers that nothing is computed from
 
 
 class Items:
-    """Collects the items of an edition, a suite on a dataset at a time."""
+    """Collects the items of an edition, one suite and dataset at a time."""
 
     def __init__(self, layout: Layout, evidence: EvidenceFiles, findings: Sequence[Finding]) -> None:
         self._layout = layout
@@ -53,12 +53,12 @@ class Items:
         self.relations = {
             name: {row.relation_id: row.label for row in own.relations} for name, own in self._data.items()
         }
-        # By dataset: the facts that are asked, and by how many models and methods each is known, of how many.
+        # By dataset: the facts that are asked; and by how many models and methods each is known, out of how many.
         self._facts: dict[str, pl.DataFrame] = {}
         self._known: dict[str, pl.DataFrame] = {}
 
     def add(self, askings: Sequence[Asking], measures: Sequence[Measure]) -> None:
-        """Add what a suite asked of a dataset and models; ``measures`` are the numbers of it that are shown."""
+        """Add the items that a suite asked of models on a dataset; ``measures`` are its numbers on the page."""
         conditions = {name for row in measures for name in conditions_of(row)}
         used = conditions | {name for row in measures for name in row.of}
         exact = (
@@ -70,7 +70,7 @@ class Items:
         for asking in askings:
             judged, answers = judged_of(self._layout, asking), self._layout.answers(asking)
             folders = tuple(one.folder for one in answers.rounds)
-            if folders not in asked:  # what all models were asked alike is read once
+            if folders not in asked:  # texts that several models were asked are read once
                 asked[folders] = asked_texts(answers)
             said = read_frame(self._layout.judged(asking, "outcomes"), Outcome, ["prediction"])["prediction"]
             methods = SUITES[suite].counted(self._layout.options(asking))
@@ -84,14 +84,14 @@ class Items:
         self._evidence.add(list(parts.blocks(f"{suite}-{dataset}", about)))
 
     def _name(self, dataset: str, frame: pl.DataFrame) -> None:
-        """Note the facts that are asked: their names, and how often whoever read them most often was taught them."""
+        """Record the facts that are asked: their names, and the highest dose at which any model was taught them."""
         own = frame.filter(pl.col("fact").is_not_null()).unique("fact", maintain_order=True)
         own = own.select(pl.col("fact", *NAMED).cast(pl.String), "dose")
         every = pl.concat([self._facts.get(dataset, own.clear()), own]).group_by("fact", maintain_order=True)
         self._facts[dataset] = every.agg(pl.col(NAMED).first(), pl.col("dose").max())
 
     def _count(self, dataset: str, frame: pl.DataFrame) -> None:
-        """Count which facts one model knows by one method: those that most of its items know."""
+        """Count the facts that one model knows by one method, which has more than half of their items right."""
         observed = frame.filter(pl.col("hit").is_not_null() & pl.col("fact").is_not_null())
         known = (pl.col("hit").mean() > HALF).cast(pl.Int64)
         own = observed.group_by(pl.col("fact").cast(pl.String), maintain_order=True).agg(known.alias("known"), asked=1)
@@ -99,9 +99,9 @@ class Items:
         self._known[dataset] = every.agg(pl.col("known", "asked").sum())
 
     def facts(self) -> list[FactFound]:
-        """Return how often each fact is known, of the models and methods that are above chance.
+        """Return how often each fact is known, over the models and methods that are above chance.
 
-        All facts become a block of their own, for the search.
+        All facts also become a block, for the page's search.
         """
         asked: dict[str, dict[str, list[Any]]] = {}
         found = []
@@ -111,7 +111,7 @@ class Items:
             own = facts.join(counts, on="fact", how="left", maintain_order="left").with_columns(
                 pl.col("known", "asked").fill_null(0)
             )
-            if own["dose"].count():  # of real facts a model is taught a part
+            if own["dose"].count():  # a model is taught only some of a source's facts
                 own = own.with_columns(pl.col("dose").fill_null(0))
             if own.height:
                 asked[dataset] = own.to_dict(as_series=False)
@@ -124,7 +124,7 @@ class Items:
 
 
 class ItemBlocks:
-    """The items of a suite on a dataset, of all models, divided by their relations into blocks of some `ROWS`."""
+    """The items of a suite on a dataset, of all models, divided by relation into blocks of about `ROWS` rows."""
 
     def __init__(self, names: ObjectNames, used: set[str], exact: set[str], models: int) -> None:
         self._names, self._used, self._exact, self._models = names, used, exact, models
@@ -134,11 +134,11 @@ class ItemBlocks:
         self._texts: dict[int, dict[str, int]] = defaultdict(dict)
 
     def add(self, model: str, frame: pl.DataFrame, asked: Mapping[int, str]) -> None:
-        """Add what became of one model's items.
+        """Add one model's judged items.
 
         Args:
             model: the model.
-            frame: the items, as of `Judged`, with `WAY` and what was predicted.
+            frame: the items, as of `Judged`, with `WAY` and the predictions.
             asked: the text of each item.
         """
         self._divide(frame["relation"].cast(pl.String))
@@ -152,7 +152,7 @@ class ItemBlocks:
             self._columns[at][model] = columns | {TEXT: in_order({"codes": codes})}
 
     def _divide(self, relations: pl.Series) -> None:
-        """Give each relation a block: the last one, or a new one where that is full."""
+        """Assign each relation to the last block, or to a new one if that is full."""
         last, rows = max(self._block_of.values(), default=0), 0
         for relation, count in relations.value_counts(sort=False).sort("relation", nulls_last=True).iter_rows():
             if relation not in self._block_of:
@@ -161,7 +161,7 @@ class ItemBlocks:
                 rows += count
 
     def _column(self, block: int, column: pl.Series) -> str:
-        """Return a column as JSON, of what is alike in the model before as it is there."""
+        """Return a column as JSON; a column equal to the previous model's is not encoded again."""
         seen, text = self._seen.get((block, column.name), (None, ""))
         if seen is None or seen.dtype != column.dtype or not seen.equals(column):
             text = in_order(self._values(column))
@@ -169,7 +169,7 @@ class ItemBlocks:
         return text
 
     def _values(self, column: pl.Series) -> dict[str, Any]:
-        """Return a column as values, or as texts and the number of each item's; subjects and objects by label."""
+        """Return a column as values; of text, as distinct texts and each item's code; subjects and objects by label."""
         if isinstance(column.dtype, pl.Categorical | pl.String):
             found = column.cast(pl.String).to_arrow().dictionary_encode()
             names = found.dictionary.to_pylist()
@@ -177,11 +177,11 @@ class ItemBlocks:
             return {"names": shown, "codes": found.indices.to_pylist()}
         if column.dtype.is_float():
             column = column if column.name in self._exact else column.round_sig_figs(DIGITS)
-            column = column.set(~column.is_finite(), None)  # JSON has no such numbers: the block would not be read.
+            column = column.set(~column.is_finite(), None)  # not allowed in JSON
         return {"values": column.to_list()}
 
     def blocks(self, name: str, about: Mapping[str, str]) -> Iterator[Block]:
-        """Yield the blocks; their names begin with ``name``, and ``about`` is what the page is told of each."""
+        """Yield the blocks; their names begin with ``name``, and the page gets ``about`` for each."""
         for at, columns in sorted(self._columns.items()):
             relations = [relation for relation, own in self._block_of.items() if own == at]
             pieces = {"texts": in_order(list(self._texts[at])), **dict(pooled(columns))}
@@ -195,10 +195,10 @@ def _with_ways(frame: pl.DataFrame, answers: Answers) -> pl.DataFrame:
 
 
 def _with_methods(frame: pl.DataFrame, methods: Sequence[Method]) -> pl.DataFrame:
-    """Return items with `METHOD`, what the page calls the method that asked them, `COUNTED` and `FALSE`.
+    """Return items with `METHOD` (the label of the method that asked them), `COUNTED` and `FALSE`.
 
-    A method's are also the items of the false objects against which it holds each fact, and other readings of its
-    answers; neither are among those that its share counts.
+    Items of false objects, against which a method compares each fact, and items of other readings of its answers belong
+    to the method as well, but its share does not count them.
     """
     false = [(one.label, one.guess) for one in methods if isinstance(one.guess, Mapping)]
     asked = [*((one.label, one.where) for one in methods), *false]
@@ -213,7 +213,7 @@ def _with_methods(frame: pl.DataFrame, methods: Sequence[Method]) -> pl.DataFram
 
 
 def _with_others(frame: pl.DataFrame, data: Data) -> pl.DataFrame:
-    """Return items with `ALSO`, by label, where a subject has several true objects in its relation."""
+    """Return items with `ALSO`, by label, if a subject has several true objects in its relation."""
     facts = frame.select(pl.col(NAMED).cast(pl.String)).drop_nulls().unique(maintain_order=True)
     others = {}
     for relation, subject, truth in facts.iter_rows():
@@ -235,9 +235,9 @@ def items(
     measures: Mapping[tuple[str, str], Sequence[Measure]],
     findings: Sequence[Finding],
 ) -> tuple[dict[str, Any], list[FactFound]]:
-    """Collect the items that numbers count; return what the page is told beside, and how often each fact is known.
+    """Collect the items that numbers count; return what the page needs to know of them, and how often facts are known.
 
-    Numbers are given by suite and dataset; facts are counted by the methods that are above chance.
+    Numbers are given by suite and dataset. Facts are counted by the methods that are above chance.
     """
     out = Items(layout, evidence, findings)
     for suite, dataset, askings in layout.askings():

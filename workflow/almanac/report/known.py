@@ -1,4 +1,4 @@
-"""What models know: how much of each relation, and which facts most of them have right and which fewest."""
+"""What models know: how much of each relation, and which facts are known by most and by fewest models and methods."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,13 +35,13 @@ RELATIONS = (
     "Choose a relation to see its facts, and a number to see its answers."
 )
 METRICS = (KNOWN_OF_RELATION, OF_RELATION, GIVEN_OF_RELATION)
-SHOWN = 3  # facts of each kind
-NARROW = 2  # models up to which a table is narrow
+SHOWN = 3  # facts of each kind that are listed
+NARROW = 2  # a table with at most so many models is narrow
 Key = tuple[str, str, str, str]  # a metric, suite, dataset and condition
 
 
 class FactFound(NamedTuple):
-    """How often a fact is known: ``known`` of ``asked`` models × methods; ``dose``, how often it was taught."""
+    """How often a fact is known: ``known`` of ``asked`` models × methods; ``dose``: how often it was taught."""
 
     dataset: str
     fact: str
@@ -52,9 +52,10 @@ class FactFound(NamedTuple):
 
 
 class RelationFound(NamedTuple):
-    """What is known of a relation: by model the share and chance, and how many facts names give away.
+    """What is known of a relation: by model, the share known, chance, and the share of facts that names give away.
 
-    ``above``: the models for which it is above chance, ``beyond``: those for which it is so also without these facts.
+    ``above`` lists the models for which it is above chance, ``beyond`` those for which it is so without these facts,
+    too.
     """
 
     relation: str
@@ -67,9 +68,9 @@ class RelationFound(NamedTuple):
 
 
 class RelationsFound(NamedTuple):
-    """What models know of the relations of a dataset, by one method: those beyond names and above chance first.
+    """What models know of the relations of a dataset by one method; those above chance beyond names come first.
 
-    ``where`` says which items the method counts; ``method`` is what the page calls it.
+    ``where`` is the condition on the method's items, ``method`` its label on the page.
     """
 
     suite: str
@@ -80,7 +81,7 @@ class RelationsFound(NamedTuple):
     relations: Sequence[RelationFound]
 
     def __str__(self) -> str:
-        """Return how many relations are above chance, and which."""
+        """Return a sentence on how many relations are above chance, and which."""
         sure = [one.label for one in self.relations if one.above]
         of = f"{len(sure)} of {len(self.relations)} relations {'is' if len(sure) == 1 else 'are'} above chance"
         some = " for at least one model" if len(self.models) > 1 else ""
@@ -91,12 +92,15 @@ class RelationsFound(NamedTuple):
         return f"Dataset {self.dataset}: {of}{some}, by {self.method}{names}."
 
     def link(self, relation: str) -> PageLink:
-        """Return a relation's name, which leads to its facts."""
+        """Return a relation's label as a link to its facts."""
         label = next((one.label for one in self.relations if one.relation == relation), relation)
         return PageLink(label, f"#relation={quote(f'{self.dataset}/{relation}', safe='')}")
 
     def table(self, several: bool) -> Table:
-        """Return a row a relation and a column a model; ``several``: there are such tables of other datasets."""
+        """Return a table with a row for each relation and a column for each model.
+
+        ``several``: whether there are such tables of other datasets.
+        """
         of_one = len(self.models) == 1
         rows = []
         for one in self.relations:
@@ -117,9 +121,9 @@ class RelationsFound(NamedTuple):
 def of_relations(
     findings: Sequence[Finding], measures: Sequence[Measure], facts: Sequence[FactsAsked]
 ) -> Iterator[RelationsFound]:
-    """Yield for each dataset what is known of its relations, by the tested method that has most facts.
+    """Yield, for each dataset, what is known of its relations, by the tested method that has most facts.
 
-    Of a single relation nothing is said that the table of methods does not say.
+    A dataset of a single relation is left out: the table of methods says the same.
 
     Args:
         findings: what each method says of each model.
@@ -146,7 +150,7 @@ def of_relations(
 
 
 def _with_most_facts(tested: Sequence[Finding]) -> list[Finding]:
-    """Return what one method says of the models, that which has most facts of all of them together."""
+    """Return the findings of the method that has most facts, over all models."""
     of: dict[tuple[str, str], list[Finding]] = defaultdict(list)
     for one in tested:
         of[one.known.suite, one.known.where].append(one)
@@ -160,7 +164,7 @@ def _found(
     models: Sequence[str],
     labels: Mapping[str, str],
 ) -> list[RelationFound]:
-    """Return what is known, by relation and model, with its chance: of those models and where there is a chance."""
+    """Return what is known by relation and model, and its chance, for ``models`` and where there is a chance."""
     both = [key for key in known if key in chance and key[1] in models]
     above, beyond = (holm([p_of(rows.get(key)) for key in both]) for rows in (chance, given))
     of: dict[str, RelationFound] = {}
@@ -170,7 +174,7 @@ def _found(
         own.known[model] = share
         own.chances.append(by_chance)
         own.given.append(_value(given.get((relation, model))))
-        # The test may count chance otherwise than the number, and is not heeded where no more is known.
+        # The test's chance may differ from the number's: a share that is not above its chance does not count.
         if p <= LEVEL and _value(share) > by_chance:
             own.above.append(model)
             if without <= LEVEL:
@@ -180,10 +184,10 @@ def _found(
 
 
 def facts_table(facts: Sequence[FactFound]) -> Table | None:
-    """Return three facts of each dataset that most know and three that fewest know; none where there are no facts.
+    """Return a table of three facts of each dataset that most know and three that fewest know; none without facts.
 
-    They are fewer where no more are known by any, or not by all. Of facts that few methods asked nothing is said. The
-    caption says how many facts are known by all and by none, of which those shown are the first by their ids.
+    There are fewer if fewer are known by any, or unknown to any. Facts that few methods asked are left out. The caption
+    says how many facts are known by all and by none; those shown are the first of them by id.
     """
     most_asked: dict[str, int] = defaultdict(int)
     for one in facts:

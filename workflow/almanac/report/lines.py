@@ -1,4 +1,4 @@
-"""What is printed after a run: the validation, what the jobs have spent, and why some have failed."""
+"""What is printed after a run (validation, cost of the jobs, reasons of failure), and how numbers are written."""
 
 import re
 from collections import defaultdict
@@ -19,24 +19,24 @@ BY_CHANCE = (
     "The intervals at dose 0 hold together with 95 %, so one sound set of models in twenty misses that bar; worlds of "
     "other seeds (planting.worlds.NAME.seed) show whether it was chance."
 )
-SHOWN = 12  # lines of a failed job's log
-NAMES = 7  # in a sentence
-FIRST = 12  # rows of a long table that the page shows until all are asked for
-LITTLE = 10  # megabytes of a disk: a log that is empty there could not be written
-STOPPED = (INTERRUPTED, "KeyboardInterrupt")  # the last line of an interrupted one's, however early that was
-SLURM = Path(".snakemake/slurm_logs")  # of failed jobs, as SLURM's executor keeps them
-# A line that says why a job of a cluster failed; a step is cancelled as a consequence.
+SHOWN = 12  # lines shown of a failed job's log
+NAMES = 7  # names in a sentence, at most
+FIRST = 12  # rows of a long table that the page shows at first
+LITTLE = 10  # free megabytes below which an empty log means that the disk was full
+STOPPED = (INTERRUPTED, "KeyboardInterrupt")  # the last line of an interrupted job's log
+SLURM = Path(".snakemake/slurm_logs")  # logs of failed jobs that SLURM's executor keeps
+# Lines that say why a cluster job failed; that a step was cancelled is only a consequence.
 BY_SLURM = re.compile(r"almanac: |\S*slurm\S*: (?!.*CANCELLED AT \S+ \*)")
 
 
 def failed(logs: Path, since: float = 0.0, cluster: Path = SLURM) -> str:
-    """Return why jobs have failed (not: were stopped) since a time, each with the name of the log that says so.
+    """Return why jobs have failed since a time, each reason with the name of its log; interrupted jobs are left out.
 
     Args:
-        logs: of an edition's jobs; each job's end is said, and of an empty one that its disk is full.
-        since: a time; logs that were not written after it are not read.
-        cluster: logs of SLURM, which say what a job cannot: that it had no memory or time left, or did not begin. Of
-            those that say the same the first is named.
+        logs: the folder of the jobs' logs. Shown is the end of each; an empty log is reported if its disk is full.
+        since: a time; logs not written after it are ignored.
+        cluster: the folder of SLURM's logs, which say what a job cannot: that it ran out of memory or time, or did not
+            start. Of equal reasons only the first log is named.
     """
     parts = []
     for log, lines in _written_since(logs, since):
@@ -61,19 +61,18 @@ def _written_since(folder: Path, since: float) -> Iterator[tuple[Path, list[str]
 
 
 def run_began(folder: Path) -> float:
-    """Return when the last run in a folder began, which then wrote its lock; 0 if there was none.
+    """Return when the last run in a folder began, by the time of its lock; 0 if there was none.
 
-    Snakemake's own logs do not say so: a second run that was refused, or only shows something, has one too.
+    Snakemake's own logs do not tell: a run that was refused, or only displays something, writes one as well.
     """
     lock = folder / LOCK
     return lock.stat().st_mtime if lock.is_file() else 0.0
 
 
 def spent(logs: Path, since: float = 0.0) -> str:
-    """Return a table of jobs, wall seconds, CPU seconds and largest memory by rule, the most costly first.
+    """Return a table of jobs, wall seconds, CPU seconds and peak memory by rule, the most costly first.
 
-    The seconds are those of the last run of each job, wherever it ran; jobs run side by side, so wall seconds add up to
-    more than the time that passed.
+    Counted is the last run of each job. Jobs run in parallel, so wall seconds add up to more than the time that passed.
 
     Args:
         logs: the folder of an edition's logs.
@@ -96,7 +95,7 @@ def spent(logs: Path, since: float = 0.0) -> str:
 
 
 def validation_lines(rows: Sequence[Validation]) -> str:
-    """Return the validation as lines of text, one a model and method; a last one where chance alone may miss a bar."""
+    """Return the validation as lines of text, one a model and method; the last says if chance may miss a bar."""
     head = (
         f"{'suite':<16}{'model':<12}{'method':<18}{'worlds':>7}{'n':>7}"
         f"{'AUC most v never':>22}{'Spearman':>20}{'dose 0, simult.':>20}{'chance':>8}{'prior':>7}  verdict"
@@ -117,9 +116,9 @@ def validation_lines(rows: Sequence[Validation]) -> str:
 
 
 def standing_lines(rows: Sequence[Standing]) -> str:
-    """Return the order of methods as lines of text, then how much of it is left under each change.
+    """Return the order of methods as lines of text, then Kendall's tau between it and the order under each change.
 
-    A star stands after a method that says right or wrong and has no other score (`Standing.graded`).
+    A star marks methods that have no score but right or wrong (`Standing.graded`).
     """
     head = ("AUC most v never", "less than the first", "balanced accuracy")
     lines = [f"{'place':<7}{'suite':<16}{'method':<22}{head[0]:>22}{head[1]:>24}{head[2]:>24}"]
@@ -135,7 +134,7 @@ def standing_lines(rows: Sequence[Standing]) -> str:
 
 
 def measure_lines(rows: Iterable[Measure]) -> str:
-    """Return numbers as lines of text, one a model, metric and condition on the items."""
+    """Return numbers as lines of text, with model, metric and the condition on the items."""
     lines = [f"{'model':<12}{'metric':<20}{'value':>22}{'n':>8}  of"]
     for row in rows:
         said = ", ".join(f"{name} {value}" for name, value in conditions_of(row).items())
@@ -144,13 +143,13 @@ def measure_lines(rows: Iterable[Measure]) -> str:
 
 
 def shortened(names: Iterable[str], between: str = ", ", most: int = NAMES) -> str:
-    """Return names one after another, of more than ``most`` the first."""
+    """Return names joined by ``between``; if there are more than ``most``, the first ones and how many more."""
     own = list(dict.fromkeys(names))
     return between.join(own if len(own) <= most else [*own[: most - 1], f"{len(own) - most + 1} more"])
 
 
 def asked_by(counts: Sequence[int]) -> str:
-    """Return of how many each of some facts was asked, since what all know depends on how many these are."""
+    """Return by how many each fact was asked: how many know a fact depends on how many were asked."""
     if min(counts) == max(counts):
         return f"each asked by {counts[0]}"
     half = median_low(counts)
@@ -158,22 +157,22 @@ def asked_by(counts: Sequence[int]) -> str:
 
 
 def share(value: float | None) -> str:
-    """Return a number as the field writes shares: .873; a dash for none."""
+    """Return a number as shares are written in the field: .873; a dash for none."""
     if value is None:
         return "–"
-    # Rounded twice: sums in another order differ in the last of 17 digits, and may part what lies between two. z: what
-    # rounds to zero has no sign.
+    # Rounded twice, since sums in another order differ in the last of 17 digits, which can decide a tie. The format z
+    # gives zero no sign.
     text = f"{round(value, 12):z.3f}"
     return text[1:] if text.startswith("0.") else text.replace("-0.", "−.").replace("-", "−")
 
 
 def alone(value: float | None) -> str:
-    """Return a number that has no interval, such as a p-value, as `share` does; the smallest are not written as 0."""
+    """Return a number that has no interval, such as a p-value, as `share` does; very small ones as "<.001"."""
     return "<.001" if value is not None and 0 < value < 0.0005 else share(value)
 
 
 def shown(row: Measure) -> str:
-    """Return a number without its interval: a count as a whole number, any other as `share` writes it."""
+    """Return a number without its interval: counts as whole numbers, others as `share` does."""
     return share(row.value) if row.value is None or row.formula != "count" else f"{row.value:,.0f}"
 
 
@@ -183,5 +182,5 @@ def with_interval(row: Measure) -> str:
 
 
 def interval(value: float | None, low: float | None, high: float | None) -> str:
-    """Return a number with its interval, where there is one, as `share` writes both."""
+    """Return a number with its interval, if it has one, both as `share` writes them."""
     return share(value) + ("" if low is None else f" [{share(low)}, {share(high)}]")

@@ -25,14 +25,14 @@ from almanac.report.written import reference, summary, write_table
 from almanac.rows import KINDS, Measure, Response, Standing, Validation
 from almanac.suites.chapter import Table
 
-SUMMARY = "answer", "course", "compared", "recovered"  # the chapters that stand in summary.md
-MADE = 50_000  # objects of drawings after which those that are done are looked for: a sixth less time, 12 MiB more
+SUMMARY = "answer", "course", "compared", "recovered"  # the chapters in summary.md
+MADE = 50_000  # garbage collection threshold while drawing: a sixth less time for 12 MiB more memory
 
 
 def report_page(layout: Layout) -> None:
     """Write tables, figures and the page.
 
-    A page that is there is removed first: it says that what stands next to it is whole.
+    An existing page is removed first, since a page vouches for the files next to it.
     """
     validation = sorted(
         tables.read(layout.between("validation"), Validation), key=lambda row: (not row.judged, row.model)
@@ -57,7 +57,7 @@ def report_page(layout: Layout) -> None:
     write_csv(layout.shown("tables") / "validation.csv", Validation, validation)
     write_csv(layout.shown("tables") / "standings.csv", Standing, tables.read(layout.between("standings"), Standing))
     usual = gc.get_threshold()
-    gc.freeze()  # a drawing makes many objects, and what has been read so far need not be looked through each time
+    gc.freeze()  # drawing creates many objects: without this each collection would scan all data read so far
     gc.set_threshold(MADE)
     vectors = {name: drawing.svg(figure) for name, figure in page.figures(found, page.looks(layout.config))}
     gc.set_threshold(*usual)
@@ -78,7 +78,7 @@ def report_page(layout: Layout) -> None:
 
 
 def with_unadjusted(findings: Table) -> Table:
-    """Return the table of methods with the p of each row's one test, next to the page's, which is adjusted for all."""
+    """Return the table of methods with each row's unadjusted p-value added; the page has only the adjusted one."""
     rows = [
         (*row, next((cell.p for cell in row if isinstance(cell, Measure) and cell.p is not None), None))
         for row in findings.rows
@@ -87,7 +87,7 @@ def with_unadjusted(findings: Table) -> Table:
 
 
 def write_csv(path: Path, row_type: type, rows: Sequence[Any]) -> None:
-    """Write rows as CSV, a column a field, lists joined by semicolons."""
+    """Write rows as CSV, one column for each field; lists are joined by semicolons."""
     names = columns(row_type)
     with tables.atomic(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
@@ -98,7 +98,7 @@ def write_csv(path: Path, row_type: type, rows: Sequence[Any]) -> None:
 
 
 def model_rows(layout: Layout) -> Iterator[Mapping[str, Any]]:
-    """Yield who was asked: name, origin, size, and the digest and engine that their responses carry."""
+    """Yield, for each model, name, origin, size, and the digest and engine stated in its responses."""
     digests: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for one in layout.every_round():
         for path in one.responses:
@@ -112,7 +112,7 @@ def model_rows(layout: Layout) -> Iterator[Mapping[str, Any]]:
             control = ", a control whose objects are exchanged" if model.planted.permuted else ""
             origin = f"planted in {participant.world}{control}: read {', '.join(model.planted.kinds)}"
         if model.path is not None:
-            origin = f"directory {Path(model.path).name}"  # its name alone: where it lies is nobody else's concern
+            origin = f"directory {Path(model.path).name}"  # only its name: folders are private
         if model.api is not None:
             origin = f"{model.api_model or 'the model'} at {model.api}"
             if "generate" in (model.kinds or KINDS):

@@ -1,4 +1,4 @@
-"""The page: chapters, numbers and figures in one HTML file that needs no network, the same for the same numbers."""
+"""The page: chapters, numbers and figures in one HTML file that needs no network; equal numbers give an equal page."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ from almanac.versions import MAKER
 
 @dataclass(frozen=True)
 class Page:
-    """What the page shows of one suite on one dataset; ``anchor`` is its place, and begins the names of its files."""
+    """What the page shows of one suite on one dataset; ``anchor`` is its address and the prefix of its files."""
 
     anchor: str
     suite: str
@@ -40,10 +40,10 @@ class Page:
 
 
 def looks(config: EditionConfig) -> dict[str, dict[str, Any]]:
-    """Return colour and marker of every model, which it has in all figures.
+    """Return the colour and marker of every model, the same in all figures.
 
-    A planted model has the colour of its recipe; of several worlds, the marker tells which one it was taught, or that
-    it was taught none. Models that were taught nothing true are grey.
+    A planted model has the colour of its recipe. With several worlds the marker shows its world, or that it has none.
+    Models that were taught nothing true are grey.
     """
     controls = [one.name for one in config.models if one.control]
     others = [one.name for one in config.models if one.name not in controls]
@@ -63,7 +63,7 @@ def looks(config: EditionConfig) -> dict[str, dict[str, Any]]:
 
 
 def figures(chapters: Sequence[Page], looks: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Figure]]:
-    """Yield every figure by the name of its file, drawn when its turn comes; of models that look so in all."""
+    """Yield every figure with the name of its file, drawn one at a time, with the models' ``looks``."""
     for one in chapters:
         for part in one.chapter.parts:
             if isinstance(part, Drawing):
@@ -71,7 +71,7 @@ def figures(chapters: Sequence[Page], looks: Mapping[str, Mapping[str, Any]]) ->
 
 
 def _drawn(page: Page, part: Drawing, looks: Mapping[str, Mapping[str, Any]]) -> Figure:
-    """Return a figure; where it cannot be drawn, say whose it is."""
+    """Return a figure; errors name its suite and dataset."""
     where = f"suite {page.suite}: figure {part.name} of {page.dataset}"
     with noted(where), style(), coloured(looks):
         figure = part.draw()
@@ -94,13 +94,13 @@ def render(
 
     Args:
         config: the edition.
-        chapters: one a suite and dataset.
-        validation: what is recovered of planted knowledge.
+        chapters: one for each suite and dataset.
+        validation: how well planted knowledge is recovered.
         vectors: the figures as SVG, by the names of `figures`.
-        items: what the page is told of the items that the numbers count (`items.items`).
+        items: what the page needs to know of the items behind its numbers (`items.items`).
         evidence: the items.
-        models: who was asked: name, origin, parameters.
-        asked: what became of the facts of each dataset that is asked.
+        models: the models asked: name, origin, parameters.
+        asked: the facts of each dataset, asked and left out.
     """
     environment = Environment(
         loader=PackageLoader("almanac.report"),
@@ -119,7 +119,7 @@ def render(
         "guessing": lambda row: guessing(row.suite, row.method, row.chance),
         "paper": lambda name: SUITES[name].paper,
         "heads": row_heads,
-        "file_name": lambda path: Path(path).name,  # where it lies is nobody else's concern
+        "file_name": lambda path: Path(path).name,  # folders are private
     }
     environment.tests |= {
         "link": lambda cell: isinstance(cell, PageLink),
@@ -150,12 +150,12 @@ def render(
 
 
 def in_code(text: str) -> Markup:
-    """Return a text with what stands between backticks, as the console has it, in the look of code."""
+    """Return a text as HTML in which what stands between backticks is marked as code."""
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def row_heads(table: Table) -> int:
-    """Return how many columns head a table's rows: the first, and those of texts before any that holds else."""
+    """Return how many columns are row headers: the first, and the text columns up to the first that is not all text."""
     others = (at for at in range(len(table.head)) if not all(isinstance(row[at], str) for row in table.rows))
     return max(1, next(others, 1))
 
@@ -169,10 +169,10 @@ def tables_of(chapters: Sequence[Page]) -> Iterator[tuple[str, Table]]:
 
 
 def numbered(chapters: Sequence[Page]) -> dict[Measure, int]:
-    """Return the numbers that open their items, each with its place in the page's data."""
+    """Return the numbers that link to their items, each with its index in the page's data."""
     cells = (cell for _, table in tables_of(chapters) for row in table.rows for cell in row)
     opening = (cell for cell in cells if isinstance(cell, Measure) and cell.value is not None)
-    # Of two models a count alone is of items that one of them has: those right where the other's are not.
+    # Of numbers of two models, only counts link to items: those that one model has right and the other does not.
     own = dict.fromkeys(
         row for row in opening if row.model and row.dataset and (not row.other or row.formula == "count")
     )
@@ -180,13 +180,13 @@ def numbered(chapters: Sequence[Page]) -> dict[Measure, int]:
 
 
 def carried(row: Measure) -> dict[str, Any]:
-    """Return what the page's script is told of a number."""
+    """Return what the page's script needs to know of a number."""
     names = ("suite", "dataset", "model", "other", "metric", "where", "formula", "of", "value", "n")
     return {**{name: getattr(row, name) for name in names}, "shown": shown(row), **_judged_otherwise(row)}
 
 
 def _judged_otherwise(row: Measure) -> dict[str, str]:
-    """Return how models are compared where that is not how each is judged: their items have other outcomes."""
+    """Return how models are judged when they are compared, if that differs from how each is judged alone."""
     if row.metric not in OF_ONE or type(SUITES[row.suite]).comparable is Suite.comparable:
         return {}
     compared = method_of(row, SUITES[row.suite].methods).compared

@@ -1,4 +1,4 @@
-"""Which method tells what planted models were taught, as a chapter of the page: their order, and whether it stands."""
+"""The chapter on which method recovers what planted models were taught: the methods' order, and how stable it is."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,8 +16,8 @@ from almanac.suites.listing import method_labels
 from almanac.suites.looks import COLOURS, GREY
 from almanac.suites.standings import ALL, CHOICES, CRITERION, DOSE, FORMAT, MODEL, TEMPLATES, WORLD, Key
 
-CHOSEN_ON = (0, 1, 2)  # seeds of the worlds on which recipes were chosen; 2: that of the tuned models alone
-# What each axis is called where it is listed, and how its points are drawn, if they are.
+CHOSEN_ON = (0, 1, 2)  # seeds of the worlds on which recipes were chosen; 2: only that of the tuned models
+# For each axis, its label and the marker of its points in the figure; no marker: not drawn.
 AXES: Mapping[str, tuple[str, str]] = {
     CRITERION: ("what is compared: what a method calls known, not its scores", ""),
     DOSE: ("facts taught fewer times, against those never taught", ""),
@@ -54,7 +54,7 @@ EVERY = ("changed", "to", "place", "method", "AUC, most v. never taught", "less 
 
 
 def chapter(layout: Layout) -> Chapter | None:
-    """Return the chapter; none where no two methods were asked the same facts of planted models."""
+    """Return the chapter; none if no two methods were asked the same facts of planted models."""
     rows = layout.read(layout.between("standings"), Standing)
     if not rows:
         return None
@@ -103,7 +103,7 @@ def chapter(layout: Layout) -> Chapter | None:
 
 
 def _seeds(layout: Layout) -> str:
-    """Return which seeds the worlds have, and which of them are fresh."""
+    """Return a sentence with the worlds' seeds; fresh ones were not used in choosing recipes."""
     seeds = {name: one.seed for name, one in layout.config.planting.worlds.items()}
     said = ", ".join(f"{name}: {seed}" + " (fresh)" * (seed not in CHOSEN_ON) for name, seed in seeds.items())
     return f"those of the worlds here are {said}."
@@ -114,7 +114,7 @@ def _key(row: Standing) -> Key:
 
 
 def _number(row: Standing, name: str) -> Cell:
-    """Return an AUC, or how much less it is than the first's, with its interval."""
+    """Return a column of a standing with its interval; the first method has no ``gap``."""
     return None if name == "gap" and row.place == 1 else spread(row, name, row.facts)
 
 
@@ -125,7 +125,7 @@ def _cells(row: Standing, named: Mapping[Key, str]) -> Sequence[Cell]:
 
 
 def _stability(levels: Mapping[tuple[str, str], Sequence[Standing]], named: Mapping[Key, str]) -> Iterator[list[Cell]]:
-    """Yield a row a change."""
+    """Yield a row for each change."""
     for (axis, level), own in levels.items():
         models, ends = ", ".join(own[0].models), (named[_key(own[0])], named[_key(own[-1])])
         yield [AXES[axis][0], level, models, own[0].worlds, own[0].facts, len(own), own[0].tau, *ends]
@@ -134,7 +134,7 @@ def _stability(levels: Mapping[tuple[str, str], Sequence[Standing]], named: Mapp
 def _figure(
     rows: Sequence[Standing], levels: Mapping[tuple[str, str], Sequence[Standing]], named: Mapping[Key, str]
 ) -> Figure:
-    """Draw a line a method: its AUC with the interval, and those under each change."""
+    """Draw a line for each method: its AUC with the interval, and its AUC under each change."""
     figure = Figure(figsize=(6.4, 1.2 + 0.26 * len(rows)), layout="constrained")
     axes = figure.subplots()
     place = {_key(row): at for at, row in enumerate(rows)}

@@ -1,4 +1,4 @@
-"""What was found, in words: what the page begins with, and what a run ends with."""
+"""The findings as sentences, with which the page begins and a run's output ends."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -19,12 +19,12 @@ from almanac.suites.chapter import NOT_TAUGHT
 from almanac.suites.headline import ABOVE_CHANCE, FEW, LEVEL, NO_FORMAT, TESTED, TOO_FEW, UNDEFINED, Finding, holm, p_of
 from almanac.suites.listing import SUITES
 
-SILENT = 0.2  # the share of answers without words from which it is said
-TOLD = 2  # kinds of models that did not answer the same methods
+SILENT = 0.2  # share of answers without words from which a note says so
+TOLD = 2  # with more groups of models that left the same methods unanswered, only their number is told
 
 
 class Told(NamedTuple):
-    """What is said in words: ``found`` of the models; ``notes`` of what was not asked, not answered or not tested."""
+    """Sentences: ``found`` says what was found, ``notes`` what was not asked, not answered or not tested."""
 
     found: Sequence[str]
     notes: Sequence[str]
@@ -38,15 +38,15 @@ def told(
     facts: Sequence[FactsAsked],
     relations: Sequence[RelationsFound],
 ) -> Told:
-    """Return what was found, in words: what the page begins with, and what a run ends with.
+    """Return the findings as sentences.
 
-    ``measures`` are the numbers of models, ``between`` those between them; ``facts`` and ``relations`` are of each
+    ``measures`` holds the numbers of models, ``between`` those between models; ``facts`` and ``relations`` are of each
     dataset.
     """
     entrants = {one.model: entrant(layout, one) for one in layout.config.asked()}
     controls = [name for name, one in entrants.items() if one.permuted]
     planted = {name for name, one in entrants.items() if one.world is not None}
-    # What models that nobody planted were asked comes first: of planted ones it says something of methods alone.
+    # Datasets asked of models that were not planted come first: results of planted models only test the methods.
     real = {one.known.dataset for one in found if one.known.model not in planted}
     found = sorted(found, key=lambda one: one.known.dataset not in real)
     taught = [said for one in facts if (said := one.taught(measures)) is not None]
@@ -66,7 +66,7 @@ def told(
 
 
 def _advice(key: str, size: str | None) -> str:
-    """Return what asks more facts if it is larger: a setting or, of a configuration that has sizes, the sample."""
+    """Return what to raise to ask more facts: a setting or, in a configuration with sizes, the size."""
     sampled = key.startswith("suites.") and not key.endswith(".cap")
     if size is None or size == "all" or not (sampled or key.startswith("datasets.")):
         return f"`{key}`"
@@ -75,7 +75,7 @@ def _advice(key: str, size: str | None) -> str:
 
 
 def _asks_nothing(layout: Layout) -> Iterator[str]:
-    """Yield which suites ask nothing of a dataset, and why."""
+    """Yield the suites that ask nothing of a dataset, with the reason."""
     for suite, dataset, askings in layout.askings():
         folders = [one.folder for asking in askings for one in layout.rounds(asking)]
         if not any(tables.count(folder / "items.parquet", Item) for folder in folders):
@@ -84,7 +84,7 @@ def _asks_nothing(layout: Layout) -> Iterator[str]:
 
 
 def _by_chat(layout: Layout, found: Sequence[Finding]) -> Iterator[str]:
-    """Yield which models wrote by chat and are not above chance by any method: base models hardly answer so."""
+    """Yield a note on models asked by chat and above chance by no method: base models hardly answer chat."""
     above = {one.known.model for one in found if one.verdict == ABOVE_CHANCE}
     models = {asking.model for asking in layout.config.asked()} - above
     served = {name: one.model for name, one in layout.config.participants().items() if name in models}
@@ -96,9 +96,9 @@ def _by_chat(layout: Layout, found: Sequence[Finding]) -> Iterator[str]:
 
 
 def of_weights(layout: Layout) -> Iterator[str]:
-    """Yield whose weights are not all used, and which models have the same: what the files of responses say.
+    """Yield notes on models with unused weights, and on models with identical weights, as their responses state.
 
-    It is no part of the page, which an archive makes again without these files.
+    They are not on the page, which an archive rebuilds without these files.
     """
     answered = {one.answerer: one.responses[0] for one in layout.every_round()}
     alike: dict[str, list[str]] = defaultdict(list)
@@ -121,15 +121,15 @@ def sentences(
     controls: Collection[str] = (),
     asks_more: Mapping[tuple[str, str], str] = MappingProxyType({}),
 ) -> Told:
-    """Return what was found; the first sentence says whether anything is above chance at all.
+    """Return the findings as sentences; the first says whether anything is above chance at all.
 
     Args:
-        rows: what was found.
-        compared: what is said of taught facts, and of models side by side.
-        facts: what is said of the facts that were asked and of those that were not.
-        missing: what was not answered, and why.
+        rows: the findings.
+        compared: sentences on taught facts and on comparisons of models.
+        facts: sentences on the facts that were asked or left out.
+        missing: requests without an answer, and why.
         controls: models that were taught nothing true.
-        asks_more: by suite and dataset what asks more facts if it is larger; those that ask all they can are not there.
+        asks_more: by suite and dataset, what to raise to ask more facts; only where more can be asked.
     """
     missing = missing or Unanswered()
     tested = [one for one in rows if one.verdict in TESTED]
@@ -153,7 +153,7 @@ def sentences(
         out.append(f"Without the facts that names give away, these are not shown to be above chance: {whose}.")
     failing = [own.told(model) for model, own in missing.failed.items()]
     notes = [*facts, *_not_answered(rows, missing), *missing.notes()]
-    few: dict[bool, list[tuple[Finding, str]]] = defaultdict(list)  # by whether more can be asked
+    few: dict[bool, list[tuple[Finding, str]]] = defaultdict(list)  # keyed by whether more can be asked
     for one in rows:
         if one.verdict == TOO_FEW and one.facts:
             larger = asks_more.get((one.known.suite, one.known.dataset), "")
@@ -179,12 +179,12 @@ def sentences(
 
 
 def _astray(one: Finding, missing: Unanswered) -> bool:
-    """Return whether most answers of a method were of another form, and not for want of what the model can do."""
+    """Return whether most answers of a method had another form, though the model supports its requests."""
     return one.verdict == NO_FORMAT and (bool(one.facts) or _asking(one) not in missing.unsupported)
 
 
 def _share(row: Measure | None) -> float:
-    """Return a share, 0 where there is none."""
+    """Return the value of a share; 0 for none."""
     return 0.0 if row is None or row.value is None else row.value
 
 
@@ -193,13 +193,13 @@ def _asking(one: Finding) -> Asking:
 
 
 def _whose(rows: Sequence[Finding], tested: Sequence[Finding]) -> str:
-    """Return the methods of some of the tested rows, with their models where there are several."""
+    """Return the methods of some of the tested rows, with the models if there are several."""
     several = len({one.known.model for one in tested}) > 1
     return shortened((one.method.label + f" ({one.known.model})" * several for one in rows), "; ")
 
 
 def _labels(some: Sequence[Finding], rows: Sequence[Finding]) -> list[str]:
-    """Return the methods of some of the rows, with the datasets where these are not all that the method has."""
+    """Return the methods of some of the rows, with the datasets if these are not all that the method has."""
     of: list[dict[str, dict[str, None]]] = [defaultdict(dict), defaultdict(dict)]
     for found, own in zip(of, (some, rows), strict=True):
         for one in own:
@@ -223,7 +223,7 @@ def _not_answered(rows: Sequence[Finding], missing: Unanswered) -> list[str]:
     for one in rows:
         if not (one.facts or _astray(one, missing) or _asking(one) in told_of or one.known.model in broken):
             silent[str(one.known.model)].append(one)
-    alike: dict[tuple[tuple[str, str], ...], list[str]] = defaultdict(list)  # models, by methods with the reason
+    alike: dict[tuple[tuple[str, str], ...], list[str]] = defaultdict(list)  # models by their methods, with the reason
     for model, own in silent.items():
         by_reason: dict[str, list[Finding]] = defaultdict(list)
         for one in own:
@@ -251,22 +251,22 @@ def _not_answered(rows: Sequence[Finding], missing: Unanswered) -> list[str]:
 
 
 def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]) -> str:
-    """Return by how many of its methods each model is above chance, and by how much; alike models stand together.
+    """Return by how many methods, and by how much, each model is above chance; models with equal counts are grouped.
 
-    The least and the most that is known more than by chance are those of the methods that are above it.
+    The range of what is known above chance is over the methods that are above chance.
     """
     models = list(dict.fromkeys(str(one.known.model) for one in rows))
     if not any(one.verdict == ABOVE_CHANCE for one in rows):
         whom = f"{shortened(models)} ({_methods(rows)})"
         return f"On {dataset}, nothing is distinguishable from chance over all facts that were asked: {whom}."
     own = {name: [one for one in rows if one.known.model == name] for name in models}
-    alike: dict[tuple[int, int], list[str]] = defaultdict(list)  # all of them is 1 of 1, none 0 of 1, however many
+    alike: dict[tuple[int, int], list[str]] = defaultdict(list)  # all methods are (1, 1), none are (0, 1)
     for name, found in own.items():
         hit = sum(one.verdict == ABOVE_CHANCE for one in found)
         alike[(hit, len(found)) if 0 < hit < len(found) else (bool(hit), 1)].append(name)
-    parts: list[tuple[str, list[str]]] = []  # with the models that each is of
+    parts: list[tuple[str, list[str]]] = []  # texts, each with its models
     for (hit, of), names in sorted(alike.items(), key=lambda one: (-one[0][0] / one[0][1], -one[0][1])):
-        names.sort(key=lambda name: name not in controls)  # of many, controls are named
+        names.sort(key=lambda name: name not in controls)  # controls first, so that they are named among many
         sure = [one for name in names for one in own[name] if one.verdict == ABOVE_CHANCE]
         span = _span(sure, named=hit < of and len(names) == 1)
         each = ", each" if len(names) > 1 else ""
@@ -279,9 +279,9 @@ def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]
             of_them = f"all of its {methods}" if counts[-1] > 1 else "its 1"
         else:
             of_them = f"none of its {methods}" if len(counts) > 1 else f"0 of {methods}"
-        know = "" if parts else f" know{'s' * (len(names) == 1)} more than chance"  # the first of them are above it
+        know = "" if parts else f" know{'s' * (len(names) == 1)} more than chance"  # the first group is above chance
         parts.append((f"{listed}{know}{each} by {of_them} tested method{'s' * (counts[-1] != 1)}{span}", names))
-    # Of many, the first are told, the last, and those with a control.
+    # Of many groups, the first ones, the last, and those with a control are told.
     middle = parts[NAMES - 2 : -1] if len(parts) > NAMES else []
     counted = [names for _, names in middle if not set(names) & set(controls)]
     told = [text for text, names in parts if names not in counted]
@@ -291,7 +291,7 @@ def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]
 
 
 def _span(sure: Sequence[Finding], named: bool) -> str:
-    """Return by how much methods are above chance, the least and the most; ``named``: and which methods they are."""
+    """Return the range above chance over methods; with ``named``, also the methods."""
     more = [one.above.value or 0.0 for one in sure if one.above]
     ends = list(dict.fromkeys(share(end) for end in (min(more), max(more)))) if more else []
     parts = [shortened((one.method.label for one in sure), "; ")] if named and sure else []
@@ -301,10 +301,10 @@ def _span(sure: Sequence[Finding], named: bool) -> str:
 
 
 def by_themselves(rows: Sequence[Finding], planted: Collection[str]) -> Iterator[str]:
-    """Yield what would be above chance if a model's rows were a page of their own, of each dataset where that is more.
+    """Yield which verdicts a model's rows would have on a page of their own, for datasets where more are above chance.
 
-    Verdicts are adjusted for all rows of a page, so that they hang on who else is there; of planted models it is left
-    out, whose knowledge is no question.
+    Verdicts are adjusted for all rows of a page, and so depend on the other models. Planted models are left out, since
+    their knowledge is not in question.
     """
     tested = [one for one in rows if one.verdict in TESTED and one.above is not None]
     of: dict[str, list[Finding]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""How far to trust each method, as a chapter of a page whose models nobody taught: by those of a published edition."""
+"""How far to trust each method: a chapter for models that were not planted, with results of a published edition."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -13,8 +13,7 @@ from almanac.suites.standings import ALL, FORMAT
 from almanac.suites.suite import Method
 
 EDITION = "almanac-2026.14"
-# Its largest decoder, and the models of the methods that this one was not asked: the one that reads instructions, and
-# the one that fills blanks.
+# Its largest decoder; and, for methods that the decoder was not asked, an instruction-tuned and a masked model.
 LARGEST = ("large", "instruct", "masked")
 HEAD = (
     "method",
@@ -55,14 +54,14 @@ LIMITS = (
 
 
 def chapter(layout: Layout, findings: Sequence[Finding]) -> Chapter | None:
-    """Return the chapter; none where a model of the edition was planted, or nothing was asked that is published."""
+    """Return the chapter; none if a model of this edition was planted, or nothing asked here was published there."""
     models = layout.config.participants()
     if any(models[asking.model].model.planted is not None for asking in layout.config.asked()):
         return None
     published = carried(EDITION, "validation")
     rows = [row for model in reversed(LARGEST) for row in reversed(published) if row.model == model]
     chosen = {(row.suite, row.method): row for row in rows}
-    # A method of which items were counted apart, such as questions of two origins, is published of some of them.
+    # Of a method whose items are counted in groups, such as questions of two origins, only some groups are published.
     nearest = sorted(findings, key=lambda one: _shared(one, chosen.get((one.known.suite, one.method.name))))
     methods = {(one.known.suite, one.method.name): one.method for one in nearest}
     found = {key: chosen[key] for key in methods if key in chosen}
@@ -80,12 +79,12 @@ def chapter(layout: Layout, findings: Sequence[Finding]) -> Chapter | None:
 
 
 def _shared(one: Finding, row: Any) -> int:
-    """Return how many conditions on its items a finding shares with a published row."""
+    """Return how many conditions on its items a finding has in common with a published row."""
     return len(conditions_of(one.known).items() & conditions_of(row).items()) if row else 0
 
 
 def _order(methods: Mapping[tuple[str, str], Method]) -> Iterator[Sequence[Cell]]:
-    """Yield the methods asked here in the order in which that edition has them, all on the same facts."""
+    """Yield the methods asked here in the order of the published edition, all on the same facts."""
     rows = carried(EDITION, "standings")
     unread = {(row.suite, row.method): row for row in reversed(rows) if row.axis == FORMAT}
     for row in (row for row in rows if row.axis == ALL and (row.suite, row.method) in methods):

@@ -1,4 +1,4 @@
-"""The page's tables as files: CSV and Parquet with every digit; Markdown and LaTeX, for booktabs, as it writes them."""
+"""The page's tables as files: CSV and Parquet with all digits; Markdown and LaTeX (booktabs) as on the page."""
 
 import csv
 import inspect
@@ -16,7 +16,7 @@ from almanac.suites.chapter import Cell, Chapter, Drawing, PageLink, Table
 from almanac.suites.joining import EVERY
 
 KIND_NAMES: Mapping[pl.DataType, str] = {pl.String(): "text", pl.Int64(): "whole number", pl.Float64(): "number"}
-SHORT = 40  # rows of a table that is read as a whole, on one page
+SHORT = 40  # rows of a table that fits on one page
 HEAD = "| column | type | made of |\n| --- | --- | --- |\n"
 REFERENCE = """# The columns of these tables
 
@@ -29,7 +29,7 @@ own.
 | column | meaning |
 | --- | --- |
 """
-# What LaTeX reads as more than a letter, or has no letter for; names of facts in other scripts need LuaLaTeX.
+# Characters that are special in LaTeX or not in its fonts; names of facts in other scripts need LuaLaTeX.
 LATEX: Mapping[str, str] = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -49,7 +49,7 @@ LATEX: Mapping[str, str] = {
 def write_table(table: Table, folder: Path, name: str, whole: Table | None = None) -> None:
     """Write a table as ``NAME.csv``, ``NAME.parquet``, ``NAME.md`` and ``NAME.tex``.
 
-    ``whole``: the same with columns that the page has no room for, which the first two have.
+    CSV and Parquet are of ``whole``, if given: the same table with columns for which the page has no room.
     """
     whole = whole or table
     with tables.atomic(folder / f"{name}.csv") as temporary, temporary.open("w", encoding="utf-8", newline="") as out:
@@ -61,7 +61,7 @@ def write_table(table: Table, folder: Path, name: str, whole: Table | None = Non
 
 
 def exact(table: Table) -> Iterator[list[str | int | float | None]]:
-    """Yield a table's lines with all digits; a column of numbers with intervals is followed by their ends."""
+    """Yield a table's lines with all digits; each column with intervals is followed by their two ends."""
     spread = [_has_ends(table, at) for at in range(len(table.head))]
     yield [
         name
@@ -73,7 +73,7 @@ def exact(table: Table) -> Iterator[list[str | int | float | None]]:
 
 
 def _has_ends(table: Table, at: int) -> bool:
-    """Return whether a column holds numbers that may have intervals; counts have none."""
+    """Return whether a column's numbers may have intervals; counts have none."""
     return table.head[at] in table.spreads or any(
         isinstance(cell := row[at], Measure) and cell.formula != "count" for row in table.rows
     )
@@ -89,7 +89,7 @@ def _exact(cell: Cell, wide: bool) -> Sequence[str | int | float | None]:
 
 
 def as_frame(table: Table) -> pl.DataFrame:
-    """Return a table's lines with all digits; a column that holds any text is text, and two of a name are numbered."""
+    """Return a table's lines with all digits; columns with any text are text, repeated column names are numbered."""
     head, *lines = exact(table)
     names: list[str] = []
     for name in map(str, head):
@@ -101,11 +101,11 @@ def as_frame(table: Table) -> pl.DataFrame:
 
 
 def reference(shown: Mapping[str, Table], rows: Mapping[str, type]) -> str:
-    """Return what the columns of all tables are, in Markdown.
+    """Return a description of the columns of all tables, in Markdown.
 
     Args:
-        shown: the page's tables by the names of their files.
-        rows: row classes of further tables by the names of theirs.
+        shown: the page's tables by file name.
+        rows: the row classes of further tables by file name.
     """
     parts = [REFERENCE + "".join(f"| {name} | {meaning} |\n" for name, meaning in EVERY.items())]
     for name, row in rows.items():
@@ -126,7 +126,7 @@ def reference(shown: Mapping[str, Table], rows: Mapping[str, type]) -> str:
 
 
 def _made_of(numbers: Sequence[Any]) -> str:
-    """Return the metrics of a column's numbers, with the formula and the columns of items that each is made of."""
+    """Return the metrics of a column's numbers, each with its formula and the item columns that it uses."""
     found = {f"`{row.metric}`: {row.formula} of {', '.join(row.of)}".removesuffix(" of ") for row in numbers}
     return "; ".join(sorted(found))
 
@@ -138,7 +138,7 @@ def markdown(table: Table) -> str:
 
 
 def summary(chapters: Mapping[str, Chapter]) -> str:
-    """Return chapters, by their anchors, in Markdown: what each found, its notes, first figure and short tables."""
+    """Return chapters in Markdown, by anchor: findings, notes, the first figure and short tables of each."""
     parts = []
     for anchor, one in chapters.items():
         parts += [f"## {one.title}", one.asks]
@@ -154,7 +154,7 @@ def summary(chapters: Mapping[str, Chapter]) -> str:
 
 
 def latex(table: Table) -> str:
-    """Return a table in LaTeX, with the rules of the package booktabs; one that no page holds is a longtable.
+    """Return a table in LaTeX with the rules of booktabs; one too long for a page is a longtable.
 
     The page's script (`tables.js`) writes the same.
     """
@@ -165,7 +165,7 @@ def latex(table: Table) -> str:
 
     sides = "".join("r" if one else "l" for one in table.numeric)
     kind, before, after = "tabular", "", "\\bottomrule\n"
-    if len(table.rows) > SHORT:  # what stands above and below the lines is repeated on each page
+    if len(table.rows) > SHORT:  # head and foot are repeated on each page
         kind, before, after = "longtable", "\\endhead\n\\bottomrule\n\\endfoot\n", ""
     head = f"\\begin{{{kind}}}{{{sides}}}\n\\toprule\n{line(table.head)}\n\\midrule\n"
     rows = "".join(f"{line(_words(row))}\n" for row in table.rows)
@@ -173,7 +173,7 @@ def latex(table: Table) -> str:
 
 
 def _words(row: Sequence[Cell]) -> list[str]:
-    """Return cells as the page writes them."""
+    """Return cells as they are written on the page."""
     return [" ".join(_word(cell).split()) for cell in row]
 
 

@@ -1,4 +1,4 @@
-// The page's data: what the numbers are, and their items as columns, in blocks that lie in the page or in files next to it.
+// The page's data: its numbers, and their items as columns, in blocks inside the page or in files next to it.
 let data = { numbers: [], blocks: [], evidence: {}, relations: {}, root: "" };
 
 async function unpacked(text) {
@@ -8,10 +8,10 @@ async function unpacked(text) {
 }
 const ready = unpacked(document.getElementById("data").textContent).then((found) => { data = found; });
 
-// A text as words are looked for in it: without accents, and with the apostrophes of a keyboard.
+// A text as it is searched: in lower case, without accents, with straight apostrophes.
 const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").replace(/[‘’]/g, "'").toLowerCase();
 
-// Blocks: a file of them is a script that calls this, since a browser fetches nothing else from disk.
+// Each file of a block is a script that calls this, since a browser loads nothing else from disk.
 const loads = {};
 function arrived(name, pieces) { data.evidence[name] = pieces; }
 function block(name) {
@@ -24,27 +24,27 @@ function block(name) {
     document.head.append(script);
   }));
 }
-// A piece of a block, unpacked; in the page all are unpacked together.
+// A piece of a block, unpacked; pieces inside the page were unpacked with it.
 const piece = async (pieces, name) => (typeof pieces[name] === "string" ? unpacked(pieces[name]) : pieces[name]);
 
-// What a model was asked in a block: its columns, where its items begin among all, and how to come to their texts.
+// A model's items in a block: their columns, the index of the first among all, and a function for their texts.
 async function partOf({ name }, model) {
   const pieces = await block(name), [shared, own] = await Promise.all([piece(pieces, "shared"), piece(pieces, `model ${model}`)]);
   for (const [column, found] of Object.entries(own)) if (typeof found === "number") own[column] = shared[found];
   return { columns: own, texts: () => (pieces.unpackedTexts ??= piece(pieces, "texts")) };
 }
 
-// The value that an item has in a column.
+// The value of an item in a column.
 const value = (column, at) => (column.names ? (column.codes[at] === null ? null : column.names[column.codes[at]]) : column.values[at]);
 
-// What became of an item, in words, and the class of its colour: a false object that counts as known is no knowledge.
+// An item's outcome in words, and its colour class: that a false object counts as known is no knowledge.
 const OF_FALSE = { correct: ["called known, wrongly", "incorrect"], incorrect: ["not called known, rightly", "correct"] };
 function outcomeOf(columns, at) {
   const own = value(columns.outcome, at);
   return (value(columns["*false"], at) && OF_FALSE[own]) || [own, own];
 }
 
-// Whether a value meets a condition: a value, one of a list, within a range, or not a value.
+// Whether a value meets a condition: equal, in a list, in a range, or not equal.
 function meets(found, condition) {
   if (Array.isArray(condition)) return condition.some((one) => meets(found, one));
   if (condition !== null && typeof condition === "object") {
@@ -54,13 +54,13 @@ function meets(found, condition) {
   return found === condition;
 }
 
-// The places of the items that meet all conditions.
+// The indices of the items that meet all conditions.
 function chosen(columns, where) {
   const count = columns.item.values.length, conditions = Object.entries(where);
   return [...Array(count).keys()].filter((at) => conditions.every(([name, one]) => meets(value(columns[name], at), one)));
 }
 
-// The items that a number counts some of, of all blocks that hold such; null where the page knows none.
+// The items among which a number counts, from all blocks that have any; null if the page has none.
 async function itemsOf({ suite, dataset, model, where }) {
   const { relation } = JSON.parse(where);
   const found = data.blocks.filter((one) => one.suite === suite && one.dataset === dataset && one.models.includes(model) && (relation === undefined || one.relations.some((own) => meets(own, relation))));
@@ -75,7 +75,7 @@ async function itemsOf({ suite, dataset, model, where }) {
   return { scores, label, columns, text: async (at) => (await places[at][0].texts())[places[at][1]] };
 }
 
-// What another model answered to the same items, as columns of these; none where the page knows nothing of it.
+// Another model's answers to the same items, as columns; none if the page has none.
 async function answersOf(number, columns) {
   const found = await itemsOf({ ...number, model: number.other });
   if (!found) return {};
@@ -89,7 +89,7 @@ async function answersOf(number, columns) {
 const isText = (column) => Boolean(column.names) || column.text === true;
 const mean = (numbers) => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
 
-// Numbers in groups: what is said of each place, by the value that it has in a column.
+// Values grouped by the items' values in a column.
 function grouped(places, column) {
   const groups = new Map();
   for (const at of places) {
@@ -100,7 +100,7 @@ function grouped(places, column) {
   return [...groups.values()];
 }
 
-// How numbers are made of items: in words, and computed; other formulas are computed by commands alone.
+// How numbers are computed from items, in words and as code; other formulas only the command line computes.
 const FORMULAS = {
   mean: { words: "mean of “OF” over the items that have a value", of: (own, places) => mean(own(places)) },
   macro: {
@@ -116,7 +116,7 @@ const FORMULAS = {
   count: { words: "how many facts these items are of", of: (own, places, columns) => grouped(places, columns.fact).length },
 };
 
-// Compute a number from its items; null where its formula is none of these, undefined where nothing has a value.
+// Compute a number from its items; null if its formula is none of these, undefined if no item has a value.
 function recomputed({ formula, of }, columns, places) {
   const found = FORMULAS[formula], used = of.map((name) => columns[name]);
   if (!found || !used.length || used.some((one) => !one)) return null;
@@ -128,10 +128,10 @@ function recomputed({ formula, of }, columns, places) {
   return mean(own(used[0])(counted)) / mean(own(used[1])(counted));
 }
 
-// A number made of its items again, as the page writes it: as it stands there, where only rounding differs.
+// A recomputed number as text: the page's own text if only rounding differs.
 const again = (number, found) => (Math.abs(found - number.value) < 1e-9 ? number.shown : share(found));
 
-// A number as the page writes shares: .873; what rounds to zero has no sign.
+// A number as the page writes shares: .873; zero has no sign.
 const share = (number) => number === null || number === undefined || Number.isNaN(number) ? "–" : number.toFixed(3).replace(/^-(0\.0+)$/, "$1").replace(/^(-?)0\./, "$1.").replace("-", "−");
 const plain = (name) => String(name).replaceAll("_", " ");
 const said = (condition) =>
@@ -140,7 +140,7 @@ const said = (condition) =>
   "not" in condition ? (condition.not === null ? "any" : `not ${condition.not}`) :
   [condition.from !== undefined && `from ${condition.from}`, condition.below !== undefined && `below ${condition.below}`].filter(Boolean).join(" ");
 
-// An element with attributes and children; texts stay texts.
+// An element with attributes and children; strings become text nodes.
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, one] of Object.entries(attributes)) if (one !== null && one !== undefined && one !== false) made.setAttribute(name, one);

@@ -1,4 +1,4 @@
-// The items of a number: how it is made of them, and all of them, a hundred a page.
+// The items of a number: how it is computed from them, and their list, a hundred a page.
 const PAGE = 100;
 const NAMED = 3; // values of a condition that the title of a window names; of more, and of facts, it says how many there are
 const HEADS = { object: "true object", prediction: "answer", dose: "times taught", "*asked": "what was asked" };
@@ -7,13 +7,13 @@ const OUTCOMES = ["correct", "incorrect", "missing", "invalid", "error"];
 const METRICS = { headline: "known", headline_other_relations: "known", headline_above_chance: "above chance", headline_chance: "chance", right_alone: "known alone" };
 const open = { other: null, places: [], columns: null, text: null, relations: {}, shown: [], page: 0, by: null, down: false, filter: "" };
 
-// What stands over a column; those of another model's answers bear its name.
+// The head of a column; for another model's answers with its name.
 function headOf(name) {
   const own = name.replace(/^other /, ""), title = plain(HEADS[own] ?? own);
   return own === name ? title : `${title} of ${open.other}`;
 }
 
-// The text that an item was asked with: its end, and on demand all of it with the notes below it, which are in brackets.
+// The text of an item's request: its end and, unfolded, all of it with the notes below it, in brackets.
 function asked(text, at) {
   const summary = element("summary", {}, "…"), whole = element("pre");
   text(at).then((found = "") => {
@@ -24,7 +24,7 @@ function asked(text, at) {
   return element("details", {}, summary, whole);
 }
 
-// What a cell shows of an item: a relation's label, an outcome in words, four digits of a number.
+// What a cell shows: a relation's label, an outcome in words, four digits of a number.
 function shownOf(columns, name, at) {
   const own = name === "outcome" ? outcomeOf(columns, at)[0] : value(columns[name], at);
   const found = name === "relation" ? open.relations[own] ?? own : own;
@@ -36,7 +36,7 @@ function itemCell(columns, name, at) {
   return element("td", { class: colour }, shownOf(columns, name, at));
 }
 
-// Whether an item has these words in its cells; an outcome is meant whole, since “incorrect” holds “correct”.
+// Whether an item's cells contain these words; outcomes must match as a whole, since “incorrect” contains “correct”.
 const fits = (columns, shown, at, words) =>
   "outcome" in columns && OUTCOMES.includes(words)
     ? outcomeOf(columns, at)[0] === words
@@ -66,7 +66,7 @@ function draw() {
     ...rows.map((at) => element("tr", {}, ...shown.map((name) => itemCell(columns, name, at)), element("td", {}, asked(text, at)))));
 }
 
-// Say how a number is made, and what it comes to when it is made of these items again.
+// Describe how a number is computed, with its value recomputed from these items.
 function madeOf(number, columns, places) {
   const found = recomputed(number, columns, places), [of, whole] = number.of.map(plain);
   if (found === null) return `Computed from ${number.of.map(plain).join(", ") || "its items"} by a formula that the page does not repeat; “almanac verify edition” on the frozen edition computes it again.`;
@@ -100,7 +100,7 @@ async function show(number) {
     const compared = number.compared ? ` How models are compared: ${number.compared} The outcomes below are those of the table of methods.` : "";
     lines[0].textContent = madeOf(number, columns, places) + compared;
     lines[1].textContent = `${places.length} item${places.length === 1 ? "" : "s"}: ${[...counts].filter(([, own]) => own).map(([name, own]) => `${own} ${name}`).join(", ")}. Score: ${found.scores}. File: ${file}`;
-    // What tells these items apart, and what is always shown where any item has it.
+    // Columns that differ between these items, and those always shown if any item has a value.
     const hidden = new Set([...ALWAYS, ...Object.keys(theirs), ...number.of, "item", "*asked", "*way", "*method", "*counted", "*false", "hit", "reading", "fact"]);
     const more = Object.keys(columns).filter((name) => isText(columns[name]) && !hidden.has(name) && new Set(places.map((at) => value(columns[name], at))).size > 1);
     const used = number.of.filter((name) => columns[name] && !isText(columns[name]) && !ALWAYS.includes(name) && name !== "hit");

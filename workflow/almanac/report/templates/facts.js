@@ -1,9 +1,9 @@
-// Facts: found by subject, relation or object; one fact by all models and methods; `#fact=…` opens it, `#relation=…` lists
+// The search for facts, and one fact's answers by all models and methods: `#fact=…` opens a fact, `#relation=…` lists
 // those of a relation.
 const MOST_FOUND = 50;
 let facts = null;
 
-// Every fact of the page, by its dataset and id, with its names.
+// Every fact of the page, with its names, by dataset and id.
 async function allFacts() {
   if (facts) return facts;
   const found = new Map();
@@ -16,7 +16,7 @@ async function allFacts() {
   return (facts = found);
 }
 
-// All that was answered to a fact: by blocks that hold its relation, models, and the places of its items.
+// All answers to a fact, from the blocks that hold its relation.
 async function answersTo(fact) {
   const found = data.blocks.filter((one) => one.dataset === fact.dataset && one.relations?.includes(fact.relation));
   const parts = await Promise.all(found.flatMap((one) => one.models.map(async (model) => ({ ...(await partOf(one, model)), label: one.label, model }))));
@@ -50,14 +50,14 @@ async function search(text) {
   list(found, "No fact has these words.");
 }
 
-// The facts of a relation, DATASET/RELATION by its id; words that are typed after it search among all facts.
+// List the facts of a relation, given as DATASET/RELATION by ids; words typed afterwards search all facts.
 async function showRelation(key) {
   const found = [...(await allFacts()).values()].filter((fact) => `${fact.dataset}/${fact.relation}` === key);
   field().value = found[0]?.names[1] ?? key;
   list(found, `This page carries no facts of relation ${key}.`);
 }
 
-// How an item was asked, and its answer read; of what no method counts, by which experiment.
+// How an item was asked and its answer read; with the experiment, if no method counts it.
 function way(columns, at) {
   const names = [...(value(columns["*method"], at) ? [] : ["experiment"]), "*way", "template", "reading"];
   const said = names.map((name) => [name, value(columns[name], at)]).filter(([, one]) => one);
@@ -65,10 +65,10 @@ function way(columns, at) {
   return [...words, ...(value(columns["*false"], at) && !words.includes("a false object") ? ["a false object"] : [])].join(", ");
 }
 
-// The answer; of texts that are scored there is none.
+// The answer; items that are only scored have none.
 const answered = (columns, at) => value(columns.prediction, at) ?? (value(columns.score, at) === null ? "–" : "none, its score is judged");
 
-// Answers to a fact, a row each.
+// A table of answers to a fact.
 function answersTable(items, name) {
   const heads = ["model", "method", "asked as", "answer", "outcome", "score", "what was asked"];
   const rows = items.map(({ model, label, columns, text, at }) => {
@@ -97,12 +97,12 @@ async function showFact(key) {
     ...(more.length ? [element("details", {}, element("summary", {}, `Not counted: ${more.length} more (questions without an answer, false objects, further readings of an answer, other experiments)`), answersTable(more, "what is not counted"))] : []));
 }
 
-// Do what needs files next to the page; where one is missing, say so.
+// Do something that loads files next to the page; report a missing one.
 async function told(what) {
   try { await what(); } catch (error) { document.getElementById("fact").replaceChildren(element("p", {}, error.message)); }
 }
 
-// Go where the address says: to a fact, to a relation's, or to a place that may lie in a folded chapter.
+// Go to the address: a fact, a relation's facts, or a place that may be in a folded chapter.
 async function follow() {
   const hash = location.hash.slice(1);
   if (hash.startsWith("fact=")) {

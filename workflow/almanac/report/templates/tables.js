@@ -1,6 +1,6 @@
-// Tables: sorted by their heads, copied as CSV, Markdown or LaTeX, or into the cells of a spreadsheet.
+// Tables can be sorted by column, and copied as CSV, Markdown, LaTeX or spreadsheet cells.
 
-// Order two values: numbers before texts, nothing last whatever the direction.
+// Compare two values: numbers before texts, empty values last in either direction.
 function compared(one, other, down) {
   const none = (found) => found === null || found === undefined || found === "–" || found === "";
   if (none(one) || none(other)) return none(one) - none(other);
@@ -9,7 +9,7 @@ function compared(one, other, down) {
   return down ? -order : order;
 }
 
-// What a cell is sorted by: its number without the interval, or its text.
+// The sort key of a cell: its number without the interval, or its text.
 function sortedBy(cell) {
   const text = (cell.querySelector("button")?.textContent ?? cell.textContent.replace(/\[[−\d.]+, [−\d.]+\]/, "")).trim();
   const number = Number(text.replaceAll(",", "").replace("−", "-").replace("<.001", ".0005"));
@@ -28,13 +28,13 @@ function sort(table, head) {
   cut(table);
 }
 
-// Of a long table the first rows are shown, in whatever order, until all are asked for.
+// Show only the first rows of a long table, in the current order, until all are requested.
 function cut(table) {
   const first = Number(table.dataset.first ?? Infinity);
   body(table).forEach((line, at) => line.classList.toggle("later", at >= first));
 }
 
-// A button that shows all rows of a long table; where it was, the keyboard goes on with the table.
+// A button that shows all rows of a long table, and then moves the focus to the table.
 function whole(table, wide) {
   cut(table);
   const button = element("button", { class: "copy", type: "button" }, `Show all ${body(table).length} rows`);
@@ -65,7 +65,7 @@ function copied(table, format) {
   return `${FORMATS[format]([cells(head), ...body(table).map(cells)], sides.join(""))}\n`;
 }
 
-// Copy a text; where a browser gives a page from disk no clipboard, by a selection.
+// Copy a text; by a selection where a browser denies the clipboard to pages from disk.
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);

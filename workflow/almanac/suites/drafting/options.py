@@ -1,4 +1,4 @@
-"""The settings of drafting templates."""
+"""The options of drafting templates."""
 
 from typing import Annotated, Literal
 
@@ -8,7 +8,7 @@ from almanac.suites.options import WRITTEN_TOKEN, AuthorOptions
 
 
 class DraftingOptions(AuthorOptions):
-    """How templates are drafted by a model, before a person proofreads them."""
+    """How a model drafts templates, before a person proofreads them."""
 
     relations: Annotated[
         tuple[str, ...], Field(description="ids of the relations to draft for; none: all of the dataset")
@@ -33,6 +33,6 @@ class DraftingOptions(AuthorOptions):
     seed: Annotated[int, Field(ge=0, description="seed of the facts that are shown and of the samples")] = 0
 
     def cost(self, facts: int, relations: int) -> int:
-        """Return the tokens that a round costs, about."""
+        """Return roughly the number of tokens of a round."""
         requests = (len(self.relations) or relations) * len(self.styles) * (3 if self.paraphrases else 1)
         return requests * (500 + self.samples * self.tokens * WRITTEN_TOKEN)

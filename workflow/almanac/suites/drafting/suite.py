@@ -1,4 +1,4 @@
-"""Templates that a model drafts: the requests, how its answers are read, and the round trip that tests them."""
+"""Drafts templates with a model: the requests, how its answers are read, and the round trip that tests the drafts."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,23 +29,23 @@ class DraftSetting(NamedTuple):
 
 
 class Drafter:
-    """The prompts and the facts that they show."""
+    """The prompts, and the facts shown in them."""
 
     def __init__(self, data: Data, options: DraftingOptions) -> None:
         self.relations = {row.relation_id: row for row in data.relations}
         self._label, self._prompts = data.names.label, prompts("drafting")
-        self.shown: dict[str, list[Fact]] = {}  # by relation, drawn by a seed
+        self.shown: dict[str, list[Fact]] = {}  # by relation, a seeded draw
         for relation_id in self.relations:
             own = {fact.fact_id: fact for fact in data.by_relation.get(relation_id, ())}
             order = hash_order(own, options.seed, "shown", relation_id)
             self.shown[relation_id] = [own[fact_id] for fact_id in order[: options.facts]]
 
     def pairs(self, relation_id: str) -> list[tuple[str, str]]:
-        """Return the labels of the shown facts."""
+        """Return the subject and object labels of a relation's shown facts."""
         return [(self._label(fact.subject_id), self._label(fact.object_key)) for fact in self.shown[relation_id]]
 
     def draft_text(self, relation: Relation, style: str) -> str:
-        """Return the prompt for a style: worked examples, then the relation's facts."""
+        """Return the prompt for a draft of a style: worked examples, then the relation's facts."""
         prompt = self._prompts[style]
         parts = [prompt["instruction"]]
         word = style.capitalize()
@@ -55,7 +55,7 @@ class Drafter:
         return "\n\n".join(parts)
 
     def paraphrase_text(self, text: str) -> str:
-        """Return the prompt for saying a template again."""
+        """Return the prompt for a paraphrase of a template."""
         prompt = self._prompts["paraphrase"]
         parts = [f"Text: {shot['text']}\nAgain: {shot['again']}" for shot in prompt["shots"]]
         return "\n\n".join([prompt["instruction"], *parts, f"Text: {text}\nAgain:"])
@@ -66,7 +66,7 @@ def _shown(relation: str, pairs: Iterable[Sequence[str]]) -> str:
 
 
 class Drafting(Author[DraftingOptions]):
-    """Questions and statements of every relation, and the templates that are there in other words."""
+    """Drafts questions and statements for every relation, and paraphrases of existing templates."""
 
     name = "drafting"
     label = "Drafting"
@@ -78,10 +78,10 @@ class Drafting(Author[DraftingOptions]):
     texts = "drafts"
 
     def ask(self, at: Round, data: Data, options: DraftingOptions, before: Answers | None) -> Iterator[Batch]:
-        """Ask for drafts; then, of those that are kept, which relation they speak of.
+        """Ask for drafts; in the second round ask, for each kept draft, which relation it expresses.
 
         Raises:
-            AlmanacError: the options name a relation that the dataset has not, or no draft was answered.
+            AlmanacError: the options name a relation that is not in the dataset, or no draft was answered.
         """
         drafter = Drafter(data, options)
         if before is None:
@@ -90,9 +90,9 @@ class Drafting(Author[DraftingOptions]):
             yield from _round_trip(drafter, self._written(before, data, drafter), before.count)
 
     def write(self, answers: Answers, data: Data, options: DraftingOptions) -> list[Draft]:
-        """Return every draft with its verdict; those that do not lead the model back to their relation are dropped.
+        """Return every draft with its verdict; drafts that do not lead the model back to their relation are dropped.
 
-        A model that cannot weigh choices leaves the agreement open, and the draft to the person who reads it.
+        If a model cannot score choices, the agreement stays open and the decision is left to the person who proofreads.
         """
         votes: dict[str, list[bool]] = defaultdict(list)
         for part in answers.parts(("experiment", "template_id", "index", "logprobs")):
@@ -103,7 +103,7 @@ class Drafting(Author[DraftingOptions]):
         return [_agreed(draft, votes.get(draft.template_id, ()), options.agreement) for draft in drafts]
 
     def _written(self, answers: Answers, data: Data, drafter: Drafter) -> list[Draft]:
-        """Judge what the model wrote."""
+        """Judge the texts that the model wrote."""
         columns = ("experiment", "relation_id", "style", "template_id", "status", "reason", "texts")
         drafts = (part.links.filter(pl.col("experiment") != ROUND_TRIP) for part in answers.parts(columns))
         rows = [row for links in drafts for row in links.iter_rows(named=True)]
@@ -127,9 +127,9 @@ class Drafting(Author[DraftingOptions]):
 
 
 def _drafts(drafter: Drafter, data: Data, options: DraftingOptions) -> Iterator[Batch]:
-    """Ask for questions and statements of every relation, and for the templates that are there in other words.
+    """Ask for questions and statements of every relation, and for paraphrases of existing templates.
 
-    A relation without facts is passed over: there is nothing to show.
+    A relation without facts is skipped: there is nothing to show.
     """
     if strange := sorted(set(options.relations) - set(drafter.relations)):
         there = ", ".join(sorted(drafter.relations))
@@ -159,9 +159,9 @@ def _drafts(drafter: Drafter, data: Data, options: DraftingOptions) -> Iterator[
 
 
 def _round_trip(drafter: Drafter, drafts: Sequence[Draft], first: int) -> Iterator[Batch]:
-    """Ask, for each draft that is kept and each shown fact, which relation the filled template speaks of.
+    """Ask, for each kept draft and each shown fact, which relation the filled template expresses.
 
-    The choices are the labels of all relations, each once; a relation whose label another bears stands for both.
+    The choices are the labels of all relations, without duplicates: relations with equal labels share a choice.
     """
     asked = Asked(first=first)
     labels = sorted({row.label for row in drafter.relations.values()})
