@@ -273,5 +273,5 @@ def test_too_few_train_facts_name_the_relation_and_the_key(ask):
 
 
 def test_a_sequence_without_a_place_for_a_test_fact_is_refused():
-    with pytest.raises(ValidationError, match="no test fact would stand in a sequence; lower first or raise examples"):
+    with pytest.raises(ValidationError, match="a sequence would have no test fact; lower first or raise examples"):
         EicOptions(examples=50)

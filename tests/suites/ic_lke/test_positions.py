@@ -14,7 +14,7 @@ from almanac.errors import AlmanacError
 from almanac.rows import Entity, Fact, Measure
 from almanac.suites.data import Data
 from almanac.suites.ic_lke.options import PositionOptions
-from almanac.suites.ic_lke.positions import Positions, PositionSetting, class_of, joined, replaced_places
+from almanac.suites.ic_lke.positions import Positions, PositionSetting, class_of, joined_text, replaced_places
 from almanac.suites.judged import Not, as_text
 
 OPTIONS = PositionOptions(pairs=12, replaced=3, bins=4)
@@ -57,7 +57,7 @@ CORRECT = Not("replaced")
 
 
 def test_pairs_are_joined_by_spaces_and_a_span_is_an_object_with_its_space():
-    text, starts, ends = joined([("Marie Curie", "1867"), ("Niels Bohr", "1885")])
+    text, starts, ends = joined_text([("Marie Curie", "1867"), ("Niels Bohr", "1885")])
     assert text == "Marie Curie 1867 Niels Bohr 1885"
     assert [text[start:end] for start, end in zip(starts, ends, strict=True)] == [" 1867", " 1885"]
 

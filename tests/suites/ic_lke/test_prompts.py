@@ -173,7 +173,7 @@ def test_lpaqas_repository_is_read_as_it_is(asked, tmp_path):
         ('{"relation_id":"P36","kind":"lpaqa","text":"[X] is"}', "prompt 2: kind 'lpaqa'; allowed are hgp and mmp"),
         ('{"relation_id":"P36","kind":"hgp","text":"it is"}', "prompt 2: 'it is' must hold [X] once"),
         ('{"relation_id":"P36","kind":"hgp","text":"[X] [Y] [Y]"}', "and [Y] at most once"),
-        ('{"relation_id":"P36","kind":"hgp","text":"[X] has"}', "prompt 2: stands already as prompt 1"),
+        ('{"relation_id":"P36","kind":"hgp","text":"[X] has"}', "prompt 2: is the same as prompt 1"),
         ('{"relation_id":"P36","text":"[X] has"}', "line 2 is no row of PublishedPrompt"),
         ('{"relation":"P36","kind":"hgp","text":"[X] has"}', "line 2 is no row of PublishedPrompt"),
         ("[X] has", "line 2 is no row of PublishedPrompt"),

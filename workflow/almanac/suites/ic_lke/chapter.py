@@ -96,8 +96,8 @@ def ic_lke(shown: Shown, options: IcLkeOptions) -> Chapter | None:
             Drawing("exposure", caption, lambda: lines_along(taught, "dose", "accuracy", way=way, chance=chance))
         )
     for experiment in dict.fromkeys(shown.at(row)["experiment"] for row in boards):
-        own = [row for row in _of_first_draw(shown, relations) if shown.at(row)["experiment"] == experiment]
-        models = {row.model for row in own}
+        rows = [row for row in _of_first_draw(shown, relations) if shown.at(row)["experiment"] == experiment]
+        models = {row.model for row in rows}
         sure = shown.find("accuracy_at_k", "shots", "draw", "confidence", experiment=experiment)
         levels = [row for row in _of_first_draw(shown, sure) if row.model in models]
         name = EXPERIMENTS[experiment]
@@ -105,7 +105,7 @@ def ic_lke(shown: Shown, options: IcLkeOptions) -> Chapter | None:
             Drawing(
                 f"{experiment}-relations",
                 f"Accuracy in percent by relation and model, {name}; best relation first.",
-                partial(heat_map, own, shown.relations),
+                partial(heat_map, rows, shown.relations),
             ),
             Drawing(
                 f"{experiment}-confidence",
@@ -148,7 +148,7 @@ def _recovery(shown: Shown) -> Table:
         for row in shown.find(metric, *ASKED, "hit", "dose")
         for at in [shown.at(row)]
     ]
-    caption = "How much is recovered of what the models were taught. Taught: how often the facts of the row were."
+    caption = "How much is recovered of what the models were taught. Taught: how often the row's facts were taught."
     return Table("recovery", caption, ("model", "asked", "number", "taught", "value", "facts"), rows, folded=True)
 
 
@@ -168,7 +168,7 @@ def eic(shown: Shown, options: EicOptions) -> Chapter | None:
         "Compared with IC-LKE (in context, with as many examples as stand before the first test fact) on the facts "
         "that both answered: how often they make the same choice, the accuracy "
         "minus IC-LKE's, Cohen's κ of correctness, Pearson's r of the accuracies over relations. Distinct "
-        "characters: a beginning that several texts share is counted once."
+        "characters: a context that several texts share is counted once."
     )
     asks = (
         "Sequence: test facts are inserted between train facts, and each text contains one choice of each of its "
@@ -279,7 +279,7 @@ def positions(shown: Shown, options: PositionOptions) -> Chapter | None:
     if any(row.value is not None for row in at):
         caption = "Probability of each object by its position in the text. The line is the mean of the true pairs."
         parts.append(Drawing("places", caption, lambda: figures.by_place(at, correct)))
-    parts.append(Table("probability", "Mean probability of the object that stands in the text.", head, rows))
+    parts.append(Table("probability", "Mean probability of the object in the text.", head, rows))
     by_dose = shown.find("probability_in_bin", "pair", "experiment", "arrangement", "part", "dose")
     if by_dose:
         cells = {(row.model, shown.at(row)["dose"], shown.at(row)["part"]): row for row in by_dose}
@@ -287,7 +287,7 @@ def positions(shown: Shown, options: PositionOptions) -> Chapter | None:
             (model, dose, *(cells.get((model, dose, start)) for start in options.starts))
             for model, dose in dict.fromkeys((model, dose) for model, dose, _ in cells)
         ]
-        caption = "The same by how often a fact was taught and by its place, in texts where no pair is replaced."
+        caption = "The same by how often a fact was taught and by its position, in texts without replaced pairs."
         columns = ("model", "taught", *(f"from place {start}" for start in options.starts))
         parts.append(Table("doses", caption, columns, listed))
     asks = (
@@ -310,8 +310,8 @@ def generated(shown: Shown, options: GeneratedOptions) -> Chapter | None:
             spread = shown.one("present_deviation", row.model, behind=behind, experiment=experiment)
             points[str(row.model)][behind] = figures.Point(row.value, None if spread is None else spread.value)
     caption = (
-        "Share of the facts in whose text stands what is looked for. After: what the model continued. The released "
-        "code ignores case and finds a label within another word, too. Control: how often a wrong object stands there."
+        "Share of facts whose text contains what is looked for. After: what the model continued. The released code "
+        "ignores case and finds a label within another word, too. Control: how often the text contains a wrong object."
     )
     parts: list[Any] = [Table("present", caption, ("model", "after", "looked for", "present", "no answer"), rows)]
     if any(len(own) > 1 for own in points.values()):

@@ -85,7 +85,7 @@ def outcome(hit: pl.Expr) -> pl.Expr:
 def accuracy(judged: Judged, *by: str, metric: str = "accuracy") -> list[Measure]:
     """Return the accuracy of each group as mean over relations, and in each relation; a fact's answers are averaged."""
     keys = (by, (*by, "relation"))
-    return [row for own in keys for row in judged.measures(metric, "macro_of_facts", "hit", by=own)]
+    return [row for group_keys in keys for row in judged.measures(metric, "macro_of_facts", "hit", by=group_keys)]
 
 
 def of_choices(judged: Judged, *by: str) -> list[Measure]:
@@ -96,8 +96,8 @@ def of_choices(judged: Judged, *by: str) -> list[Measure]:
         facts answered with a confidence of at least K, and the recovery of what was taught.
     """
     rows = accuracy(judged, *by) + recovery(judged, *by)
-    for own in (by, (*by, "relation")):
-        rows += judged.measures("probability_mass", "macro", "probability", by=own)
+    for keys in (by, (*by, "relation")):
+        rows += judged.measures("probability_mass", "macro", "probability", by=keys)
     for group in judged.groups(*by):
         rows += [chance(group), *accuracy_at_k(group)]
     return rows
@@ -106,7 +106,7 @@ def of_choices(judged: Judged, *by: str) -> list[Measure]:
 def accuracy_at_k(judged: Judged) -> list[Measure]:
     """Return the accuracy over the facts answered with a confidence of at least K, for each K in `LEVELS`."""
     sure = (judged.where(confidence=Range(least=level)) for level in LEVELS)
-    return [row for own in sure for row in own.measures("accuracy_at_k", "mean", "hit")]
+    return [row for items in sure for row in items.measures("accuracy_at_k", "mean", "hit")]
 
 
 def chance(judged: Judged) -> Measure:
@@ -116,15 +116,15 @@ def chance(judged: Judged) -> Measure:
     return judged.measure("chance", of_relations.select(pl.col("one_in").mean()).item(), of=("offered",))
 
 
-def deviation(judged: Judged, of: str) -> float | None:
+def deviation(judged: Judged, column: str) -> float | None:
     """Return the standard deviation (n - 1) of the accuracies of the groups of a column, if there are at least two."""
-    rows = judged.measures("accuracy", "macro_of_facts", "hit", by=[of])
+    rows = judged.measures("accuracy", "macro_of_facts", "hit", by=[column])
     found = [row.value for row in rows if row.value is not None]
     return float(np.std(found, ddof=1)) if len(found) > 1 else None
 
 
-def deviations(judged: Judged, metric: str, of: str) -> list[Measure]:
+def deviations(judged: Judged, metric: str, column: str) -> list[Measure]:
     """Return `deviation` in each relation, and its mean over the relations that have one."""
-    each = [own.measure(metric, deviation(own, of), of=("hit", of)) for own in judged.groups("relation")]
+    each = [group.measure(metric, deviation(group, column), of=("hit", column)) for group in judged.groups("relation")]
     known = [row.value for row in each if row.value is not None]
-    return [judged.measure(metric, float(np.mean(known)) if known else None, of=("hit", of)), *each]
+    return [judged.measure(metric, float(np.mean(known)) if known else None, of=("hit", column)), *each]

@@ -92,8 +92,8 @@ class Eic(ChoiceSuite[EicOptions]):
         """
         questioner = Questioner(self, data, options)
         costs = [frame_of(ReadingCost, ())]
-        for _, own, tested in questioner.relations():
-            examples = draw_examples(own, options.examples, options.seed, 0, "examples")
+        for _, facts, tested in questioner.relations():
+            examples = draw_examples(facts, options.examples, options.seed, 0, "examples")
             first = EicSetting(shots=options.first)
             questioner.ask_in_context(examples[: options.first], tested, LAYOUTS["paper"], IN_CONTEXT, first)
             _Sequences(questioner, examples, options).ask(tested)
@@ -109,14 +109,14 @@ class Eic(ChoiceSuite[EicOptions]):
         for part in answers.parts(WANTED):
             links = part.links
             choice_by_choice = pl.col("role").cast(pl.String).str.starts_with(CHOICE)
-            plain, apart = links.filter(~choice_by_choice), _as_choices(links.filter(choice_by_choice))
-            both = [judge_choices(one) for one in (plain, apart) if one.height]
-            yield Judgements(pl.concat(both).sort("item"), {})
+            whole, by_choice = links.filter(~choice_by_choice), _as_choices(links.filter(choice_by_choice))
+            judged = [judge_choices(some) for some in (whole, by_choice) if some.height]
+            yield Judgements(pl.concat(judged).sort("item"), {})
 
     def derived(self, frame: pl.DataFrame, options: EicOptions) -> pl.DataFrame:
         """Add, for each fact, ``in_context_hit`` (IC-LKE is right) and ``same`` (its prediction equals IC-LKE's)."""
-        asked_alone = frame.filter(pl.col("experiment") == IN_CONTEXT)
-        theirs = asked_alone.select("fact", pl.col("hit").alias("in_context_hit"), pl.col("prediction").alias("theirs"))
+        in_context = frame.filter(pl.col("experiment") == IN_CONTEXT)
+        theirs = in_context.select("fact", pl.col("hit").alias("in_context_hit"), pl.col("prediction").alias("theirs"))
         found = super().derived(frame, options).join(theirs, on="fact", how="left", maintain_order="left")
         return found.with_columns((pl.col("prediction") == pl.col("theirs")).alias("same")).drop("theirs")
 
@@ -172,8 +172,8 @@ class _Sequences:
         items = [questioner.item(fact, SEQUENCE, setting) for _, fact in placed]
         labels = [questioner.labels(fact) for _, fact in placed]
         orders = [
-            hash_order(map(str, range(len(own))), options.seed, "choices", fact.fact_id)
-            for own, (_, fact) in zip(labels, placed, strict=True)
+            hash_order(map(str, range(len(choices))), options.seed, "choices", fact.fact_id)
+            for choices, (_, fact) in zip(labels, placed, strict=True)
         ]
         for number in range(max(map(len, labels))):
             pieces = self._apart(begin) if apart else []
@@ -184,8 +184,8 @@ class _Sequences:
                     pieces += [glue, *self._apart(more)] if apart else [glue + self._text(more)]
                 if number < len(orders[place]):
                     choice = orders[place][number]
-                    subject, found = questioner.subject(fact), labels[place][int(choice)]
-                    pieces += [glue, subject, INSIDE, found] if apart else [glue + subject, INSIDE + found]
+                    subject, label = questioner.subject(fact), labels[place][int(choice)]
+                    pieces += [glue, subject, INSIDE, label] if apart else [glue + subject, INSIDE + label]
                     carried.append((items[place], f"{CHOICE}{choice}", len(pieces) - 1))
             request = Request("", "spans", context_id, "", pieces=tuple(pieces))
             for item, role, index in carried:
@@ -199,8 +199,8 @@ class _Sequences:
             before, subject = self.examples[:slot], questioner.subject(fact)
             if self.options.separators == "apart":
                 item, pieces = questioner.item(fact, ISOLATED, setting), [*self._apart(before), glue, subject, INSIDE]
-                for number, found in enumerate(questioner.labels(fact)):
-                    request = Request("", "spans", None, "", pieces=(*pieces, found))
+                for number, label in enumerate(questioner.labels(fact)):
+                    request = Request("", "spans", None, "", pieces=(*pieces, label))
                     questioner.asked.link(item, f"{CHOICE}{number}", request, len(pieces))
             else:
                 context_id = questioner.asked.context(self._text(before))
@@ -212,8 +212,8 @@ class _Sequences:
     def _apart(self, facts: Sequence[Fact]) -> list[str]:
         """Return train facts as a list of names and separators."""
         out: list[str] = []
-        for subject, found in map(self.questioner.pair, facts):
-            out += [*([GLUE[self.options.between]] if out else []), subject, INSIDE, found]
+        for subject, label in map(self.questioner.pair, facts):
+            out += [*([GLUE[self.options.between]] if out else []), subject, INSIDE, label]
         return out
 
 
@@ -266,15 +266,15 @@ def agreement(judged: Judged) -> list[Measure]:
         ``same_prediction`` (share of equal choices), ``accuracy_difference`` (its accuracy minus IC-LKE's), ``kappa``
         (Cohen's, of correctness) and ``pearson`` (of the accuracies over relations).
     """
-    both = judged.where(hit=Not(None), in_context_hit=Not(None))
-    ours, theirs = both.frame["hit"].to_list(), both.frame["in_context_hit"].to_list()
-    means = both.frame.group_by("relation", maintain_order=True).agg(
+    answered = judged.where(hit=Not(None), in_context_hit=Not(None))
+    ours, theirs = answered.frame["hit"].to_list(), answered.frame["in_context_hit"].to_list()
+    means = answered.frame.group_by("relation", maintain_order=True).agg(
         pl.col("hit", "in_context_hit").cast(pl.Float64).mean()
     )
-    found: dict[str, Estimate] = {
-        "accuracy_difference": macro_difference(both.frame, "hit", "in_context_hit", RELATION, SUBJECT),
+    estimates: dict[str, Estimate] = {
+        "accuracy_difference": macro_difference(answered.frame, "hit", "in_context_hit", RELATION, SUBJECT),
         "kappa": cohens_kappa(ours, theirs),
         "pearson": pearson(means["hit"].to_list(), means["in_context_hit"].to_list()),
     }
-    rows = both.measures("same_prediction", "macro", "same")
-    return rows + [both.measure(metric, one, of=("hit", "in_context_hit")) for metric, one in found.items()]
+    rows, of = answered.measures("same_prediction", "macro", "same"), ("hit", "in_context_hit")
+    return rows + [answered.measure(metric, estimate, of=of) for metric, estimate in estimates.items()]

@@ -31,10 +31,10 @@ def accuracy_at_k(rows: Sequence[Measure], chance: float) -> Figure:
     figure = Figure(figsize=(7.2, 4.6), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     for index, model in enumerate(_models(rows)):
-        own = sorted((row for row in rows if row.model == model), key=lambda row: least(row, "confidence"))
-        level = [least(row, "confidence") for row in own]
-        _plot(upper, level, own, index)
-        lower.plot(level, [row.n or np.nan for row in own], markersize=4, **look(index, model))
+        rows_of_model = sorted((row for row in rows if row.model == model), key=lambda row: least(row, "confidence"))
+        level = [least(row, "confidence") for row in rows_of_model]
+        _plot(upper, level, rows_of_model, index)
+        lower.plot(level, [row.n or np.nan for row in rows_of_model], markersize=4, **look(index, model))
     chance_line(upper, chance)
     upper.set_ylabel("accuracy")
     legend(figure, [upper])
@@ -62,9 +62,9 @@ def _count(row: Measure, column: str) -> int:
 def _plot(axes: Axes, at: Sequence[float], rows: Sequence[Measure], index: int) -> None:
     """Draw a model's numbers as a line with a band of their intervals."""
     share, low, high = values(rows)
-    own_look = look(index, str(rows[0].model))
-    axes.plot(at, share, label=rows[0].model, markersize=5, **own_look)
-    axes.fill_between(at, low, high, color=own_look["color"], alpha=0.15, linewidth=0)
+    style = look(index, str(rows[0].model))
+    axes.plot(at, share, label=rows[0].model, markersize=5, **style)
+    axes.fill_between(at, low, high, color=style["color"], alpha=0.15, linewidth=0)
 
 
 def by_shots(rows: Sequence[Measure], enough: Mapping[str, float | None], chance: float) -> Figure:
@@ -72,8 +72,8 @@ def by_shots(rows: Sequence[Measure], enough: Mapping[str, float | None], chance
     figure = Figure(figsize=(7.2, 3.8), layout="constrained")
     axes = figure.subplots()
     for index, model in enumerate(_models(rows)):
-        own = sorted((row for row in rows if row.model == model), key=lambda row: _count(row, "shots"))
-        _plot(axes, [_count(row, "shots") for row in own], own, index)
+        rows_of_model = sorted((row for row in rows if row.model == model), key=lambda row: _count(row, "shots"))
+        _plot(axes, [_count(row, "shots") for row in rows_of_model], rows_of_model, index)
         if (least := enough.get(model)) is not None:
             axes.axvline(least, color=look(index, model)["color"], linestyle="--", linewidth=1)
     axes.axhline(chance, color=GREY, linestyle=":", linewidth=1)
@@ -103,8 +103,8 @@ def against(rows: Sequence[Measure]) -> Figure:
         for index, model in enumerate(models):
             pairs = [
                 (value["in_context", model, relation], found)
-                for (name, of, relation), found in value.items()
-                if (name, of) == (experiment, model) and ("in_context", model, relation) in value
+                for (name, participant, relation), found in value.items()
+                if (name, participant) == (experiment, model) and ("in_context", model, relation) in value
             ]
             across, up = zip(*pairs, strict=True) if pairs else ((), ())
             axes.plot(across, up, linestyle="none", markersize=4, alpha=0.7, label=model, **look(index, model))
@@ -131,9 +131,9 @@ def by_place(measures: Sequence[Measure], means: Sequence[Measure]) -> Figure:
     panels = figure.subplots(len(models), len(kinds), sharex=True, sharey=True, squeeze=False)
     for (line, column), axes in np.ndenumerate(panels):
         model, kind = models[line], kinds[column]
-        own = [(row, at) for row, at in rows if row.model == model and (at["experiment"], at["arrangement"]) == kind]
+        here = [row for row, at in rows if row.model == model and (at["experiment"], at["arrangement"]) == kind]
         for metric, style in LOOKS.items():
-            points = [row for row, _ in own if row.metric == metric]
+            points = [row for row in here if row.metric == metric]
             places, shares = [_count(row, "place") for row in points], [row.value for row in points]
             axes.plot(places, shares, linestyle="none", **style)
         for row in means:
@@ -160,7 +160,7 @@ def by_prompts(found: Mapping[str, Mapping[str, Point]], methods: Mapping[str, s
         chance: the accuracy of guessing; none if the object is looked for in a text.
     """
     models = list(found)
-    shown = [method for method in methods if any(method in own for own in found.values())]
+    shown = [method for method in methods if any(method in of_model for of_model in found.values())]
     step = 0.8 / max(1, len(shown))
     figure = Figure(figsize=(7.2, 1.0 + 0.16 * max(3, len(shown)) * len(models)), layout="constrained")
     axes = figure.subplots()

@@ -85,8 +85,8 @@ class Generated(Suite[GeneratedOptions]):
         asked, layout, setting = questioner.asked, LAYOUTS[options.layout], GeneratedSetting(options.shots)
         greedy = Request("", "generate", None, "", max_new_tokens=options.new_tokens, samples=1, temperature=0.0)
         prompts = read_published(options.published)
-        for relation_id, own, tested in questioner.relations():
-            pairs = list(map(questioner.pair, draw_examples(own, options.shots, options.seed, 0)))
+        for relation_id, facts, tested in questioner.relations():
+            pairs = list(map(questioner.pair, draw_examples(facts, options.shots, options.seed, 0)))
             context_id = asked.context(layout.context(pairs)) if pairs else None
             for fact in tested:
                 text = layout.question(questioner.subject(fact), bool(pairs))
@@ -160,11 +160,11 @@ def found_in(experiment: str, text: str, names: Iterable[str]) -> Iterator[str]:
     if experiment == OFFICIAL:
         yield from (name for name in names if name.lower().strip(STRIPPED) in text.lower())
         return
-    place, said = r"\A\W*" if experiment == BEGINS else "", normalise(EMPHASIS.sub("", text))
+    anchor, normalised = r"\A\W*" if experiment == BEGINS else "", normalise(EMPHASIS.sub("", text))
     for name in names:
-        found = normalise(name)
+        wanted = normalise(name)
         # The substring test comes first: it is fast, and most names are not in the text.
-        if found in said and re.search(place + words_of(re.escape(found)), said):
+        if wanted in normalised and re.search(anchor + words_of(re.escape(wanted)), normalised):
             yield name
 
 

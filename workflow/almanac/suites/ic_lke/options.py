@@ -81,7 +81,7 @@ class EicOptions(SampledOptions):
     def _has_slots(self) -> Self:
         if self.first >= self.examples:
             raise ValueError(
-                f"first is {self.first} and examples is {self.examples}: no test fact would stand in a sequence; "
+                f"first is {self.first} and examples is {self.examples}: a sequence would have no test fact; "
                 "lower first or raise examples"
             )
         return self
@@ -169,21 +169,21 @@ class PositionOptions(SuiteOptions):
     replaced: Annotated[int, Field(ge=1, description="pairs of a sequence that are replaced; at most half")] = 40
     kinds: Annotated[
         tuple[Kind, ...],
-        Field(description="what replaces them; unknown: an invented subject with an object; incorrect: another object"),
+        Field(description="replacements; unknown: an invented subject and an object; incorrect: another object"),
     ] = ("unknown", "incorrect")
     arrangements: Annotated[
         tuple[Arrangement, ...],
-        Field(min_length=1, description="their positions: spread over the sequence, or one after the other"),
+        Field(min_length=1, description="positions of the replaced pairs: spread over the sequence, or contiguous"),
     ] = ("distributed", "contiguous")
     start: Annotated[
         int | None,
         Field(
             ge=0,
-            description="position of the first contiguous one (none: the pair after them is at 57 % of all)",
+            description="position of the first contiguous replaced pair (none: they end at 57 % of the sequence)",
         ),
     ] = None
     draws: Annotated[int, Field(ge=1, description="sequences per relation, each with its own draw and order")] = 1
-    bins: Annotated[int, Field(ge=1, description="parts of the sequence, each of which has a mean")] = 10
+    bins: Annotated[int, Field(ge=1, description="equal parts of the sequence, for means by part")] = 10
     judged: Annotated[
         bool,
         Field(

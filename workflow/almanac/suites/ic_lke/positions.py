@@ -81,7 +81,7 @@ class Positions(Suite[PositionOptions]):
         asked = Asked({"places": Position})
         for relation_id in data.chosen(options.relations, f"{self.name}: relations"):
             relation = _Relation(asked, relation_id, data, options)
-            usable = relation.one_a_subject()
+            usable = relation.one_per_subject()
             if len(usable) < options.pairs:
                 asked.refuse(
                     f"relation {relation_id}",
@@ -122,13 +122,13 @@ class Positions(Suite[PositionOptions]):
         by = ("experiment", "arrangement")
         rows: list[Measure] = []
         for name, pairs in CLASSES.items():
-            known = judged if name == "correct" else judged.where(experiment=Not(AS_IS))
+            items = judged if name == "correct" else judged.where(experiment=Not(AS_IS))
             for keys in (by, (*by, "relation")):
-                rows += known.where(pair=pairs).measures(f"probability_{name}", "macro", "confidence", by=keys)
+                rows += items.where(pair=pairs).measures(f"probability_{name}", "macro", "confidence", by=keys)
         correct = judged.where(pair=Not(REPLACED))
         for pair in (REST, FOLLOWING, REPLACED):
-            at = judged.where(pair=pair).measures(f"{pair}_at", "macro", "confidence", by=(*by, "place"))
-            rows += [replace(row, low=None, high=None) for row in at]
+            by_place = judged.where(pair=pair).measures(f"{pair}_at", "macro", "confidence", by=(*by, "place"))
+            rows += [replace(row, low=None, high=None) for row in by_place]
         rows += correct.measures(IN_BIN, "macro", "confidence", by=(*by, "part"))
         as_is = correct.where(experiment=AS_IS, dose=Not(None))
         return rows + as_is.measures(IN_BIN, "macro", "confidence", by=("arrangement", "part", "dose"))
@@ -145,16 +145,16 @@ class Positions(Suite[PositionOptions]):
             dose, part = (conditions_of(row).get(name) for name in ("dose", "part"))
             if row.metric == IN_BIN and isinstance(dose, int) and isinstance(part, int) and row.value is not None:
                 by_dose[dose, part] = row
-        most = max((dose for dose, _ in by_dose), default=0)
-        return [_verdict(start, most, by_dose.get((most, start)), by_dose.get((0, start))) for start in options.starts]
+        top = max((dose for dose, _ in by_dose), default=0)
+        return [_verdict(start, top, by_dose.get((top, start)), by_dose.get((0, start))) for start in options.starts]
 
 
 def _verdict(start: int, dose: int, most: Measure | None, never: Measure | None) -> BarResult:
     if not dose or most is None or never is None:
         return BarResult(f"from place {start}: no answers of facts often taught, or of facts never taught", False)
-    said = [f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in (most, never)]
-    apart = most.low is not None and never.high is not None and most.low > never.high
-    return BarResult(f"from place {start}: taught {dose} times {said[0]}, never {said[1]}", apart)
+    intervals = [f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in (most, never)]
+    separate = most.low is not None and never.high is not None and most.low > never.high
+    return BarResult(f"from place {start}: taught {dose} times {intervals[0]}, never {intervals[1]}", separate)
 
 
 class _Relation:
@@ -167,14 +167,14 @@ class _Relation:
         self._known = {normalise(name) for key in self._names.entities for name in self._names.names(key)}
         self._objects = list(dict.fromkeys(fact.object_key for fact in self._facts))
 
-    def one_a_subject(self) -> dict[str, Fact]:
+    def one_per_subject(self) -> dict[str, Fact]:
         """Return the usable facts by id, only one for each subject; subjects with equal labels count as one."""
-        known = (fact for fact in self._facts if fact.split is not None)
-        drawn = {fact.fact_id: fact for fact in known if any(True for _ in self._data.untrue(fact, self._objects))}
-        found: dict[str, Fact] = {}
-        for fact_id in hash_order(drawn, self._options.seed, "one a subject"):
-            found.setdefault(self._names.reading(drawn[fact_id].subject_id), drawn[fact_id])
-        return {fact.fact_id: fact for fact in found.values()}
+        in_splits = (fact for fact in self._facts if fact.split is not None)
+        usable = {fact.fact_id: fact for fact in in_splits if any(True for _ in self._data.untrue(fact, self._objects))}
+        by_label: dict[str, Fact] = {}
+        for fact_id in hash_order(usable, self._options.seed, "one a subject"):
+            by_label.setdefault(self._names.reading(usable[fact_id].subject_id), usable[fact_id])
+        return {fact.fact_id: fact for fact in by_label.values()}
 
     def ask(self, facts: Sequence[Fact], draw: int) -> None:
         """Ask the sequences of one draw: without replacements, and for each kind of replacement in each arrangement."""
@@ -192,10 +192,10 @@ class _Relation:
     def _replacement(self, fact: Fact, kind: Kind, draw: int) -> tuple[str, str]:
         """Return the pair that replaces a fact: ``unknown`` has an invented subject, both kinds have a false object."""
         order = hash_order(self._objects, self._options.seed, kind, fact.fact_id, draw)
-        found = self._names.label(next(self._data.untrue(fact, order)))
+        object_label = self._names.label(next(self._data.untrue(fact, order)))
         if kind == "unknown":
-            return invented_name(fact.fact_id, self._known, self._options.seed), found
-        return self._names.label(fact.subject_id), found
+            return invented_name(fact.fact_id, self._known, self._options.seed), object_label
+        return self._names.label(fact.subject_id), object_label
 
     def _add(
         self,
@@ -205,23 +205,23 @@ class _Relation:
         kind: str,
         setting: PositionSetting,
     ) -> None:
-        text, starts, ends = joined(pairs)
+        text, starts, ends = joined_text(pairs)
         request = Request("", "spans", None, text, span_starts=starts, span_ends=ends)
         options = self._options
-        for place, (fact, (_, found)) in enumerate(zip(facts, pairs, strict=True)):
-            item = self._asked.item(kind, setting, fact, (found,))
+        for place, (fact, (_, object_label)) in enumerate(zip(facts, pairs, strict=True)):
+            item = self._asked.item(kind, setting, fact, (object_label,))
             part = options.starts[place * options.bins // options.pairs]
             self._asked.own["places"].append(Position(item, place, class_of(place, replaced), part))
             self._asked.link(item, "object", request, place)
 
 
-def joined(pairs: Sequence[tuple[str, str]]) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
+def joined_text(pairs: Sequence[tuple[str, str]]) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
     """Return pairs as one text, with one space everywhere as in the paper, and each object's span with its space."""
     text, starts, ends = "", [], []
-    for subject, found in pairs:
+    for subject, object_label in pairs:
         text += f"{' ' if text else ''}{subject}"
         starts.append(len(text))
-        text += f" {found}"
+        text += f" {object_label}"
         ends.append(len(text))
     return text, tuple(starts), tuple(ends)
 
@@ -241,12 +241,12 @@ def replaced_places(options: PositionOptions, arrangement: Arrangement, relation
     if arrangement == "contiguous":
         return frozenset(range(options.first, options.first + options.replaced))
     edges = [number * options.pairs // options.replaced for number in range(options.replaced + 1)]
-    chance = random.Random(seed_of(options.seed, "replaced", relation_id, draw))
-    return frozenset(chance.randrange(start, stop - 1) for start, stop in itertools.pairwise(edges))
+    rng = random.Random(seed_of(options.seed, "replaced", relation_id, draw))
+    return frozenset(rng.randrange(start, stop - 1) for start, stop in itertools.pairwise(edges))
 
 
 def invented_name(fact_id: str, known: Container[str], seed: int) -> str:
     """Return an invented name for a fact's subject that is not in ``known`` (normalised names of the dataset)."""
-    source = Names(seed_of(seed, "unknown", fact_id))
-    names = (source.name("unknown", index, "two_words") for index in itertools.count())
+    generator = Names(seed_of(seed, "unknown", fact_id))
+    names = (generator.name("unknown", index, "two_words") for index in itertools.count())
     return next(name for name in names if normalise(name) not in known)

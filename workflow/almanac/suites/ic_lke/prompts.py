@@ -66,18 +66,18 @@ class Prompts(ChoiceSuite[PromptsOptions]):
         questioner = Questioner(self, data, options, options.relations)
         found = read_published(options.published)
         prompts: Sets = {**_sets(data, questioner.facts, options), **found}
-        same = twins(prompts, [relation for relation, own in questioner.tested.items() if own], options)
-        for name in same:
+        duplicates = twins(prompts, [relation for relation, own in questioner.tested.items() if own], options)
+        for name in duplicates:
             questioner.asked.refuse(chapters.PROMPTS[name], "its prompts are the clean ones, of which nothing is lost")
-        prompts = {name: sets for name, sets in prompts.items() if name not in same}
+        prompts = {name: sets for name, sets in prompts.items() if name not in duplicates}
         for relation_id, _, tested in questioner.relations():
             for experiment, sets in prompts.items():
                 for number, template in enumerate(drawn(questioner, sets, experiment, relation_id, options.prompts)):
                     for fact in tested:
                         text = prompt(template).replace("[X]", questioner.subject(fact))
                         request = Request("", "choices", None, text, best_only=options.best_only or None)
-                        setting, parting = PromptSetting(number), space_after(template.text)
-                        questioner.add(fact, experiment, setting, request, template.template_id, parting)
+                        setting, space = PromptSetting(number), space_after(template.text)
+                        questioner.add(fact, experiment, setting, request, template.template_id, space)
             yield questioner.asked.take()
         for relation_id in sorted({relation for sets in found.values() for relation in sets} - set(data.drawn)):
             reason = f"the file of published prompts speaks of {relation_id}, which is not in the dataset"
@@ -107,8 +107,8 @@ def _sets(data: Data, relations: Iterable[str], options: PromptsOptions) -> Sets
     if "mined" in options.kinds:
         found["mined"] = mined(data, relations)
     return {
-        f"{kind}_{variant}": {relation: _usable(variant, listed) for relation, listed in own.items()}
-        for kind, own in found.items()
+        f"{kind}_{variant}": {relation: _usable(variant, listed) for relation, listed in prompts.items()}
+        for kind, prompts in found.items()
         for variant in options.variants
     }
 
@@ -125,7 +125,7 @@ def twins(prompts: Sets, relations: Sequence[str], options: PromptsOptions) -> l
 
 def mined(data: Data, relations: Iterable[str]) -> Mapping[str, list[Template]]:
     """Return prompts of some relations, mined from the texts of facts that are not asked."""
-    unasked = [fact for own in data.whole(relations).values() for fact in own if fact.split != "test"]
+    unasked = [fact for facts in data.whole(relations).values() for fact in facts if fact.split != "test"]
     return by_relation(mine(data.evidence, unasked, data.names))
 
 
@@ -223,4 +223,4 @@ def _mistakes(rows: Sequence[PublishedPrompt]) -> Iterable[str]:
         if row.text.count("[X]") != 1 or row.text.count("[Y]") > 1:
             yield f"prompt {number}: {row.text!r} must hold [X] once, for the subject, and [Y] at most once"
         if first.setdefault(row, number) != number:
-            yield f"prompt {number}: stands already as prompt {first[row]}; keep one of them"
+            yield f"prompt {number}: is the same as prompt {first[row]}; keep one of them"

@@ -40,7 +40,7 @@ class PromptLayout:
 
     def context(self, pairs: Sequence[tuple[str, str]]) -> str:
         """Return the examples as one text, up to where the test subject begins."""
-        examples = (f"{subject}{self.inside}{found}{self.after_example}" for subject, found in pairs)
+        examples = (f"{subject}{self.inside}{label}{self.after_example}" for subject, label in pairs)
         return self.between.join(examples)
 
     def question(self, subject: str, after_examples: bool) -> str:
@@ -81,9 +81,9 @@ class Questioner:
 
         A relation without a test fact is refused, if it comes last in the batch that is taken after the iteration.
         """
-        for relation_id, own in self.facts.items():
+        for relation_id, facts in self.facts.items():
             if tested := self.tested[relation_id]:
-                yield relation_id, own, tested
+                yield relation_id, facts, tested
             else:
                 self.asked.refuse(f"relation {relation_id}", "it has no test fact")
 

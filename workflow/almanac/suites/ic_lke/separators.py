@@ -74,12 +74,12 @@ class Separators(ChoiceSuite[SeparatorOptions]):
         """
         questioner = Questioner(self, data, options, options.relations)
         infixes = _infixes(data, questioner.facts, options)
-        for relation_id, own, tested in questioner.relations():
-            examples = draw_examples(own, options.shots, options.seed, 0)
-            ways: list[tuple[str, PromptLayout, str | None]] = [(SPACE, LAYOUTS["paper"], None)]
-            ways += [(CODE, LAYOUTS["code"], None)] if options.code else []
-            ways += [(one.separator, layout_of(one.text), one.template_id) for one in infixes[relation_id]]
-            for name, layout, template in ways:
+        for relation_id, facts, tested in questioner.relations():
+            examples = draw_examples(facts, options.shots, options.seed, 0)
+            layouts: list[tuple[str, PromptLayout, str | None]] = [(SPACE, LAYOUTS["paper"], None)]
+            layouts += [(CODE, LAYOUTS["code"], None)] if options.code else []
+            layouts += [(infix.separator, layout_of(infix.text), infix.template_id) for infix in infixes[relation_id]]
+            for name, layout, template in layouts:
                 setting = SeparatorSetting(name, name not in (SPACE, CODE))
                 questioner.ask_in_context(examples, tested, layout, SEPARATOR, setting, template=template)
             if not infixes[relation_id] and (options.written or options.mined or options.published):
@@ -114,9 +114,9 @@ class Separators(ChoiceSuite[SeparatorOptions]):
 
 def differences(judged: Judged, others: Sequence[str], metric: str = "difference") -> list[Measure]:
     """Return the accuracy of separators minus that of the space on the same facts, over all relations and in each."""
-    own = judged.where(separator=(*others, SPACE))
+    compared = judged.where(separator=(*others, SPACE))
     rows = []
-    for group in (own, *own.groups("relation")):
+    for group in (compared, *compared.groups("relation")):
         known = group.frame.filter(pl.col("hit").is_not_null())
         space = known.filter(pl.col("separator") == SPACE).select("fact", pl.col("hit").alias("hit_space"))
         pairs = (
@@ -125,8 +125,8 @@ def differences(judged: Judged, others: Sequence[str], metric: str = "difference
             .agg(pl.col("hit").cast(pl.Float64).mean())
             .join(space, on="fact", maintain_order="left")
         )
-        less = macro_difference(pairs, "hit", "hit_space", RELATION, SUBJECT)
-        rows.append(group.measure(metric, less, of=("hit", "fact", "separator")))
+        difference = macro_difference(pairs, "hit", "hit_space", RELATION, SUBJECT)
+        rows.append(group.measure(metric, difference, of=("hit", "fact", "separator")))
     return rows
 
 

@@ -55,9 +55,9 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
         questioner = Questioner(self, data, options)
         templates = [row for row in reversed(data.templates) if row.style != ALIAS]
         sentences = {row.relation_id: row for row in templates if ends_in_object(row.text)}
-        for relation_id, own, tested in questioner.relations():
+        for relation_id, facts, tested in questioner.relations():
             for draw in range(options.draws):
-                examples = draw_examples(own, options.shots, options.seed, draw)
+                examples = draw_examples(facts, options.shots, options.seed, draw)
                 setting = IcLkeSetting(options.shots, draw)
                 layout = LAYOUTS[options.layout]
                 questioner.ask_in_context(examples, tested, layout, IN_CONTEXT, setting, options.best_only)

@@ -37,10 +37,10 @@ class Sweep(ChoiceSuite[SweepOptions]):
                 dataset.
         """
         questioner = Questioner(self, data, options, options.relations)
-        for _, own, tested in questioner.relations():
+        for _, facts, tested in questioner.relations():
             for shots in options.examples:
                 for draw in range(options.draws if shots else 1):
-                    examples = draw_examples(own, shots, options.seed, draw, "examples")
+                    examples = draw_examples(facts, shots, options.seed, draw, "examples")
                     setting = IcLkeSetting(shots, draw)
                     questioner.ask_in_context(examples, tested, LAYOUTS[options.layout], SWEEP, setting)
             yield questioner.asked.take()
