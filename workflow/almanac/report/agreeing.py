@@ -79,20 +79,20 @@ def chapter(layout: Layout) -> Chapter | None:
 def forests(config: EditionConfig, between: Sequence[Measure], findings: Sequence[Finding]) -> Iterator[Drawing]:
     """Yield, for each dataset, a figure of what every method calls known of the facts that all asked; worlds last."""
     verdicts = {(one.known.suite, one.known.dataset, one.known.model, one.known.where): one for one in findings}
-    of: dict[str, list[tuple[Measure, Finding]]] = defaultdict(list)
+    by_dataset: dict[str, list[tuple[Measure, Finding]]] = defaultdict(list)
     for row in between:
         if row.metric == SAME:
             where = as_text({name: one for name, one in conditions_of(row).items() if name != FACT})
             found = verdicts.get((row.suite, row.dataset, row.model, where))
             if found is not None:
-                of[row.dataset].append((row, found))
+                by_dataset[row.dataset].append((row, found))
     several = len({one.world for one in config.participants().values()} - {None}) > 1
-    for dataset in sorted(of, key=lambda name: config.datasets[name].world is not None):
-        own = of[dataset]
-        counts = [_shared(row) for row, _ in own]
+    for dataset in sorted(by_dataset, key=lambda name: config.datasets[name].world is not None):
+        points = by_dataset[dataset]
+        counts = [_shared(row) for row, _ in points]
         ends = " to ".join(f"{one:,}" for one in sorted({min(counts), max(counts)}))
         caption = FOREST.format(facts=ends, dataset=dataset) + OF_RECIPES * several
-        yield Drawing(f"same-facts-{dataset}", caption, partial(_forest, own), dataset)
+        yield Drawing(f"same-facts-{dataset}", caption, partial(_forest, points), dataset)
 
 
 def _shared(row: Measure) -> int:
@@ -103,19 +103,20 @@ def _shared(row: Measure) -> int:
 def _forest(rows: Sequence[tuple[Measure, Finding]]) -> Figure:
     """Draw a line for each method with a point for each model, narrow enough for a phone."""
     models = list(dict.fromkeys(str(row.model) for row, _ in rows))
-    of: dict[str, list[tuple[Measure, Finding]]] = defaultdict(list)
+    by_method: dict[str, list[tuple[Measure, Finding]]] = defaultdict(list)
     for row, found in rows:
-        of[found.label].append((row, found))
-    names = ["\n".join(wrap(label, 20)) for label in of]  # wrapped, to leave room for the points
+        by_method[found.label].append((row, found))
+    names = ["\n".join(wrap(label, 20)) for label in by_method]  # wrapped, to leave room for the points
     # A method is as high as its models or the lines of its name, plus a gap.
-    heights = [max(len(own), 1.2 * (name.count("\n") + 1)) + 1 for own, name in zip(of.values(), names, strict=True)]
+    lines_and_points = zip((1.2 * (name.count("\n") + 1) for name in names), by_method.values(), strict=True)
+    heights = [max(len(points), lines) + 1 for lines, points in lines_and_points]
     figure = Figure(figsize=(WIDTH, 0.9 + 0.105 * sum(heights)), layout="constrained")
     axes = figure.subplots()
     middles, top = [], 0.0
-    for own, height in zip(of.values(), heights, strict=True):
+    for points, height in zip(by_method.values(), heights, strict=True):
         middles.append(top + height / 2)
-        for place, (row, found) in enumerate(own):
-            at = middles[-1] + place - (len(own) - 1) / 2
+        for place, (row, found) in enumerate(points):
+            at = middles[-1] + place - (len(points) - 1) / 2
             _point(axes, at, row, found, look(models.index(str(row.model)), row.model))
         top += height
         axes.axhline(top, color="#e8eaed", linewidth=0.8, zorder=0)
@@ -161,7 +162,7 @@ def _methods(row: Agreement) -> tuple[tuple[str, str, str], ...]:
 
 def _facts(layout: Layout, knowledge: Mapping[tuple[str, str], Sequence[Knowledge]]) -> Iterator[str]:
     """Yield, for each model and dataset, how many facts all, some and no methods call known, with examples."""
-    said = {
+    texts = {
         dataset: {
             fact: f"{subject}, {relation}: {true}"
             for fact, subject, relation, true in layout.data(dataset).named.iter_rows()
@@ -184,7 +185,7 @@ def _facts(layout: Layout, knowledge: Mapping[tuple[str, str], Sequence[Knowledg
         widely, little = [row for row in best if row.known], [row for row in least if row.known < row.methods]
         for what, some in (("Known most widely", widely), ("Known least", little)):
             if some:
-                text += f" {what}: {'; '.join(said[dataset][row.fact_id] for row in some[:EXAMPLES])}."
+                text += f" {what}: {'; '.join(texts[dataset][row.fact_id] for row in some[:EXAMPLES])}."
         yield text
 
 

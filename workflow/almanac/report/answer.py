@@ -93,23 +93,23 @@ def chapter(
     """
     cells: list[Sequence[Cell]] = [
         (
-            str(one.known.model),
-            one.known.dataset,
-            one.method.label,
-            one.verdict,
-            *_numbers(one, nulls.get(key_of(one.known))),
-            one.adjusted,
-            None if one.beyond_names is None else "yes" if one.beyond_names else "not shown",
-            one.facts,
-            None if one.verdict == NOT_TAUGHT else _counted_as(one.known),
+            str(finding.known.model),
+            finding.known.dataset,
+            finding.method.label,
+            finding.verdict,
+            *_numbers(finding, nulls.get(key_of(finding.known))),
+            finding.adjusted,
+            None if finding.beyond_names is None else "yes" if finding.beyond_names else "not shown",
+            finding.facts,
+            None if finding.verdict == NOT_TAUGHT else _counted_as(finding.known),
         )
-        for one in rows
+        for finding in rows
     ]
     known, above = ("known, of these relations", "known, of other relations"), "above chance, of these relations"
     head = (*HEAD[:3], "verdict", *known, "chance", "null", above, "p", "beyond names", "facts", "count as")
     caption = "\n\n".join([RULE, *([NULL] if nulls else []), *_remarks(rows, facts)])
-    unanswered = [at for at, one in enumerate(rows) if not one.facts]
-    of_relations = [one.table(len(relations) > 1) for one in relations]
+    unanswered = [at for at, finding in enumerate(rows) if not finding.facts]
+    of_relations = [found.table(len(relations) > 1) for found in relations]
     parts: list[Table | Drawing | str] = [
         *(table for table in of_relations if table.narrow),
         *told.notes,
@@ -133,31 +133,31 @@ def chapter(
 
 def _by_model(rows: Sequence[Finding]) -> Iterator[Table]:
     """Yield, for each dataset with several models, a table of shares above chance: a row a method, a column a model."""
-    of: dict[str, dict[str, dict[str, Measure]]] = defaultdict(lambda: defaultdict(dict))
-    for one in rows:
-        if one.above is not None and one.verdict not in (NOT_TAUGHT, NO_FORMAT, TOO_FEW):
-            of[one.known.dataset][one.label][str(one.known.model)] = one.above
-    for dataset, methods in of.items():
+    above: dict[str, dict[str, dict[str, Measure]]] = defaultdict(lambda: defaultdict(dict))
+    for finding in rows:
+        if finding.above is not None and finding.verdict not in (NOT_TAUGHT, NO_FORMAT, TOO_FEW):
+            above[finding.known.dataset][finding.label][str(finding.known.model)] = finding.above
+    for dataset, methods in above.items():
         models = list(dict.fromkeys(str(one.known.model) for one in rows if one.known.dataset == dataset))
-        models = [name for name in models if any(name in own for own in methods.values())]
+        models = [name for name in models if any(name in by_model for by_model in methods.values())]
         if len(models) > 1:
-            cells = [(label, *map(own.get, models)) for label, own in methods.items()]
+            cells = [(label, *map(by_model.get, models)) for label, by_model in methods.items()]
             yield Table(f"above-{dataset}", BY_MODEL.format(dataset), ("method", *models), cells, folded=True)
 
 
 def _unanswered(rows: Sequence[Finding]) -> list[str]:
     """Return, for each dataset, a note on the methods that models did not answer, grouped by the same methods."""
     labels: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for one in rows:
-        if not one.facts:
-            labels[one.known.dataset, str(one.known.model)].append(one.method.label)
-    of: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for finding in rows:
+        if not finding.facts:
+            labels[finding.known.dataset, str(finding.known.model)].append(finding.method.label)
+    models_by_methods: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for (dataset, model), found in labels.items():
-        of[dataset]["; ".join(found)].append(model)
+        models_by_methods[dataset]["; ".join(found)].append(model)
     return [
         f"Of dataset {dataset}, not answered at all and so only in the files of this table: "
-        + " ".join(f"{methods} ({', '.join(models)})." for methods, models in own.items())
-        for dataset, own in of.items()
+        + " ".join(f"{methods} ({', '.join(models)})." for methods, models in groups.items())
+        for dataset, groups in models_by_methods.items()
     ]
 
 
@@ -165,13 +165,13 @@ def _remarks(rows: Sequence[Finding], facts: Sequence[FactsAsked]) -> Iterator[s
     """Yield the notes below the table: verdicts by scores, examples shown, facts that names give away."""
     if by_scores := _by_scores(rows):
         yield SIGN_TEST.format(by_scores)
-    if shown := [one.label for one in rows if one.label != one.method.label]:
+    if shown := [finding.label for finding in rows if finding.label != finding.method.label]:
         yield f"Shown before each question: {shortened(shown, '; ')}."
-    readable = [one for one in facts if one.guessable]
-    of = [f"{one.guessable:,} of {one.tested:,} test facts (dataset {one.dataset})" for one in readable]
-    if of:
+    guessable = [one for one in facts if one.guessable]
+    if guessable:
+        counts = (f"{one.guessable:,} of {one.tested:,} test facts (dataset {one.dataset})" for one in guessable)
         text = "the true objects stand in the subject's name (the setting “guessable: false” leaves them out)."
-        yield f"Readable from the question: {shortened(of)}; {text}"
+        yield f"Readable from the question: {shortened(counts)}; {text}"
 
 
 def _by_scores(rows: Sequence[Finding]) -> str:
@@ -179,13 +179,13 @@ def _by_scores(rows: Sequence[Finding]) -> str:
     return shortened((one.method.label for one in rows if not one.method.by_answer and one.above is not None), "; ")
 
 
-def _numbers(one: Finding, null: Measure | None) -> Sequence[Cell]:
+def _numbers(finding: Finding, null: Measure | None) -> Sequence[Cell]:
     """Return the cells known (both intervals), chance, null and above chance; none for a format not taught."""
-    if one.verdict == NOT_TAUGHT:
+    if finding.verdict == NOT_TAUGHT:
         return (None,) * 5
-    other = one.other_relations
+    other = finding.other_relations
     other = None if other is None or other.low is None else other  # one relation gives no interval over relations
-    return one.known, other, None if one.chance is None else one.chance.value, null, one.above
+    return finding.known, other, None if finding.chance is None else finding.chance.value, null, finding.above
 
 
 def _counted_as(row: Measure) -> int | None:
@@ -205,11 +205,11 @@ def markdown(rows: Sequence[Finding]) -> str:
     A line below it explains the intervals and verdicts.
     """
     cells: list[Sequence[Cell]] = []
-    for one in (one for one in rows if one.facts):
-        known, _, chance, _, above = _numbers(one, None)
-        of = str(one.known.model), one.known.dataset, one.method.label
-        cells.append((*of, known, chance, above, one.adjusted, one.facts, one.verdict))
+    for finding in (finding for finding in rows if finding.facts):
+        known, _, chance, _, above = _numbers(finding, None)
+        of = str(finding.known.model), finding.known.dataset, finding.method.label
+        cells.append((*of, known, chance, above, finding.adjusted, finding.facts, finding.verdict))
     scored = f" Of these the verdict compares scores instead: {labels}." if (labels := _by_scores(rows)) else ""
     others = "; for what is known, the page also has the interval of other relations"
-    of_these = OF_THESE.format(others * any(_numbers(one, None)[1] is not None for one in rows))
+    of_these = OF_THESE.format(others * any(_numbers(finding, None)[1] is not None for finding in rows))
     return f"{written.markdown(Table('findings', RULE, HEAD, cells))}\n{of_these}{scored}"

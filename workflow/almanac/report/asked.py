@@ -226,16 +226,16 @@ def sentences(found: Sequence[FactsAsked], answered: Mapping[str, int] | None = 
 def table(found: Iterable[FactsAsked]) -> Table | None:
     """Return the table of what is left out, by relation and reason; none if nothing is."""
     rows: list[tuple[str, str, int, str, str]] = []
-    for one in found:
-        own = {row.relation_id: row for row in one.counts}
-        alike: dict[tuple[str, str], list[str | None]] = defaultdict(list)
-        for row in one.refused:
+    for asked in found:
+        counts = {row.relation_id: row for row in asked.counts}
+        by_reason: dict[tuple[str, str], list[str | None]] = defaultdict(list)
+        for row in asked.refused:
             why = f"the whole relation: {row.reason}" if row.fact_id is None else row.reason
-            alike[row.relation_id, why].append(row.fact_id)
-        for (relation, why), facts in alike.items():
+            by_reason[row.relation_id, why].append(row.fact_id)
+        for (relation, why), facts in by_reason.items():
             first = facts[0] or ""  # empty for a whole relation
-            count = len(facts) if first else own[relation].facts
-            rows.append((one.dataset, own[relation].label, count, why, first))
+            count = len(facts) if first else counts[relation].facts
+            rows.append((asked.dataset, counts[relation].label, count, why, first))
     head = ("of", "relation", "facts", "why", "the first")
     return Table("left-out", CAPTION, head, rows, len(rows) > FOLDED) if rows else None
 
@@ -272,4 +272,4 @@ def _not_asked(refused: Sequence[NotAsked]) -> Iterator[str]:
     things: dict[str, list[str]] = defaultdict(list)
     for row in refused:
         things[row.reason].append(row.thing)
-    yield from (f"not asked: {shortened(own, '; ', NAMED)} ({reason})" for reason, own in things.items())
+    yield from (f"not asked: {shortened(listed, '; ', NAMED)} ({reason})" for reason, listed in things.items())

@@ -24,16 +24,16 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
     found, measures = _overviews(layout, between)
     compared: list[Page] = []
     for suite, dataset, askings in layout.askings():
-        own = shown(layout, suite, dataset, askings, between)
-        measures[suite.name, dataset] = list(own.measures)
+        on_dataset = shown(layout, suite, dataset, askings, between)
+        measures[suite.name, dataset] = list(on_dataset.measures)
         with noted(f"in the chapter of suite {suite.name}, dataset {dataset}"):
-            chapter = suite.chapter(own, layout.options(askings[0]))
+            chapter = suite.chapter(on_dataset, layout.options(askings[0]))
             if not isinstance(chapter, Chapter | None):
                 raise AlmanacError(
                     f"suite {suite.name}: its `chapter` must return a Chapter or None, found {chapter!r:.80}"
                 )
-        if chapter is None and own.refused:
-            chapter = Chapter(suite.label, " ".join([f"Nothing of {dataset} is asked.", *own.not_asked()]), [])
+        if chapter is None and on_dataset.refused:
+            chapter = Chapter(suite.label, " ".join([f"Nothing of {dataset} is asked.", *on_dataset.not_asked()]), [])
         if chapter is not None:
             found.append(Page(f"{suite.name}-{dataset}", suite.name, dataset, chapter))
         compared_here = [row for row in between if (row.suite, row.dataset) == (suite.name, dataset)]
@@ -41,27 +41,28 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
             settings = comparison_chapter.by_setting(method, compared_here, suite.methods)
             labels = method_labels((suite.name, method.name, where) for where in settings)
             for at, (label, rows) in enumerate(zip(labels.values(), settings.values(), strict=True)):
-                one = comparison_chapter.chapter(replace(method, label=label), rows, own.models, own.relations)
-                if one is not None:
+                named = replace(method, label=label)
+                comparison = comparison_chapter.chapter(named, rows, on_dataset.models, on_dataset.relations)
+                if comparison is not None:
                     anchor = f"{suite.name}-{method.name}-{dataset}" + (f"-{at}" if at else "")
-                    compared.append(Page(anchor, suite.name, dataset, one))
-    every = [row for own in measures.values() for row in own]
-    first, facts = findings_of(layout, every), asked.facts_asked(layout)
-    relations = list(of_relations(first, every, facts))
+                    compared.append(Page(anchor, suite.name, dataset, comparison))
+    numbers = [row for rows in measures.values() for row in rows]
+    findings, facts = findings_of(layout, numbers), asked.facts_asked(layout)
+    relations = list(of_relations(findings, numbers, facts))
     together = {
-        "course": course.chapter(first, between),
+        "course": course.chapter(findings, between),
         "compared": comparing.chapter(between, layout.config.compare, relations),
         "agreement": agreeing.chapter(layout),
         "recovered": recovering.chapter(layout),
-        "trust": trust.chapter(layout, first),
+        "trust": trust.chapter(layout, findings),
     }
-    methods = [Page(name, "", "", one) for name, one in together.items() if one is not None]
-    nulls, figures = _nulls(layout, first, between), agreeing.forests(layout.config, between, first)
-    told = sentences.told(layout, first, every, between, facts, relations)
-    answered = answer.chapter(told, first, nulls, facts, figures, relations)
+    methods = [Page(name, "", "", chapter) for name, chapter in together.items() if chapter is not None]
+    nulls, figures = _nulls(layout, findings, between), agreeing.forests(layout.config, between, findings)
+    texts = sentences.told(layout, findings, numbers, between, facts, relations)
+    answered = answer.chapter(texts, findings, nulls, facts, figures, relations)
     pages = [Page("answer", "", "", answered), *methods, *found, *compared]
-    named = Counter(one.anchor for one in pages)
-    if twice := next((one for one in pages if named[one.anchor] > 1), None):
+    anchors = Counter(page.anchor for page in pages)
+    if twice := next((page for page in pages if anchors[page.anchor] > 1), None):
         raise AlmanacError(
             f"two chapters of the page would have the address {twice.anchor}; give dataset {twice.dataset} another name"
         )
@@ -72,10 +73,10 @@ def _overviews(layout: Layout, between: Sequence[Measure]) -> tuple[list[Page], 
     """Return a chapter for each suite that has numbers over several datasets, and these numbers."""
     pages, measures = [], {}
     for suite in SUITES.values():
-        own = [row for row in between if (row.suite, row.dataset) == (suite.name, "")]
-        chapter = suite.overview(Shown("", 0, (), measures=own), pooled(layout, suite)) if own else None
+        numbers = [row for row in between if (row.suite, row.dataset) == (suite.name, "")]
+        chapter = suite.overview(Shown("", 0, (), measures=numbers), pooled(layout, suite)) if numbers else None
         if chapter is not None:
-            measures[suite.name, ""] = own
+            measures[suite.name, ""] = numbers
             pages.append(Page(suite.name, suite.name, "", chapter))
     return pages, measures
 
@@ -90,8 +91,8 @@ def _nulls(layout: Layout, rows: Sequence[Finding], between: Sequence[Measure]) 
     out = {}
     for key in known:
         null = layout.config.null_of(Asking(*key[:3]))
-        if null is not None and (own := known.get((null.model, *key[1:]))) is not None:
-            out[key] = judged.get(key, own)
+        if null is not None and (of_null := known.get((null.model, *key[1:]))) is not None:
+            out[key] = judged.get(key, of_null)
     return out
 
 

@@ -12,10 +12,10 @@ from almanac.suites.comparison import ALONE, BOTH, DIFFERENCE, DIFFERENCE_OF_REL
 from almanac.suites.headline import FEW
 from almanac.suites.judged import FACT, RELATION, as_text, conditions_of
 
-FOLDED = 40  # rows from which the table is folded
-TOLD = 3  # with at most so many pairs, each has a sentence
-CHOSEN_TOLD = 12  # the same for pairs that the configuration names
-NAMED = 4  # a sentence names at most so many methods
+ROWS_FOLDED = 40  # rows from which the table is folded
+PAIRS_TOLD = 3  # with at most so many pairs, each has a sentence
+CHOSEN_PAIRS_TOLD = 12  # the same for pairs that the configuration names
+METHODS_NAMED = 4  # a sentence names at most so many methods
 LEVEL = 0.05  # significance level of the two-sided tests, adjusted for all rows
 HEAD = ("of", "method", "model", "minus", "difference", "p", "adjusted p", "one alone", "other alone", "both", "facts")
 ASKS = (
@@ -97,12 +97,12 @@ def chapter(between: Sequence[Measure], chosen: Pairs = (), relations: Sequence[
         )
         for row, _, label, p in all_methods
     ]
-    table = Table("differences", CAPTION, HEAD, cells, folded=len(cells) >= FOLDED)
+    table = Table("differences", CAPTION, HEAD, cells, folded=len(cells) >= ROWS_FOLDED)
     labels: dict[str, dict[str, None]] = defaultdict(dict)
     for _, method, label, _ in all_methods:
         if method.compared:
             labels[method.compared][label] = None
-    notes = [f"{'; '.join(own)}: {what}" for what, own in labels.items()]
+    notes = [f"{'; '.join(methods)}: {what}" for what, methods in labels.items()]
     asks = "\n\n".join([f"{ASKS} {CHOSEN if chosen else RUNS}", COUNTED, NO_MORE])
     by_relation = [
         _of_relations(of, found, alone, len(relations) > 1) for of, found in _in_relations(between, chosen, relations)
@@ -118,39 +118,39 @@ def _in_relations(
     for row in between:
         if row.metric == DIFFERENCE_OF_RELATION and row.value is not None:
             rows[row.suite, row.dataset, as_text(setting_of(row))].append(row)
-    for one in relations:
-        if own := tested(rows[one.suite, one.dataset, one.where], chosen, 1):
-            yield one, own
+    for found in relations:
+        if compared := tested(rows[found.suite, found.dataset, found.where], chosen, 1):
+            yield found, compared
 
 
-def _of_relations(of: RelationsFound, found: Sequence[Compared], alone: Mapping[Key, Cell], several: bool) -> Table:
+def _of_relations(told: RelationsFound, found: Sequence[Compared], alone: Mapping[Key, Cell], several: bool) -> Table:
     """Return a table with a row for each relation and pair, significant differences first.
 
     Args:
-        of: the relations.
+        told: the relations.
         found: the differences.
         alone: the numbers of facts that only one model of a pair has right.
         several: whether there are such tables of other datasets.
     """
-    order = sorted(found, key=lambda one: (not _is_sure(one), -abs(one.row.value or 0.0)))
+    order = sorted(found, key=lambda compared: (not _is_sure(compared), -abs(compared.row.value or 0.0)))
     cells = [
         (
-            of.link(_relation(one)),
-            str(one.row.model),
-            str(one.row.other),
-            one.row,
-            one.p,
-            alone.get(_key(one.row, one.row.model, one.row.other), 0),
-            alone.get(_key(one.row, one.row.other, one.row.model), 0),
-            one.row.n,
+            told.link(_relation(compared)),
+            str(compared.row.model),
+            str(compared.row.other),
+            compared.row,
+            compared.p,
+            alone.get(_key(compared.row, compared.row.model, compared.row.other), 0),
+            alone.get(_key(compared.row, compared.row.other, compared.row.model), 0),
+            compared.row.n,
         )
-        for one in order
+        for compared in order
     ]
-    dataset = f" (dataset {of.dataset})" if several else ""
-    caption = OF_RELATIONS.format(dataset=dataset, method=of.method, level=LEVEL)
+    dataset = f" (dataset {told.dataset})" if several else ""
+    caption = OF_RELATIONS.format(dataset=dataset, method=told.method, level=LEVEL)
     head = ("relation", "model", "minus", "difference", "adjusted p", "one alone", "other alone", "facts")
     first = max(FIRST, len(_sure(found)))
-    return Table(f"differences-{of.dataset}", caption, head, cells, first=first)
+    return Table(f"differences-{told.dataset}", caption, head, cells, first=first)
 
 
 def _known(between: Iterable[Measure]) -> Known:
@@ -164,15 +164,15 @@ def _known(between: Iterable[Measure]) -> Known:
     return counts
 
 
-def _relation(one: Compared) -> str:
+def _relation(compared: Compared) -> str:
     """Return the relation of a difference."""
-    return str(conditions_of(one.row)[RELATION])
+    return str(conditions_of(compared.row)[RELATION])
 
 
-def _key(row: Measure, one: str | None, other: str | None) -> Key:
+def _key(row: Measure, model: str | None, other: str | None) -> Key:
     """Return the key of a number of two models; the facts that it lists are not part of it."""
     relation = conditions_of(row).get(RELATION)
-    return row.suite, row.dataset, as_text(setting_of(row)), None if relation is None else str(relation), one, other
+    return row.suite, row.dataset, as_text(setting_of(row)), None if relation is None else str(relation), model, other
 
 
 def sentences(
@@ -191,59 +191,62 @@ def sentences(
         relations: what is known of the relations of each dataset.
     """
 
-    def counts(one: Compared) -> bool:
-        return not {one.row.model, one.row.other} & set(controls)
+    def counts(compared: Compared) -> bool:
+        return not {compared.row.model, compared.row.other} & set(controls)
 
     models = {str(name) for row in between if row.metric in (DIFFERENCE, TUNED) for name in (row.model, row.other)}
     if not chosen and too_many(models):
-        told = f"No two of these {len(models)} models are compared, since they are more than {MODELS}"
-        return [f"{told}; name pairs in `compare`."]
-    every = differences(between, chosen)
-    rows = list(filter(counts, every))
-    pairs = _by_pair(one for one in rows if one.p is not None)
-    if len(pairs) <= (CHOSEN_TOLD if chosen else TOLD):
+        text = f"No two of these {len(models)} models are compared, since they are more than {MODELS}"
+        return [f"{text}; name pairs in `compare`."]
+    all_compared = differences(between, chosen)
+    rows = list(filter(counts, all_compared))
+    pairs = _by_pair(compared for compared in rows if compared.p is not None)
+    if len(pairs) <= (CHOSEN_PAIRS_TOLD if chosen else PAIRS_TOLD):
         known = _known(between)
-        said = [_sentence(*pair, found, known) for pair, found in pairs.items()]
-        for of, own in _in_relations(between, chosen, relations):
-            said += [_where(of, *pair[1:], found) for pair, found in _by_pair(filter(counts, own)).items()]
-        return said or [f"No two models answered {FEW} facts of one method."] * bool(rows)
+        told_pairs = [_sentence(*pair, found, known) for pair, found in pairs.items()]
+        for told, compared in _in_relations(between, chosen, relations):
+            by_pair = _by_pair(filter(counts, compared))
+            told_pairs += [_where(told, *pair[1:], found) for pair, found in by_pair.items()]
+        return told_pairs or [f"No two models answered {FEW} facts of one method."] * bool(rows)
     sure = {pair: len(_sure(found)) for pair, found in pairs.items()}
     count = sum(map(len, pairs.values()))
-    without = ", those with a control left out" * (len(rows) < len(every))
+    without = ", those with a control left out" * (len(rows) < len(all_compared))
     all_sure = sum(sure.values())
-    told = (
+    text = (
         f"Of {count} comparisons of two models by one method{without}, {all_sure} differ{'s' * (all_sure == 1)} by "
         "more than chance, adjusted for all"
     )
-    (dataset, one, other), most = max(sure.items(), key=lambda pair: pair[1])
+    (dataset, first, second), most = max(sure.items(), key=lambda pair: pair[1])
     if list(sure.values()).count(most) > 1:
-        return [f"{told}."]
-    methods = len(pairs[dataset, one, other])
+        return [f"{text}."]
+    methods = len(pairs[dataset, first, second])
     which = "it is" if all_sure == 1 else "most are"
     by = f"{most} of {methods} method{'s' * (methods != 1)} on {dataset}"
-    return [f"{told}; {which} between {one} and {other} ({by})."]
+    return [f"{text}; {which} between {first} and {second} ({by})."]
 
 
 def _by_pair(found: Iterable[Compared]) -> dict[tuple[str, str, str], list[Compared]]:
     """Group differences by dataset and pair of models."""
     pairs: dict[tuple[str, str, str], list[Compared]] = defaultdict(list)
-    for one in found:
-        pairs[one.row.dataset, str(one.row.model), str(one.row.other)].append(one)
+    for compared in found:
+        pairs[compared.row.dataset, str(compared.row.model), str(compared.row.other)].append(compared)
     return pairs
 
 
-def _where(of: RelationsFound, first: str, second: str, found: Sequence[Compared]) -> str:
+def _where(relations: RelationsFound, first: str, second: str, found: Sequence[Compared]) -> str:
     """Return a sentence on the relations in which one model has more right than another."""
-    more, fewer = (
-        [of.link(_relation(one)).text for one in _sure(found) if sign * (one.row.value or 0.0) > 0] for sign in (1, -1)
-    )
+
+    def names(sign: int) -> list[str]:
+        return [relations.link(_relation(one)).text for one in _sure(found) if sign * (one.row.value or 0.0) > 0]
+
+    more, fewer = names(1), names(-1)
     if not (more or fewer):
         none = f"in none of {len(found)} relations"
-        return f"On {of.dataset}, by {of.method}, {first} and {second} differ by more than chance {none}."
-    how, own = ("more", more) if more else ("fewer", fewer)
+        return f"On {relations.dataset}, by {relations.method}, {first} and {second} differ by more than chance {none}."
+    how, named = ("more", more) if more else ("fewer", fewer)
     also = f", and fewer in {len(fewer)} ({shortened(fewer)})" if more and fewer else ""
-    told = f"{first} has {how} right than {second} in {len(own)} of {len(found)} relations ({shortened(own)})"
-    return f"On {of.dataset}, by {of.method}, {told}{also}."
+    text = f"{first} has {how} right than {second} in {len(named)} of {len(found)} relations ({shortened(named)})"
+    return f"On {relations.dataset}, by {relations.method}, {text}{also}."
 
 
 def _sure(found: Sequence[Compared]) -> list[Compared]:
@@ -251,8 +254,8 @@ def _sure(found: Sequence[Compared]) -> list[Compared]:
     return list(filter(_is_sure, found))
 
 
-def _is_sure(one: Compared) -> bool:
-    return one.p is not None and one.p <= LEVEL
+def _is_sure(compared: Compared) -> bool:
+    return compared.p is not None and compared.p <= LEVEL
 
 
 def _sentence(dataset: str, first: str, second: str, found: Sequence[Compared], known: Known) -> str:
@@ -262,19 +265,19 @@ def _sentence(dataset: str, first: str, second: str, found: Sequence[Compared], 
     how many facts only one of the models knows, and how many both.
     """
 
-    def alone(one: Compared, *pair: str) -> int:
-        return known.get((ALONE, _key(one.row, *pair)), 0)
+    def alone(compared: Compared, *pair: str) -> int:
+        return known.get((ALONE, _key(compared.row, *pair)), 0)
 
-    differing = [one for one in found if alone(one, first, second) or alone(one, second, first)]
-    told = _how_much(dataset, first, second, found, differing)
-    most = max(found, key=lambda one: one.row.n)
+    differing = [compared for compared in found if alone(compared, first, second) or alone(compared, second, first)]
+    text = _how_much(dataset, first, second, found, differing)
+    most = max(found, key=lambda compared: compared.row.n)
     if most not in differing:
-        return told
-    own, others = alone(most, first, second), alone(most, second, first)
+        return text
+    only_first, only_second = alone(most, first, second), alone(most, second, first)
     both = known[BOTH, _key(most.row, first, second)]
     return (
-        f"{told} By {most.label}, {own:,} of {most.row.n:,} facts are known to {first} alone, {others:,} to {second} "
-        f"alone, and {both:,} to both."
+        f"{text} By {most.label}, {only_first:,} of {most.row.n:,} facts are known to {first} alone, "
+        f"{only_second:,} to {second} alone, and {both:,} to both."
     )
 
 
@@ -283,11 +286,11 @@ def _how_much(dataset: str, first: str, second: str, found: Sequence[Compared], 
 
     ``differing``: those by which either alone knows a fact; where neither does, a narrow interval says nothing.
     """
-    sure = [one for one in _sure(found) if one.row.value]
-    more, fewer = ([one for one in sure if (sign * (one.row.value or 0.0)) > 0] for sign in (1, -1))
+    sure = [compared for compared in _sure(found) if compared.row.value]
+    more, fewer = ([compared for compared in sure if (sign * (compared.row.value or 0.0)) > 0] for sign in (1, -1))
     methods = f"{len(found)} method{'s' * (len(found) != 1)} compared"
     if not sure:
-        least = min(differing or found, key=lambda one: (one.row.high or 0.0) - (one.row.low or 0.0))
+        least = min(differing or found, key=lambda compared: (compared.row.high or 0.0) - (compared.row.low or 0.0))
         ends = f"{share(least.row.low)} to {share(least.row.high)}"
         return (
             f"On {dataset}, {first} and {second} do not differ by more than chance, by {methods}; the narrowest "
@@ -304,8 +307,8 @@ def _how_much(dataset: str, first: str, second: str, found: Sequence[Compared], 
 
 def _by_how_much(sure: Sequence[Compared]) -> str:
     """Return the differences in brackets: each with its method if they are few, else the range."""
-    sizes = [abs(one.row.value or 0.0) for one in sure]
-    if len(sure) > NAMED:
+    sizes = [abs(compared.row.value or 0.0) for compared in sure]
+    if len(sure) > METHODS_NAMED:
         return f" ({share(min(sizes))} to {share(max(sizes))})"
-    named = "; ".join(f"{one.label} {share(size)}" for one, size in zip(sure, sizes, strict=True))
+    named = "; ".join(f"{compared.label} {share(size)}" for compared, size in zip(sure, sizes, strict=True))
     return f" ({named})" if named else ""

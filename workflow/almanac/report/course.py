@@ -51,8 +51,8 @@ def chapter(findings: Sequence[Finding], between: Sequence[Measure]) -> Chapter 
     """
     parts: list[Drawing | Table] = []
     taken = Counter[str]()
-    for run, steps in runs(str(one.known.model) for one in findings).items():
-        for dataset in dict.fromkeys(one.known.dataset for one in findings):
+    for run, steps in runs(str(finding.known.model) for finding in findings).items():
+        for dataset in dict.fromkeys(finding.known.dataset for finding in findings):
             suffix = f"{dataset}-{run.strip('-_.')}"
             taken[suffix.lower()] += 1  # some file systems ignore the case of names
             if (count := taken[suffix.lower()]) > 1:
@@ -71,39 +71,40 @@ def _of_run(
 ) -> Iterator[Drawing | Table]:
     """Yield the figures and tables of one run on one dataset; ``suffix`` ends their names."""
     found: dict[str, dict[str, Finding]] = defaultdict(dict)
-    for one in findings:
-        if one.known.dataset == dataset and one.verdict not in (NOT_TAUGHT, NO_FORMAT, TOO_FEW):
-            found[one.label][str(one.known.model)] = one
-    known = {label: kept for label, own in found.items() if len(kept := _of(own, steps)) >= FEWEST}
+    for finding in findings:
+        if finding.known.dataset == dataset and finding.verdict not in (NOT_TAUGHT, NO_FORMAT, TOO_FEW):
+            found[finding.label][str(finding.known.model)] = finding
+    known = {label: kept for label, by_model in found.items() if len(kept := _of(by_model, steps)) >= FEWEST}
     if not known:
         return
-    said = {"dataset": dataset, "run": f"{run}…"}
-    yield Drawing(f"known-{suffix}", KNOWN.format(**said), partial(_figure, known, _draw_known))
+    names = {"dataset": dataset, "run": f"{run}…"}
+    yield Drawing(f"known-{suffix}", KNOWN.format(**names), partial(_figure, known, _draw_known))
     head = ("method", *(f"step {step:,}" for step, _ in steps))
     cells: list[Sequence[Cell]] = [
-        (label, *(own[name].above if name in own else None for _, name in steps)) for label, own in found.items()
+        (label, *(by_model[name].above if name in by_model else None for _, name in steps))
+        for label, by_model in found.items()
     ]
-    yield Table(f"above-{suffix}", ABOVE.format(**said), head, cells)
+    yield Table(f"above-{suffix}", ABOVE.format(**names), head, cells)
     popular: dict[str, dict[str, dict[str, Measure]]] = defaultdict(lambda: defaultdict(dict))
     numbers = [row for row in between if row.metric == "popularity_accuracy" and row.dataset == dataset]
     for row, (_, label) in zip(numbers, labelled(numbers), strict=True):
         if row.value is not None:
             popular[label][str(row.model)][str(conditions_of(row)["bucket"])] = row
-    drawn = {label: kept for label, own in popular.items() if len(kept := _of(own, steps)) >= FEWEST}
+    drawn = {label: kept for label, by_model in popular.items() if len(kept := _of(by_model, steps)) >= FEWEST}
     if drawn:
-        caption = BY_POPULARITY.format(**said)
+        caption = BY_POPULARITY.format(**names)
         yield Drawing(f"popularity-{suffix}", caption, partial(_figure, drawn, _draw_popularity))
         rows: list[Sequence[Cell]] = [
-            (label, bucket, *(own.get(name, {}).get(bucket) for _, name in steps))
-            for label, own in popular.items()
+            (label, bucket, *(by_model.get(name, {}).get(bucket) for _, name in steps))
+            for label, by_model in popular.items()
             for bucket in POPULARITY
         ]
         yield Table(f"buckets-{suffix}", NUMBERS, ("method", "popularity", *head[1:]), rows, folded=True)
 
 
-def _of(own: Mapping[str, Any], steps: Sequence[Step]) -> list[tuple[int, Any]]:
+def _of(by_model: Mapping[str, Any], steps: Sequence[Step]) -> list[tuple[int, Any]]:
     """Return the values of a run's checkpoints, each with its step."""
-    return [(step, own[name]) for step, name in steps if name in own]
+    return [(step, by_model[name]) for step, name in steps if name in by_model]
 
 
 def _figure(panels: Mapping[str, Sequence[tuple[int, Any]]], draw: Any) -> Figure:
@@ -132,19 +133,19 @@ def _figure(panels: Mapping[str, Sequence[tuple[int, Any]]], draw: Any) -> Figur
     return figure
 
 
-def _draw_known(axes: Axes, own: Sequence[tuple[int, Finding]]) -> None:
+def _draw_known(axes: Axes, points: Sequence[tuple[int, Finding]]) -> None:
     """Draw the share known with intervals, filled where it is above chance, and the chance."""
-    at = [step for step, _ in own]
-    _line(axes, at, [one.known for _, one in own], 0, "known", [one.verdict == ABOVE_CHANCE for _, one in own])
-    chances = [(step, one.chance.value) for step, one in own if one.chance is not None and one.chance.value is not None]
-    if chances:
+    at = [step for step, _ in points]
+    _line(axes, at, [one.known for _, one in points], 0, "known", [one.verdict == ABOVE_CHANCE for _, one in points])
+    with_chance = ((step, one.chance) for step, one in points if one.chance is not None)
+    if chances := [(step, chance.value) for step, chance in with_chance if chance.value is not None]:
         axes.plot(*zip(*chances, strict=True), color=GREY, linestyle="--", linewidth=1, label="chance")
 
 
-def _draw_popularity(axes: Axes, own: Sequence[tuple[int, Mapping[str, Measure]]]) -> None:
+def _draw_popularity(axes: Axes, points: Sequence[tuple[int, Mapping[str, Measure]]]) -> None:
     """Draw accuracy in head, torso and tail, with intervals."""
     for index, bucket in enumerate(POPULARITY):
-        if rows := [(step, one[bucket]) for step, one in own if bucket in one]:
+        if rows := [(step, one[bucket]) for step, one in points if bucket in one]:
             at, measures = zip(*rows, strict=True)
             _line(axes, at, measures, index, bucket, [True] * len(at))
 

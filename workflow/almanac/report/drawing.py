@@ -112,24 +112,24 @@ def _slim(text: str) -> str:
     """
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
     used = set(REFERENCE.findall(text))
-    said: list[bool] = []  # for each open group, whether its tag is kept
+    kept: list[bool] = []  # for each open group, whether its tag is kept
 
     def tag(found: re.Match[str]) -> str:
         """Return a tag in its short form; empty if it is dropped."""
-        own = found[0]
-        if own == "</g>":
-            return own if said.pop() else ""
+        text = found[0]
+        if text == "</g>":
+            return text if kept.pop() else ""
         # Only numbers in tags are rounded, not labels. Those below 1 are scales and keep more digits.
-        own = ID.sub(lambda one: one[0] if one[1] in used else "", own.replace("\n", " "))
-        own = FRACTION.sub(lambda number: _rounded(float(number[0])), own)
-        own = UPRIGHT.sub("", STYLE.sub(_declared, own))
-        own = PATH.sub(lambda path: STEP.sub(r"\1", path[0]), own)
-        if not own.startswith("<g") or own[2] not in " >/":
-            return own
-        if own.endswith("/>"):
+        text = ID.sub(lambda one: one[0] if one[1] in used else "", text.replace("\n", " "))
+        text = FRACTION.sub(lambda number: _rounded(float(number[0])), text)
+        text = UPRIGHT.sub("", STYLE.sub(_declared, text))
+        text = PATH.sub(lambda path: STEP.sub(r"\1", path[0]), text)
+        if not text.startswith("<g") or text[2] not in " >/":
+            return text
+        if text.endswith("/>"):
             return ""
-        said.append(own != "<g>")
-        return own if said[-1] else ""
+        kept.append(text != "<g>")
+        return text if kept[-1] else ""
 
     text = re.sub(r">\s*\n\s*<", "><", TAG.sub(tag, text))
     text = MARKERS.sub(_of_group, text.replace("<defs></defs>", ""))
@@ -181,10 +181,10 @@ def write_print(drawn: Iterable[tuple[str, Figure]], folder: Path) -> Iterator[P
         has_all = all(usual.get_char_index(ord(one)) for text in texts for one in text.get_text() if one.isprintable())
         for kind, how in PRINT.items():
             fonts = matplotlib.rc_context({"pdf.fonttype": 42 if has_all else 3})
-            with style(), fonts, warnings.catch_warnings(record=True) as said:
+            with style(), fonts, warnings.catch_warnings(record=True) as caught:
                 warnings.filterwarnings("always", LACKING)
                 figure.savefig(folder / f"{name}.{kind}", **how)
-            for one in said:
+            for one in caught:
                 if lacking := re.match(LACKING, str(one.message)):
                     boxes[lacking[1]] = None
                 else:

@@ -61,16 +61,16 @@ class EvidenceFiles:
 
     def add(self, blocks: Sequence[Block]) -> None:
         """Add blocks."""
-        self.about += [{"name": one.name, **one.about} for one in blocks]
+        self.about += [{"name": block.name, **block.about} for block in blocks]
         self._held += blocks
-        if self.files or sum(len(piece) for one in self._held for piece in one.pieces.values()) > HELD:
+        if self.files or sum(len(piece) for block in self._held for piece in block.pieces.values()) > HELD:
             self.write()
 
     def write(self) -> None:
         """Write the blocks as files; blocks added later are written, too."""
-        for one in self._held:
-            text = one.script()
-            tables.write_text(self._folder / f"{one.name}.js", text)
+        for block in self._held:
+            text = block.script()
+            tables.write_text(self._folder / f"{block.name}.js", text)
             self.files, self.size = self.files + 1, self.size + len(text.encode())
         self._held.clear()
 
@@ -78,7 +78,7 @@ class EvidenceFiles:
         """Return the data in the page, `packed`: the blocks not in files, the list of blocks, and ``more``."""
         known = {**more, "blocks": self.about, "folder": self._folder.name}
         text = tables.canonical(known)
-        held = ",".join(f"{json.dumps(one.name)}:{one.plain()}" for one in self._held)
+        held = ",".join(f"{json.dumps(block.name)}:{block.plain()}" for block in self._held)
         return packed(f'{text[:-1]},"evidence":{{{held}}}}}')
 
 
@@ -100,9 +100,9 @@ def pooled(columns: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, str]
     Args:
         columns: by model and name, each as JSON.
     """
-    models = Counter(text for own in columns.values() for text in own.values())
+    models = Counter(text for by_name in columns.values() for text in by_name.values())
     places = {text: at for at, text in enumerate(text for text, count in models.items() if count > 1)}
     yield "shared", f"[{','.join(places)}]"
-    for model, own in columns.items():
-        told = (f"{json.dumps(name)}:{places.get(text, text)}" for name, text in own.items())
+    for model, by_name in columns.items():
+        told = (f"{json.dumps(name)}:{places.get(text, text)}" for name, text in by_name.items())
         yield f"model {model}", f"{{{','.join(told)}}}"

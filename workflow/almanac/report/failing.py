@@ -72,16 +72,16 @@ class Unanswered(NamedTuple):
 
     def notes(self) -> Iterator[str]:
         """Yield notes on texts that are too long for models, with a remedy; models with equal notes are grouped."""
-        of: dict[str, list[tuple[Asking, Failures]]] = defaultdict(list)
+        by_model: dict[str, list[tuple[Asking, Failures]]] = defaultdict(list)
         for asking, found in self.too_long.items():
-            of[asking.model].append((asking, found))
+            by_model[asking.model].append((asking, found))
         models: dict[str, list[str]] = defaultdict(list)
-        for model, own in of.items():
-            limits = [found.limit for _, found in own if found.limit]
+        for model, askings in by_model.items():
+            limits = [found.limit for _, found in askings if found.limit]
             read = f" (at most {limits[0]} tokens are read)" if limits else ""
             counts = "; ".join(
                 f"{found.count:,} of {found.of:,} texts of {SUITES[asking.suite].label} ({asking.dataset})"
-                for asking, found in own
+                for asking, found in askings
             )
             remedy = "Fewer examples, a shorter wrapper or less thinking make a text shorter."
             models[f"{read}: {counts}. {remedy}"].append(model)
@@ -95,8 +95,8 @@ def unanswered(layout: Layout) -> Unanswered:
     for asking in layout.config.asked():
         for one in layout.rounds(asking):
             files[asking._replace(model=one.answerer)] += one.responses
-    found = {asking: statuses(dict.fromkeys(own)) for asking, own in files.items()}
-    asked = {asking: sum(count.total() for count in own.values()) for asking, own in found.items()}
+    found = {asking: statuses(dict.fromkeys(paths)) for asking, paths in files.items()}
+    asked = {asking: sum(reasons.total() for reasons in by_status.values()) for asking, by_status in found.items()}
     failed: dict[str, Counter[str]] = defaultdict(Counter)
     together, everybody = layout.config.answering_together(), layout.config.participants()
 
@@ -105,14 +105,14 @@ def unanswered(layout: Layout) -> Unanswered:
             return ""
         return f"answer_together_{model}" if model in together else "answer_requests"
 
-    for asking, own in found.items():
-        failed[asking.model].update(own.get("failed", {}))
-    return Unanswered(
-        {
-            model: Failures(own, sum(count for asking, count in asked.items() if asking.model == model), again(model))
-            for model, own in failed.items()
-            if own
-        },
-        {asking: Failures(own["too_long"], asked[asking]) for asking, own in found.items() if "too_long" in own},
-        {asking: Failures(own["unsupported"], asked[asking]) for asking, own in found.items() if "unsupported" in own},
-    )
+    def of_status(status: str) -> dict[Asking, Failures]:
+        with_status = ((asking, by_status[status]) for asking, by_status in found.items() if status in by_status)
+        return {asking: Failures(reasons, asked[asking]) for asking, reasons in with_status}
+
+    for asking, by_status in found.items():
+        failed[asking.model].update(by_status.get("failed", {}))
+    by_model = Counter[str]()
+    for asking, count in asked.items():
+        by_model[asking.model] += count
+    all_failed = {model: Failures(own, by_model[model], again(model)) for model, own in failed.items() if own}
+    return Unanswered(all_failed, of_status("too_long"), of_status("unsupported"))

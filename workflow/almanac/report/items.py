@@ -46,12 +46,12 @@ class Items:
         self._layout = layout
         self._evidence = evidence
         self._above: dict[tuple[str | None, str, str], list[Measure]] = defaultdict(list)
-        for one in findings:
-            if one.verdict == ABOVE_CHANCE:
-                self._above[one.known.model, one.known.suite, one.known.dataset].append(one.known)
+        for finding in findings:
+            if finding.verdict == ABOVE_CHANCE:
+                self._above[finding.known.model, finding.known.suite, finding.known.dataset].append(finding.known)
         self._data = {name: layout.data(name) for name in layout.config.used_datasets()}
         self.relations = {
-            name: {row.relation_id: row.label for row in own.relations} for name, own in self._data.items()
+            name: {row.relation_id: row.label for row in data.relations} for name, data in self._data.items()
         }
         # By dataset: the facts that are asked; and by how many models and methods each is known, out of how many.
         self._facts: dict[str, pl.DataFrame] = {}
@@ -72,9 +72,9 @@ class Items:
             folders = tuple(one.folder for one in answers.rounds)
             if folders not in asked:  # texts that several models were asked are read once
                 asked[folders] = asked_texts(answers)
-            said = read_frame(self._layout.judged(asking, "outcomes"), Outcome, ["prediction"])["prediction"]
+            predictions = read_frame(self._layout.judged(asking, "outcomes"), Outcome, ["prediction"])["prediction"]
             methods = SUITES[suite].counted(self._layout.options(asking))
-            frame = _with_methods(_with_ways(judged.frame, answers), methods).with_columns(said)
+            frame = _with_methods(_with_ways(judged.frame, answers), methods).with_columns(predictions)
             frame = _with_others(frame, self._data[dataset])
             parts.add(asking.model, frame, asked[folders])
             self._name(dataset, judged.frame)
@@ -85,18 +85,19 @@ class Items:
 
     def _name(self, dataset: str, frame: pl.DataFrame) -> None:
         """Record the facts that are asked: their names, and the highest dose at which any model was taught them."""
-        own = frame.filter(pl.col("fact").is_not_null()).unique("fact", maintain_order=True)
-        own = own.select(pl.col("fact", *NAMED).cast(pl.String), "dose")
-        every = pl.concat([self._facts.get(dataset, own.clear()), own]).group_by("fact", maintain_order=True)
-        self._facts[dataset] = every.agg(pl.col(NAMED).first(), pl.col("dose").max())
+        names = frame.filter(pl.col("fact").is_not_null()).unique("fact", maintain_order=True)
+        names = names.select(pl.col("fact", *NAMED).cast(pl.String), "dose")
+        all_names = pl.concat([self._facts.get(dataset, names.clear()), names]).group_by("fact", maintain_order=True)
+        self._facts[dataset] = all_names.agg(pl.col(NAMED).first(), pl.col("dose").max())
 
     def _count(self, dataset: str, frame: pl.DataFrame) -> None:
         """Count the facts that one model knows by one method, which has more than half of their items right."""
         observed = frame.filter(pl.col("hit").is_not_null() & pl.col("fact").is_not_null())
         known = (pl.col("hit").mean() > HALF).cast(pl.Int64)
-        own = observed.group_by(pl.col("fact").cast(pl.String), maintain_order=True).agg(known.alias("known"), asked=1)
-        every = pl.concat([self._known.get(dataset, own.clear()), own]).group_by("fact", maintain_order=True)
-        self._known[dataset] = every.agg(pl.col("known", "asked").sum())
+        by_fact = observed.group_by(pl.col("fact").cast(pl.String), maintain_order=True)
+        counts = by_fact.agg(known.alias("known"), asked=1)
+        all_counts = pl.concat([self._known.get(dataset, counts.clear()), counts]).group_by("fact", maintain_order=True)
+        self._known[dataset] = all_counts.agg(pl.col("known", "asked").sum())
 
     def facts(self) -> list[FactFound]:
         """Return how often each fact is known, over the models and methods that are above chance.
@@ -108,17 +109,18 @@ class Items:
         for dataset, facts in self._facts.items():
             label, relations = self._data[dataset].names.label, self.relations[dataset]
             counts = self._known.get(dataset, facts.select("fact", known=0, asked=0).clear())
-            own = facts.join(counts, on="fact", how="left", maintain_order="left").with_columns(
+            known_facts = facts.join(counts, on="fact", how="left", maintain_order="left").with_columns(
                 pl.col("known", "asked").fill_null(0)
             )
-            if own["dose"].count():  # a model is taught only some of a source's facts
-                own = own.with_columns(pl.col("dose").fill_null(0))
-            if own.height:
-                asked[dataset] = own.to_dict(as_series=False)
+            if known_facts["dose"].count():  # a model is taught only some of a source's facts
+                known_facts = known_facts.with_columns(pl.col("dose").fill_null(0))
+            if known_facts.height:
+                asked[dataset] = known_facts.to_dict(as_series=False)
                 asked[dataset] |= {name: list(map(label, asked[dataset][name])) for name in ("subject", "object")}
-            for fact, relation, subject, truth, dose, known, asked_by in own.filter(pl.col("asked") > 0).iter_rows():
-                said = " — ".join((label(subject), relations[relation], label(truth)))
-                found.append(FactFound(dataset, fact, said, dose, known, asked_by))
+            counted = known_facts.filter(pl.col("asked") > 0)
+            for fact, relation, subject, truth, dose, known, asked_by in counted.iter_rows():
+                text = " — ".join((label(subject), relations[relation], label(truth)))
+                found.append(FactFound(dataset, fact, text, dose, known, asked_by))
         self._evidence.add([Block("facts", {"facts": in_order(asked)})])
         return found
 
@@ -144,12 +146,12 @@ class ItemBlocks:
         self._divide(frame["relation"].cast(pl.String))
         kept = [name for name in frame.columns if name in self._used or name in (*ALWAYS, *HOW, ALSO, "prediction")]
         block = pl.col("relation").cast(pl.String).replace_strict(self._block_of, return_dtype=pl.Int64)
-        for own in frame.with_columns(block.alias("*block")).partition_by("*block", maintain_order=True):
-            at = own["*block"][0]
-            columns = {name: self._column(at, own[name]) for name in kept}
-            texts = self._texts[at]
-            codes = [texts.setdefault(asked[item], len(texts)) for item in own["item"]]
-            self._columns[at][model] = columns | {TEXT: in_order({"codes": codes})}
+        for part in frame.with_columns(block.alias("*block")).partition_by("*block", maintain_order=True):
+            number = part["*block"][0]
+            columns = {name: self._column(number, part[name]) for name in kept}
+            texts = self._texts[number]
+            codes = [texts.setdefault(asked[item], len(texts)) for item in part["item"]]
+            self._columns[number][model] = columns | {TEXT: in_order({"codes": codes})}
 
     def _divide(self, relations: pl.Series) -> None:
         """Assign each relation to the last block, or to a new one if that is full."""
@@ -182,10 +184,10 @@ class ItemBlocks:
 
     def blocks(self, name: str, about: Mapping[str, str]) -> Iterator[Block]:
         """Yield the blocks; their names begin with ``name``, and the page gets ``about`` for each."""
-        for at, columns in sorted(self._columns.items()):
-            relations = [relation for relation, own in self._block_of.items() if own == at]
-            pieces = {"texts": in_order(list(self._texts[at])), **dict(pooled(columns))}
-            yield Block(f"{name}-{at}", pieces, {**about, "models": list(columns), "relations": relations})
+        for number, columns in sorted(self._columns.items()):
+            relations = [relation for relation, block in self._block_of.items() if block == number]
+            pieces = {"texts": in_order(list(self._texts[number])), **dict(pooled(columns))}
+            yield Block(f"{name}-{number}", pieces, {**about, "models": list(columns), "relations": relations})
 
 
 def _with_ways(frame: pl.DataFrame, answers: Answers) -> pl.DataFrame:
@@ -200,15 +202,15 @@ def _with_methods(frame: pl.DataFrame, methods: Sequence[Method]) -> pl.DataFram
     Items of false objects, against which a method compares each fact, and items of other readings of its answers belong
     to the method as well, but its share does not count them.
     """
-    false = [(one.label, one.guess) for one in methods if isinstance(one.guess, Mapping)]
-    asked = [*((one.label, one.where) for one in methods), *false]
+    false = [(method.label, method.guess) for method in methods if isinstance(method.guess, Mapping)]
+    asked = [*((method.label, method.where) for method in methods), *false]
     label = pl.coalesce(
-        pl.lit(None, pl.String), *(pl.when(_meets(own, "reading")).then(pl.lit(name)) for name, own in asked)
+        pl.lit(None, pl.String), *(pl.when(_meets(where, "reading")).then(pl.lit(name)) for name, where in asked)
     )
     return frame.with_columns(
         label.alias(METHOD),
-        pl.any_horizontal(pl.lit(False), *(_meets(one.where) for one in methods)).alias(COUNTED),
-        pl.any_horizontal(pl.lit(False), *(_meets(own, "reading") for _, own in false)).alias(FALSE),
+        pl.any_horizontal(pl.lit(False), *(_meets(method.where) for method in methods)).alias(COUNTED),
+        pl.any_horizontal(pl.lit(False), *(_meets(where, "reading") for _, where in false)).alias(FALSE),
     )
 
 
@@ -217,16 +219,17 @@ def _with_others(frame: pl.DataFrame, data: Data) -> pl.DataFrame:
     facts = frame.select(pl.col(NAMED).cast(pl.String)).drop_nulls().unique(maintain_order=True)
     others = {}
     for relation, subject, truth in facts.iter_rows():
-        every = data.true.get((relation, subject), ())
-        if truth in every and len(every) > 1:
-            own = (data.names.label(one) for one in every if one != truth)
-            others[f"{relation}|{subject}|{truth}"] = shortened(own, "; ", LISTED)
+        true_objects = data.true.get((relation, subject), ())
+        if truth in true_objects and len(true_objects) > 1:
+            labels = (data.names.label(key) for key in true_objects if key != truth)
+            others[f"{relation}|{subject}|{truth}"] = shortened(labels, "; ", LISTED)
     key = pl.concat_str(pl.col(NAMED).cast(pl.String), separator="|")
     return frame.with_columns(key.replace_strict(others, default=None).alias(ALSO)) if others else frame
 
 
-def _meets(conditions: Mapping[str, Condition], but: str = "") -> pl.Expr:
-    return pl.all_horizontal(pl.lit(True), *(chosen(name, one) for name, one in conditions.items() if name != but))
+def _meets(conditions: Mapping[str, Condition], ignored: str = "") -> pl.Expr:
+    heeded = (chosen(name, condition) for name, condition in conditions.items() if name != ignored)
+    return pl.all_horizontal(pl.lit(True), *heeded)
 
 
 def items(

@@ -151,10 +151,10 @@ def of_relations(
 
 def _with_most_facts(tested: Sequence[Finding]) -> list[Finding]:
     """Return the findings of the method that has most facts, over all models."""
-    of: dict[tuple[str, str], list[Finding]] = defaultdict(list)
-    for one in tested:
-        of[one.known.suite, one.known.where].append(one)
-    return max(of.values(), key=lambda own: sum(one.facts for one in own))
+    by_method: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+    for finding in tested:
+        by_method[finding.known.suite, finding.known.where].append(finding)
+    return max(by_method.values(), key=lambda findings: sum(finding.facts for finding in findings))
 
 
 def _found(
@@ -167,20 +167,21 @@ def _found(
     """Return what is known by relation and model, and its chance, for ``models`` and where there is a chance."""
     both = [key for key in known if key in chance and key[1] in models]
     above, beyond = (holm([p_of(rows.get(key)) for key in both]) for rows in (chance, given))
-    of: dict[str, RelationFound] = {}
+    by_relation: dict[str, RelationFound] = {}
     for (relation, model), p, without in zip(both, above, beyond, strict=True):
-        own = of.setdefault(relation, RelationFound(relation, labels.get(relation, relation), {}, [], [], [], []))
+        found = RelationFound(relation, labels.get(relation, relation), {}, [], [], [], [])
+        relation_found = by_relation.setdefault(relation, found)
         share, by_chance = known[relation, model], _value(chance[relation, model])
-        own.known[model] = share
-        own.chances.append(by_chance)
-        own.given.append(_value(given.get((relation, model))))
+        relation_found.known[model] = share
+        relation_found.chances.append(by_chance)
+        relation_found.given.append(_value(given.get((relation, model))))
         # The test's chance may differ from the number's: a share that is not above its chance does not count.
         if p <= LEVEL and _value(share) > by_chance:
-            own.above.append(model)
+            relation_found.above.append(model)
             if without <= LEVEL:
-                own.beyond.append(model)
-    best = {name: -mean(map(_value, one.known.values())) for name, one in of.items()}
-    return sorted(of.values(), key=lambda one: (not one.beyond, not one.above, best[one.relation], one.label))
+                relation_found.beyond.append(model)
+    best = {name: -mean(map(_value, one.known.values())) for name, one in by_relation.items()}
+    return sorted(by_relation.values(), key=lambda one: (not one.beyond, not one.above, best[one.relation], one.label))
 
 
 def facts_table(facts: Sequence[FactFound]) -> Table | None:
@@ -192,23 +193,23 @@ def facts_table(facts: Sequence[FactFound]) -> Table | None:
     most_asked: dict[str, int] = defaultdict(int)
     for one in facts:
         most_asked[one.dataset] = max(one.asked, most_asked[one.dataset])
-    of: dict[str, list[FactFound]] = defaultdict(list)
+    by_dataset: dict[str, list[FactFound]] = defaultdict(list)
     for one in facts:
         if 2 * one.asked >= most_asked[one.dataset]:
-            of[one.dataset].append(one)
+            by_dataset[one.dataset].append(one)
     rows: list[Sequence[Cell]] = []
-    for dataset, own in of.items():
-        order = sorted(own, key=lambda one: (-one.known / one.asked, -one.asked, one.fact))
+    for dataset, listed in by_dataset.items():
+        order = sorted(listed, key=lambda one: (-one.known / one.asked, -one.asked, one.fact))
         most = [one for one in order[:SHOWN] if one.known]
         rows += [_fact_cells(dataset, "known", one) for one in most]
         others = [one for one in order[len(most) :] if one.known < one.asked]
         fewest = sorted(others, key=lambda one: (one.known / one.asked, -one.asked, one.fact))[:SHOWN]
         rows += [_fact_cells(dataset, "unknown", one) for one in reversed(fewest)]
     counts = "; ".join(
-        f"of {len(own):,} facts of dataset {dataset}, {every:,} {'is' if every == 1 else 'are'} known by all that "
-        f"asked them and {sum(not one.known for one in own):,} by none ({asked_by([one.asked for one in own])})"
-        for dataset, own in of.items()
-        for every in [sum(one.known == one.asked for one in own)]
+        f"of {len(listed):,} facts of dataset {dataset}, {every:,} {'is' if every == 1 else 'are'} known by all that "
+        f"asked them and {sum(not one.known for one in listed):,} by none ({asked_by([one.asked for one in listed])})"
+        for dataset, listed in by_dataset.items()
+        for every in [sum(one.known == one.asked for one in listed)]
     )
     taught = any(one.dose is not None for one in facts)
     caption = f"{FACTS}{TAUGHT * taught} {CHOOSE} Counted so, {counts}."

@@ -44,11 +44,11 @@ def failed(logs: Path, since: float = 0.0, cluster: Path = SLURM) -> str:
             parts.append("\n".join([f"--- {log}", *lines[-SHOWN:]]))
         elif not lines and room(log) < LITTLE:
             parts.append(f"--- {nothing_in(log)}")
-    alike: dict[str, list[str]] = defaultdict(list)
+    by_reason: dict[str, list[str]] = defaultdict(list)
     for log, lines in _written_since(cluster, since):
         if told := "\n".join(dict.fromkeys(filter(BY_SLURM.match, lines))):
-            alike[re.sub(r"\d+", "", told)].append(f"--- {log}\n{told}")
-    for first, *others in alike.values():
+            by_reason[re.sub(r"\d+", "", told)].append(f"--- {log}\n{told}")
+    for first, *others in by_reason.values():
         parts.append(first + (f"\n(and of {len(others)} more)" if others else ""))
     return "\n".join(parts)
 
@@ -79,17 +79,17 @@ def spent(logs: Path, since: float = 0.0) -> str:
         since: a time; jobs that ended before it are not counted.
     """
     sums: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0.0, 0.0])
-    for log, said in _written_since(logs, since):
+    for log, lines_of_log in _written_since(logs, since):
         rule = log.relative_to(logs).parts[0].removesuffix(".log")
-        found = [match for line in said if (match := USED.match(line))]
+        found = [match for line in lines_of_log if (match := USED.match(line))]
         if found:
             wall, cpu, memory = map(float, found[-1].groups())
-            own = sums[rule]
-            own[0], own[1], own[2], own[3] = own[0] + 1, own[1] + wall, own[2] + cpu, max(own[3], memory)
+            jobs, all_wall, all_cpu, peak = sums[rule]
+            sums[rule] = [jobs + 1, all_wall + wall, all_cpu + cpu, max(peak, memory)]
     lines = [f"{'rule' if since else 'rule (last runs)':<22}{'jobs':>6}{'wall s':>10}{'CPU s':>10}{'MiB':>8}"]
     for rule, (jobs, wall, cpu, memory) in sorted(sums.items(), key=lambda one: -one[1][2]):
         lines.append(f"{rule:<22}{jobs:>6.0f}{wall:>10.1f}{cpu:>10.1f}{memory:>8.0f}")
-    total = [sum(own[at] for own in sums.values()) for at in range(3)]
+    total = [sum(totals[at] for totals in sums.values()) for at in range(3)]
     lines.append(f"{'all':<22}{total[0]:>6.0f}{total[1]:>10.1f}{total[2]:>10.1f}")
     return "\n".join(lines)
 
@@ -137,15 +137,15 @@ def measure_lines(rows: Iterable[Measure]) -> str:
     """Return numbers as lines of text, with model, metric and the condition on the items."""
     lines = [f"{'model':<12}{'metric':<20}{'value':>22}{'n':>8}  of"]
     for row in rows:
-        said = ", ".join(f"{name} {value}" for name, value in conditions_of(row).items())
-        lines.append(f"{row.model or '':<12}{row.metric:<20}{with_interval(row):>22}{row.n:>8}  {said}")
+        conditions = ", ".join(f"{name} {value}" for name, value in conditions_of(row).items())
+        lines.append(f"{row.model or '':<12}{row.metric:<20}{with_interval(row):>22}{row.n:>8}  {conditions}")
     return "\n".join(lines)
 
 
 def shortened(names: Iterable[str], between: str = ", ", most: int = NAMES) -> str:
     """Return names joined by ``between``; if there are more than ``most``, the first ones and how many more."""
-    own = list(dict.fromkeys(names))
-    return between.join(own if len(own) <= most else [*own[: most - 1], f"{len(own) - most + 1} more"])
+    listed = list(dict.fromkeys(names))
+    return between.join(listed if len(listed) <= most else [*listed[: most - 1], f"{len(listed) - most + 1} more"])
 
 
 def asked_by(counts: Sequence[int]) -> str:

@@ -119,12 +119,12 @@ def model_rows(layout: Layout) -> Iterator[Mapping[str, Any]]:
                 origin += f", which writes by {model.api_generate_with}"
         if model.thinking_tokens:
             origin += f"; may think with at most {model.thinking_tokens:,} tokens"
-        own = sorted(digests[participant.name])
+        made_by = sorted(digests[participant.name])
         parameters = layout.parameters(participant.name)
         yield {
             "name": participant.name,
             "origin": origin,
             "parameters": f"{parameters / 1e6:.2f} M" if parameters else "–",
-            "engine": ", ".join(dict.fromkeys(engine for _, engine in own)) or "nothing",
-            "digest": ", ".join(dict.fromkeys(digest for digest, _ in own)) or "–",
+            "engine": ", ".join(dict.fromkeys(engine for _, engine in made_by)) or "nothing",
+            "digest": ", ".join(dict.fromkeys(digest for digest, _ in made_by)) or "–",
         }

@@ -173,10 +173,10 @@ def numbered(chapters: Sequence[Page]) -> dict[Measure, int]:
     cells = (cell for _, table in tables_of(chapters) for row in table.rows for cell in row)
     opening = (cell for cell in cells if isinstance(cell, Measure) and cell.value is not None)
     # Of numbers of two models, only counts link to items: those that one model has right and the other does not.
-    own = dict.fromkeys(
+    linked = dict.fromkeys(
         row for row in opening if row.model and row.dataset and (not row.other or row.formula == "count")
     )
-    return {row: at for at, row in enumerate(own)}
+    return {row: at for at, row in enumerate(linked)}
 
 
 def carried(row: Measure) -> dict[str, Any]:

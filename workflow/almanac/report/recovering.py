@@ -63,7 +63,7 @@ def chapter(layout: Layout) -> Chapter | None:
         levels[row.axis, row.level].append(row)
     first = levels[ALL, ""]
     labels = method_labels([_key(row) for row in first])
-    named = {_key(row): labels[_key(row)] + "*" * (not row.graded) for row in first}
+    labels_of = {_key(row): labels[_key(row)] + "*" * (not row.graded) for row in first}
     whom = f"{first[0].facts:,} facts of {first[0].worlds} world{'s' * (first[0].worlds > 1)}"
     caption = (
         f"{len(first)} methods on the same {whom} that were taught most often or never, asked of "
@@ -73,17 +73,17 @@ def chapter(layout: Layout) -> Chapter | None:
         caption += (
             f" Not of {', '.join(apart)}, trained for more or fewer passes and so taught each fact at another dose."
         )
-    table = Table("order", caption, HEAD, [_cells(row, named) for row in first])
+    table = Table("order", caption, HEAD, [_cells(row, labels_of) for row in first])
     others = {key: own for key, own in levels.items() if key[0] != ALL}
     drawn = "AUC of each method with its interval (a line), and where something was changed (colours)."
-    parts: list[Table | Drawing | str] = [table, Drawing("aucs", drawn, lambda: _figure(first, others, named))]
+    parts: list[Table | Drawing | str] = [table, Drawing("aucs", drawn, lambda: _figure(first, others, labels_of))]
     if others:
         caption = (
             "Does the order stand? Kendall's τ between the order under a change and the order above: 1 is the same, 0 "
             "none of it. Where few methods are compared, or several are nearly perfect, τ is unsteady: see how much "
             "less than the first each has."
         )
-        parts.append(Table("stability", caption, STANDS, list(_stability(others, named))))
+        parts.append(Table("stability", caption, STANDS, list(_stability(others, labels_of))))
         if doses := [(level, own) for (axis, level), own in others.items() if axis == DOSE]:
             caption = (
                 "How often must a fact be taught for a method to tell? AUC of facts taught so often against those "
@@ -91,10 +91,10 @@ def chapter(layout: Layout) -> Chapter | None:
             )
             times = [f"taught {level} time{'s' * (level != '1')} ({own[0].facts} facts)" for level, own in doses]
             areas = [{_key(row): _number(row, "auc") for row in own} for _, own in doses]
-            cells = [(named[_key(row)], *(found.get(_key(row)) for found in areas)) for row in first]
+            cells = [(labels_of[_key(row)], *(found.get(_key(row)) for found in areas)) for row in first]
             parts.append(Table("fewer", caption, ("method", *times), cells))
         every = [
-            (AXES[axis][0], level, row.place, named[_key(row)], _number(row, "auc"), _number(row, "gap"))
+            (AXES[axis][0], level, row.place, labels_of[_key(row)], _number(row, "auc"), _number(row, "gap"))
             for (axis, level), own in others.items()
             for row in own
         ]
@@ -105,8 +105,8 @@ def chapter(layout: Layout) -> Chapter | None:
 def _seeds(layout: Layout) -> str:
     """Return a sentence with the worlds' seeds; fresh ones were not used in choosing recipes."""
     seeds = {name: one.seed for name, one in layout.config.planting.worlds.items()}
-    said = ", ".join(f"{name}: {seed}" + " (fresh)" * (seed not in CHOSEN_ON) for name, seed in seeds.items())
-    return f"those of the worlds here are {said}."
+    listed = ", ".join(f"{name}: {seed}" + " (fresh)" * (seed not in CHOSEN_ON) for name, seed in seeds.items())
+    return f"those of the worlds here are {listed}."
 
 
 def _key(row: Standing) -> Key:

@@ -133,9 +133,9 @@ def sentences(
     """
     missing = missing or Unanswered()
     tested = [one for one in rows if one.verdict in TESTED]
-    of: dict[str, list[Finding]] = defaultdict(list)
+    by_dataset: dict[str, list[Finding]] = defaultdict(list)
     for one in tested:
-        of[one.known.dataset].append(one)
+        by_dataset[one.known.dataset].append(one)
     if not tested:
         out = ["Nothing can be said: no method was answered by enough facts and in the form that was asked for"]
         out[0] += ", with a chance to hold it against." if any(one.verdict == UNDEFINED for one in rows) else "."
@@ -143,7 +143,7 @@ def sentences(
         models = shortened(str(one.known.model) for one in tested)
         out = [f"Nothing is distinguishable from chance: {models} ({_methods(tested)})."]
     else:
-        out = [_of_dataset(dataset, own, controls) for dataset, own in of.items()]
+        out = [_of_dataset(dataset, findings, controls) for dataset, findings in by_dataset.items()]
     scored = [one for one in tested if one.verdict == ABOVE_CHANCE and one.above and (one.above.value or 0.0) <= 0]
     if scored:
         whose = _whose(scored, tested)
@@ -151,15 +151,15 @@ def sentences(
     if by_names := [one for one in tested if one.beyond_names is False]:
         whose = _whose(by_names, tested)
         out.append(f"Without the facts that names give away, these are not shown to be above chance: {whose}.")
-    failing = [own.told(model) for model, own in missing.failed.items()]
+    failing = [failures.told(model) for model, failures in missing.failed.items()]
     notes = [*facts, *_not_answered(rows, missing), *missing.notes()]
     few: dict[bool, list[tuple[Finding, str]]] = defaultdict(list)  # keyed by whether more can be asked
     for one in rows:
         if one.verdict == TOO_FEW and one.facts:
             larger = asks_more.get((one.known.suite, one.known.dataset), "")
             few[bool(larger)].append((one, larger))
-    for more, own in few.items():
-        labels, larger = shortened(_labels([one for one, _ in own], rows), "; "), shortened(of for _, of in own)
+    for more, listed in few.items():
+        labels, larger = shortened(_labels([one for one, _ in listed], rows), "; "), shortened(key for _, key in listed)
         advice = f"More are asked with a larger {larger}" if more else "All that can be asked were"
         notes.append(f"Fewer than {FEW} facts, too few for a verdict, were answered to {labels}. {advice}.")
     if untested := _labels([one for one in rows if one.verdict == UNDEFINED], rows):
@@ -200,13 +200,13 @@ def _whose(rows: Sequence[Finding], tested: Sequence[Finding]) -> str:
 
 def _labels(some: Sequence[Finding], rows: Sequence[Finding]) -> list[str]:
     """Return the methods of some of the rows, with the datasets if these are not all that the method has."""
-    of: list[dict[str, dict[str, None]]] = [defaultdict(dict), defaultdict(dict)]
-    for found, own in zip(of, (some, rows), strict=True):
-        for one in own:
-            found[one.method.label][one.known.dataset] = None
+    of_some, of_all = defaultdict[str, dict[str, None]](dict), defaultdict[str, dict[str, None]](dict)
+    for datasets, findings in ((of_some, some), (of_all, rows)):
+        for one in findings:
+            datasets[one.method.label][one.known.dataset] = None
     return [
-        label if len(own) == len(of[1][label]) else f"{label} (dataset{'s' * (len(own) > 1)} {', '.join(own)})"
-        for label, own in of[0].items()
+        label if len(own) == len(of_all[label]) else f"{label} (dataset{'s' * (len(own) > 1)} {', '.join(own)})"
+        for label, own in of_some.items()
     ]
 
 
@@ -259,19 +259,19 @@ def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]
     if not any(one.verdict == ABOVE_CHANCE for one in rows):
         whom = f"{shortened(models)} ({_methods(rows)})"
         return f"On {dataset}, nothing is distinguishable from chance over all facts that were asked: {whom}."
-    own = {name: [one for one in rows if one.known.model == name] for name in models}
-    alike: dict[tuple[int, int], list[str]] = defaultdict(list)  # all methods are (1, 1), none are (0, 1)
-    for name, found in own.items():
+    findings_of = {name: [one for one in rows if one.known.model == name] for name in models}
+    by_counts: dict[tuple[int, int], list[str]] = defaultdict(list)  # all methods are (1, 1), none are (0, 1)
+    for name, found in findings_of.items():
         hit = sum(one.verdict == ABOVE_CHANCE for one in found)
-        alike[(hit, len(found)) if 0 < hit < len(found) else (bool(hit), 1)].append(name)
+        by_counts[(hit, len(found)) if 0 < hit < len(found) else (bool(hit), 1)].append(name)
     parts: list[tuple[str, list[str]]] = []  # texts, each with its models
-    for (hit, of), names in sorted(alike.items(), key=lambda one: (-one[0][0] / one[0][1], -one[0][1])):
+    for (hit, of), names in sorted(by_counts.items(), key=lambda one: (-one[0][0] / one[0][1], -one[0][1])):
         names.sort(key=lambda name: name not in controls)  # controls first, so that they are named among many
-        sure = [one for name in names for one in own[name] if one.verdict == ABOVE_CHANCE]
+        sure = [one for name in names for one in findings_of[name] if one.verdict == ABOVE_CHANCE]
         span = _span(sure, named=hit < of and len(names) == 1)
         each = ", each" if len(names) > 1 else ""
         listed = shortened(f"{name} (a control)" if name in controls else name for name in names)
-        counts = sorted({len(own[name]) for name in names})
+        counts = sorted({len(findings_of[name]) for name in names})
         methods = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
         if 0 < hit < of:
             of_them = f"{hit} of {of}"
@@ -307,18 +307,18 @@ def by_themselves(rows: Sequence[Finding], planted: Collection[str]) -> Iterator
     their knowledge is not in question.
     """
     tested = [one for one in rows if one.verdict in TESTED and one.above is not None]
-    of: dict[str, list[Finding]] = defaultdict(list)
+    by_model: dict[str, list[Finding]] = defaultdict(list)
     for one in tested:
         if one.known.model not in planted:
-            of[str(one.known.model)].append(one)
+            by_model[str(one.known.model)].append(one)
     more = []
-    for model, every in of.items():
-        adjusted = list(zip(every, holm([p_of(one.above) for one in every]), strict=True))
-        for dataset in dict.fromkeys(one.known.dataset for one in every):
-            own = [(one.verdict, p) for one, p in adjusted if one.known.dataset == dataset]
-            alone = sum(p <= LEVEL for _, p in own)
-            if alone > sum(verdict == ABOVE_CHANCE for verdict, _ in own):
-                more.append(f"{model} would be above chance by {alone} of {_tested(len(own))} on {dataset}")
+    for model, findings in by_model.items():
+        adjusted = list(zip(findings, holm([p_of(one.above) for one in findings]), strict=True))
+        for dataset in dict.fromkeys(one.known.dataset for one in findings):
+            verdicts = [(one.verdict, p) for one, p in adjusted if one.known.dataset == dataset]
+            alone = sum(p <= LEVEL for _, p in verdicts)
+            if alone > sum(verdict == ABOVE_CHANCE for verdict, _ in verdicts):
+                more.append(f"{model} would be above chance by {alone} of {_tested(len(verdicts))} on {dataset}")
     if more:
         each = f"On a page of its own, {shortened(more, '; ')}."
         yield f"Verdicts are adjusted for all {len(tested)} tested rows of this page. {each}"

@@ -62,14 +62,14 @@ def write_table(table: Table, folder: Path, name: str, whole: Table | None = Non
 
 def exact(table: Table) -> Iterator[list[str | int | float | None]]:
     """Yield a table's lines with all digits; each column with intervals is followed by their two ends."""
-    spread = [_has_ends(table, at) for at in range(len(table.head))]
+    has_ends = [_has_ends(table, at) for at in range(len(table.head))]
     yield [
         name
-        for head, wide in zip(table.head, spread, strict=True)
-        for name in ((head, f"{head}, low", f"{head}, high") if wide else (head,))
+        for head, ends in zip(table.head, has_ends, strict=True)
+        for name in ((head, f"{head}, low", f"{head}, high") if ends else (head,))
     ]
     for row in table.rows:
-        yield [one for cell, wide in zip(row, spread, strict=True) for one in _exact(cell, wide)]
+        yield [one for cell, ends in zip(row, has_ends, strict=True) for one in _exact(cell, ends)]
 
 
 def _has_ends(table: Table, at: int) -> bool:
