@@ -30,23 +30,23 @@ PALE = 0.4  # share of colour, the rest being white, in points without a verdict
 FOREST = (
     "The share that each method calls known of the {facts} facts that all of these methods asked of a model (dataset "
     f"{{dataset}}), with 95 % intervals (of these relations). A method that shares fewer than {FEW} facts with those "
-    "above it is left out. A filled point is above chance, an empty one is not distinguishable from it, and a pale one "
-    "has no test: by all facts that the method asked. A grey tick is the method's chance, where it asked the model "
-    "these facts alone."
+    "above it is left out. A filled point is above chance, an empty one is not distinguishable from it, a pale one was "
+    "not tested; the test is on all facts that the method asked. A grey tick is the method's chance, shown if the "
+    "method asked the model only these facts."
 )
 OF_RECIPES = " Models of one recipe have one colour, and those of one world one marker; controls are grey."
 PAIRS = (
-    f"Each two methods on the facts that both asked, {FEW} or more. Some give a fact the same score and differ in when "
-    "they call it known, K-Prompts by a threshold of probability and LAMA@1 and LAMA@10 by the object's place among "
-    "all words. With one template a relation their ρ is 1, and κ may be anything."
+    f"Each pair of methods on the facts that both asked, {FEW} or more. Some methods give a fact the same score but "
+    "call it known by different criteria: K-Prompts by a threshold of probability, LAMA@1 and LAMA@10 by the object's "
+    "rank among all words. With one template per relation their ρ is 1, and κ may be anything."
 )
 EXAMPLES = 3  # facts of each kind that are named
 ASKS = (
-    "A fact counts as known to a method where more than half of its items are right. Two methods agree on a fact where "
-    "both call it known or neither does. Cohen's κ is that share beyond what their rates alone would give: 1 is full "
-    "agreement, 0 none beyond chance. ρ is the rank correlation of the scores that they give the facts. Where a model "
-    "did not follow the format of a method, that method says nothing of its facts and is left out. All other methods "
-    "count, also those that are not above chance: where one calls no fact known, none is known by all."
+    "A fact counts as known to a method if more than half of its items are right. Two methods agree on a fact if both "
+    "call it known or neither does. Cohen's κ is the agreement beyond what their rates alone would give: 1 is full "
+    "agreement, 0 none beyond chance. ρ is the rank correlation of the scores that they give the facts. A method whose "
+    "format a model did not follow is left out for this model. All other methods count, including those that are not "
+    "above chance: if one of them calls no fact known, none is known by all."
 )
 
 

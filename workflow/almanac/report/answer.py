@@ -18,57 +18,55 @@ RULE = "\n\n".join(  # one paragraph for each column
     (
         "A row is what one method says of one model. Known: the share of the facts that it calls known. Chance: the "
         "share that would be right if the model knew nothing and answered as it does. Verdict: whether known is more.",
-        "Known is a mean over relations. It stands twice, since it has two 95 % intervals: how far the share of other "
-        "facts of these relations might lie, and how far that of other relations of their kind might (of a single "
-        "relation there is no second one).",
-        "Chance: how often the model's own answers would be right for the other facts of their relation. Where a "
-        "method has scores and no answers, chance is how often it calls known what is true of those other facts "
-        "instead, by a false object of each fact. Of answers that name one of k choices it is at least 1/k on average; "
-        "one that names none counts as 0. A model that knows some facts and gives their objects for others too has a "
-        "high chance: what it knows may not be told from that.",
+        "Known is a mean over relations. It is shown twice, with two 95 % intervals: one for other facts of these "
+        "relations, one for other relations of their kind (there is none with a single relation).",
+        "Chance: how often the model's own answers would be right for the other facts of their relation. If a method "
+        "has scores and no answers, chance is how often it calls known the objects of those other facts, by a false "
+        "object of each fact. For answers that name one of k choices it is at least 1/k on average; one that names "
+        "none counts as 0. A model that knows some facts, and gives their objects for others too, has a high chance: "
+        "what it knows may not be distinguishable from that.",
         "Above chance: known minus chance, with its 95 % interval.",
         "Verdict: by a one-sided test at .025 of whether so many right answers are likely by chance. p: of that test, "
-        "adjusted for all rows together (Holm); the verdict goes by it. Interval and verdict are of these relations "
+        "adjusted for all rows together (Holm); the verdict follows it. Interval and verdict are of these relations "
         "and say nothing of others. Where the verdict is not distinguishable from chance, the upper end of above "
         "chance is the most that the method may have missed.",
-        "Verdict and interval are made in different ways and need not agree. The interval may reach 0 where the "
-        "verdict is above chance: the test counts how common objects are among all facts, and chance here among those "
-        "that were offered or asked, which may be more. Of two models the one "
-        "with fewer right answers may be above chance, if its answers would be right for fewer other facts. And the "
-        "interval may lie above 0 where the verdict is not above chance: verdicts are adjusted for all rows, intervals "
-        "are not.",
-        "Beyond names: whether it is above chance also by the same test of those facts alone that names do not give "
-        "away. They give it away where, of the objects that are offered, the true one's name is most like the "
-        "subject's (Bulgaria: Bulgarian lev), so that a rule without a model is right.",
-        "Facts: how many were answered. Count as: the first interval is as narrow as that of so many facts, drawn at "
-        "random from all relations at once. These may be more than were answered, since each relation is asked and "
-        "none is left to the draw, or since a fact is asked in several ways whose mean counts, and fewer where a "
-        "subject has several facts that go together.",
+        "Verdict and interval are computed in different ways and need not agree. The interval may include 0 where the "
+        "verdict is above chance: the test uses how common objects are among all facts, chance how common they are "
+        "among those that were offered or asked, which may be more. Of two models, the one with fewer right answers "
+        "may be above chance, if its answers would be right for fewer other facts. The interval may also lie above 0 "
+        "where the verdict is not above chance: verdicts are adjusted for all rows, intervals are not.",
+        "Beyond names: whether the same test is also above chance on only the facts that names do not give away. Names "
+        "give a fact away if, of the offered objects, the true one's name is most like the subject's (Bulgaria: "
+        "Bulgarian lev), so that a rule without a model is right.",
+        "Facts: how many were answered. Count as: how many facts, drawn at random from all relations at once, would "
+        "give an interval as narrow as the first one. They may be more than were answered, since every relation is "
+        "asked, or since a fact is asked in several ways and their mean counts; and fewer if a subject has several "
+        "facts that go together.",
     )
 )
 NULL = (
-    "Null: what the method finds in a model of the same recipe that was taught none of these facts: a world with "
-    "exchanged objects or, where a part of a source's facts was taught, objects of any facts of the relation. The "
-    "latter read other objects than the model itself did, so that this null is no matched control. A method with a "
+    "Null: what the method finds in a model of the same recipe that was taught none of these facts, but a world with "
+    "exchanged objects or, if a part of a source's facts was taught, objects of any facts of the relation. In the "
+    "latter case it read other objects than the model itself, and so is not a matched control. A method with a "
     "threshold uses that of the model itself."
 )
 SIGN_TEST = (
-    "Verdicts by scores: {} ask each fact with a false object too. Their verdict does not test the share above chance. "
-    "It asks whether true objects have higher scores than false ones (a sign test, in which the more common of the two "
-    "objects is the likelier to be true), whatever the threshold, and so may be above chance where hardly a fact is "
+    "Verdicts by scores: {} ask each fact with a false object too. Their verdict does not test the share above chance, "
+    "but whether true objects have higher scores than false ones, whatever the threshold (a sign test, in which the "
+    "more common of the two objects is more likely to be true). It may be above chance although hardly any fact is "
     "called known."
 )
 OF_THESE = (
     "Intervals (95 %) and verdicts are of these relations{}. Verdicts are adjusted for all rows (Holm) and intervals "
-    "are not, so one may lie above 0 where the verdict is not above chance; and one may reach 0 where it is, since the "
+    "are not: an interval may lie above 0 where the verdict is not above chance, and include 0 where it is, since the "
     "chance of the test may be lower."
 )
 BY_MODEL = (
     "Above chance, a method a row and a model a column (dataset {}).\n\nKnown minus chance, with its 95 % interval of "
-    "these relations: the numbers of the table above, whose verdicts are adjusted for all of them. Empty where a model "
-    "was not asked, answered too few facts or mostly in another form, or was not taught the format. Where a method "
-    "chooses a threshold for each model, a difference between models may be one of thresholds: compare them under "
-    "“Models compared”, at one."
+    "these relations: the numbers of the table above, whose verdicts are adjusted for all of them. Empty if a model "
+    "was not asked, answered too few facts or mostly in another format, or was not taught the format. If a method "
+    "chooses a threshold for each model, models may differ only by their thresholds: “Models compared” has one "
+    "threshold for all."
 )
 Key = tuple[str, str, str, str]
 

@@ -31,8 +31,8 @@ ITEM = ("fact_id", "relation_id", "template_id")
 FOLDED = 12  # rows from which the table is folded
 CAPTION = (
     "Left out and never asked: relations with too few facts or objects, and facts that could not be asked. Each reason "
-    "says what was found, and what the configuration of the dataset needs; the file refused.parquet of the dataset "
-    "names every fact."
+    "says what was found and what the dataset's configuration requires; the dataset's file refused.parquet lists every "
+    "fact."
 )
 
 

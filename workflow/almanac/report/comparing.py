@@ -24,44 +24,42 @@ ASKS = (
 )
 RUNS = "Checkpoints of one run are each compared with the one before, and those of two runs at equal steps."
 CHOSEN = (
-    "The configuration names these pairs (`compare`), and p are adjusted for them alone, by every method: that is "
-    "valid if they were named before any result was seen."
+    "The configuration names these pairs (`compare`), and p-values are adjusted for them alone, over all methods: that "
+    "is valid if they were named before any result was seen."
 )
 COUNTED = (
-    "An abstention counts as not right, and where a method knows abstentions a refusal too. Facts of which either "
-    "model has no answer at all (too long, failed, or else refused) are left out, and so is a method whose form either "
-    "mostly did not follow. Where a method asks a fact several times, in other wordings or after other examples, the "
-    "share of right answers counts: a difference is that of the shares in the table of methods, but for what is left "
-    "out."
+    "An abstention counts as not right; so does a refusal, in methods that allow abstentions. Left out are facts "
+    "without an answer of either model (too long, failed, or otherwise refused), and methods whose format either model "
+    "mostly did not follow. If a method asks a fact several times (other wordings, other examples), the share of right "
+    "answers counts. Except for what is left out, a difference is that of the shares in the table of methods."
 )
 NO_MORE = (
-    "Chance is not taken off: a difference may be one of what models say where they know nothing, also where both are "
-    "above chance, as when one names common objects and the other any, or none. Compare what the table of methods has "
-    "above chance. A difference over all relations may be more in one and less in another. "
-    "Methods that share a score and differ in its threshold alone (the agreement of methods has a ρ of 1) "
-    "say the same twice."
+    "Chance is not subtracted. Models may differ only in what they answer when they know nothing, even if both are "
+    "above chance: one may name common objects, the other any object or none. Compare what is above chance in the "
+    "table of methods. A difference over all relations may be larger in one relation and smaller in another. Methods "
+    "that differ only in the threshold of one score (their agreement has a ρ of 1) say the same twice."
 )
 OF_RELATIONS = (
     "Each two models in each relation{dataset}, by {method}.\n\nBy {method}, as what is known of relations is told. "
     "Difference: the share of the relation's facts that the model has right minus the share that the second one has, "
     "with its 95 % interval. Adjusted p: of the test of the table above, for all rows of this one together (Holm). "
-    "Where it is at most {level}, the models differ by more than chance; these relations come first. What one model "
-    "has right more than the other it need not know: whether a relation is above chance at all is in the table of "
-    "what is known. Choose a relation to see its facts, or a count to see "
-    "those that one alone has right, with both answers."
+    "Where it is at most {level}, the models differ by more than chance; these relations come first. A model need not "
+    "know what it has right more often than another: the table of what is known shows whether a relation is above "
+    "chance at all. Choose a relation to see its facts, or a count to see those that only one model has right, with "
+    "both answers."
 )
 Key = tuple[str, str, str, str | None, str | None, str | None]  # suite, dataset, method, relation and two models
 Known = Mapping[tuple[str, Key], int]  # numbers of facts, by metric and key
 CAPTION = (
     "Difference: the share that the model has right minus the share that the second one has right, on the facts that "
-    "both answered or abstained from, a mean over relations with its 95 % interval. p: that there is none, if the "
-    "sign of what each subject adds to it were a coin's (a randomization test of the sum; McNemar's exact test where a "
-    "subject has one fact and relations are of equal size; docs/intervals.md). Adjusted p: for all rows "
-    "together (Holm), those of controls too, and more than chance where it is at most "
-    f"{LEVEL}; with fewer than {FEW} facts nothing is tested. One alone, other alone, both: how many facts the "
-    "model alone, the second one alone, and both know: have right, of several answers more than half, so that these "
-    "counts and the difference may point to different models. The interval is made in another way and is not adjusted: "
-    "it may leave out 0 where the difference is not more than chance, and hold 0 where it is."
+    "both answered or abstained from, a mean over relations with its 95 % interval. p: of no difference, by a "
+    "randomization test that flips the sign of each subject's contribution at random (McNemar's exact test where each "
+    "subject has one fact and relations are of equal size; docs/intervals.md). Adjusted p: for all rows together "
+    f"(Holm), including controls; the difference is more than chance where it is at most {LEVEL}. With fewer than "
+    f"{FEW} facts nothing is tested. One alone, other alone, both: how many facts only the model, only the second one, "
+    "and both have right (more than half of several answers); these counts and the difference may therefore point to "
+    "different models. The interval is computed in another way and is not adjusted: it may exclude 0 where the "
+    "difference is not more than chance, and include 0 where it is."
 )
 
 

@@ -19,15 +19,14 @@ from almanac.suites.looks import COLOURS, GREY, MARKERS, values
 ACROSS, WIDTH, HEIGHT = 4, 2.6, 1.9  # panels side by side, and their size in inches
 WIDE = 100  # ratio of the last to the first step from which the axis is logarithmic
 ASKS = (
-    "Models whose names differ in their step alone, such as step-1000 and step-2000, are taken for checkpoints of one "
+    "Models whose names differ only in their step, such as step-1000 and step-2000, are considered checkpoints of one "
     "run. All of them are asked the same questions."
 )
 KNOWN = (
     "What each method calls known after each step of training ({run}, dataset {dataset}), with 95 % intervals (of "
     "these relations); each panel has its own scale. Filled: above chance; empty: not, or not tested. Dashed: the "
-    "method's chance for that checkpoint, which may change as much as what is known does: look at the distance between "
-    "the two. Methods that a checkpoint did not answer in the form that was asked for, or of too few facts, are left "
-    "out there."
+    "method's chance for that checkpoint, which may change as much as what is known: look at the distance between the "
+    "two. Methods that a checkpoint did not answer in the requested format, or for too few facts, are left out there."
 )
 ABOVE = (
     "Known minus chance after each step ({run}, dataset {dataset}), with 95 % intervals. Intervals of two steps "

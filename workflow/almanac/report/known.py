@@ -15,23 +15,23 @@ from almanac.suites.headline import KNOWN_OF_RELATION, LEVEL, TESTED, Finding, h
 from almanac.suites.judged import RELATION, as_text, conditions_of
 
 FACTS = (
-    "The facts that most answers know, and those that fewest know, of those that at least half as many asked as any; a "
-    "fact that all know is never listed as unknown, nor one that none knows as known. Known by: of models × methods; "
-    "only methods that are above chance for a model count, each once, however many wordings it asks."
+    "The facts that most know and those that fewest know, of those that at least half as many asked as any; a fact "
+    "that all know is never listed as unknown, nor one that none knows as known. Known by: models × methods, out of "
+    "those that asked. Only methods that are above chance for a model count, each once, however many wordings it asks."
 )
 TAUGHT = " Times taught: to the model that was taught it most often."
 CHOOSE = "Choose a fact to see every answer to it."
 RELATIONS = (
     "What is known of each relation{dataset}, by {method}.\n\n"
-    "By {method}, since of the methods that were tested it has most facts; a model for which it was not tested is left "
-    "out. Known is a mean over facts, with the 95 % interval of other facts of the relation. Chance is that of the "
-    "table of methods, in this relation, as a mean over the models.\n\n"
-    "Above chance: by a one-sided test that is adjusted for all relations and models of this table (Holm, .025) and "
-    "errs on the careful side. These relations come first. Of so many relations others seem to be known by luck: what "
-    "is not shown to be above chance may be known or not, and its place in the table says little.\n\n"
-    "By names: the share of facts that names give away, since of the objects that are offered the true one's name is "
-    "most like the subject's (Bulgaria: Bulgarian lev), so that a rule without a model is right. Beyond names: above "
-    "chance also by the same test of the other facts alone; these relations stand first of all.\n\n"
+    "By {method}, since it has most facts of the tested methods; models for which it was not tested are left out. "
+    "Known is a mean over facts, with the 95 % interval for other facts of the relation. Chance is as in the table of "
+    "methods, in this relation, a mean over the models.\n\n"
+    "Above chance: by a conservative one-sided test, adjusted for all relations and models of this table (Holm, .025). "
+    "These relations come first. Among so many relations some seem to be known by luck: what is not shown to be above "
+    "chance may be known or not, and its place in the table says little.\n\n"
+    "By names: the share of facts that names give away. Of the offered objects, the true one's name is then most like "
+    "the subject's (Bulgaria: Bulgarian lev), so that a rule without a model is right. Beyond names: above chance also "
+    "by the same test of the other facts alone; these relations come first of all.\n\n"
     "Choose a relation to see its facts, and a number to see its answers."
 )
 METRICS = (KNOWN_OF_RELATION, OF_RELATION, GIVEN_OF_RELATION)

@@ -16,8 +16,8 @@ from almanac.suites.standings import ALL
 from almanac.suites.validation import NEVER_MISSED
 
 BY_CHANCE = (
-    "The intervals at dose 0 hold together with 95 %, so one sound set of models in twenty misses that bar; worlds of "
-    "other seeds (planting.worlds.NAME.seed) show whether it was chance."
+    "The intervals at dose 0 are simultaneous at 95 %: one sound set of models in twenty misses that bar by chance. "
+    "Worlds of other seeds (planting.worlds.NAME.seed) show whether it was chance."
 )
 SHOWN = 12  # lines shown of a failed job's log
 NAMES = 7  # names in a sentence, at most

@@ -31,13 +31,13 @@ ASKS = (
     "Planted models were taught each fact a known number of times. Here every method scores the same facts of the "
     "same models, and each is judged by how well its scores tell facts taught most often from facts never taught. "
     "AUC: the chance that one of the former scores above one of the latter (1 is perfect, .5 a coin). It compares "
-    "scores, so it ignores where a method draws its line; the two “called known” columns show that. Balanced accuracy "
+    "scores and ignores a method's threshold, whose effect the two “called known” columns show. Balanced accuracy "
     "is the mean of the share called known of the former and of the share not called known of the latter. A method "
-    "marked * says right or wrong and has no other score: its AUC is its balanced accuracy, and graded scores can "
-    "have a higher one without calling more facts rightly. Compare such a method with others by balanced accuracy. "
-    "ρ: Spearman's, of facts taught any number of times, a mean over worlds and models. Intervals: 95 %, a subject's "
-    "facts as one draw, worlds as strata, and these models: other models trained alike would give other numbers. In "
-    "95 % of such comparisons all intervals of “less than the first” hold at once."
+    "marked * says only right or wrong and has no other score: its AUC is its balanced accuracy. Graded scores can "
+    "have a higher AUC without classifying more facts correctly, so compare such a method with others by balanced "
+    "accuracy. ρ: Spearman's, of facts taught any number of times, a mean over worlds and models. Intervals: 95 %, a "
+    "subject's facts as one draw, worlds as strata, and for these models: others trained in the same way would give "
+    "other numbers. In 95 % of such comparisons all intervals of “less than the first” hold at once."
 )
 LIMITS = (
     "The models are small and read texts that we made: the order says which methods tell best how often something was "
@@ -80,8 +80,8 @@ def chapter(layout: Layout) -> Chapter | None:
     if others:
         caption = (
             "Does the order stand? Kendall's τ between the order under a change and the order above: 1 is the same, 0 "
-            "none of it. Where few methods are compared, or several are nearly perfect, τ is unsteady: see how much "
-            "less than the first each has."
+            "an unrelated order. If few methods are compared, or several are nearly perfect, τ is unstable: see how "
+            "much less than the first each has."
         )
         parts.append(Table("stability", caption, STANDS, list(_stability(others, labels_of))))
         if doses := [(level, own) for (axis, level), own in others.items() if axis == DOSE]:
