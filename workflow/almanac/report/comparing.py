@@ -282,7 +282,7 @@ def _sentence(dataset: str, first: str, second: str, found: Sequence[Compared], 
 def _how_much(dataset: str, first: str, second: str, found: Sequence[Compared], differing: Sequence[Compared]) -> str:
     """Return by which methods one model has more right than another, and by how much.
 
-    ``differing``: those by which either alone knows a fact; where neither does, a narrow interval says nothing.
+    ``differing``: the methods by which only one of them knows some fact; elsewhere a narrow interval says nothing.
     """
     sure = [compared for compared in _sure(found) if compared.row.value]
     more, fewer = ([compared for compared in sure if (sign * (compared.row.value or 0.0)) > 0] for sign in (1, -1))

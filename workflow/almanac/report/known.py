@@ -54,8 +54,7 @@ class FactFound(NamedTuple):
 class RelationFound(NamedTuple):
     """What is known of a relation: by model, the share known, chance, and the share of facts that names give away.
 
-    ``above`` lists the models for which it is above chance, ``beyond`` those for which it is so without these facts,
-    too.
+    ``above``: the models for which it is above chance; ``beyond``: those for which it is so without these facts, too.
     """
 
     relation: str
@@ -97,10 +96,7 @@ class RelationsFound(NamedTuple):
         return PageLink(label, f"#relation={quote(f'{self.dataset}/{relation}', safe='')}")
 
     def table(self, several: bool) -> Table:
-        """Return a table with a row for each relation and a column for each model.
-
-        ``several``: whether there are such tables of other datasets.
-        """
+        """Return a row for each relation, a column for each model; ``several``: whether other datasets have tables."""
         of_one = len(self.models) == 1
         rows = []
         for one in self.relations:

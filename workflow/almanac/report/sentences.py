@@ -40,8 +40,7 @@ def told(
 ) -> Told:
     """Return the findings as sentences.
 
-    ``measures`` holds the numbers of models, ``between`` those between models; ``facts`` and ``relations`` are of each
-    dataset.
+    ``measures`` are the numbers of models, ``between`` those between them; ``facts`` and ``relations`` are of datasets.
     """
     entrants = {one.model: entrant(layout, one) for one in layout.config.asked()}
     controls = [name for name, one in entrants.items() if one.permuted]

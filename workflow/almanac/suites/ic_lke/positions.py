@@ -113,11 +113,11 @@ class Positions(Suite[PositionOptions]):
         """Compute every number of one model.
 
         Returns:
-            By experiment (``as_is``, ``unknown``, ``incorrect``) and arrangement, over all draws: the mean probability
-            of objects of true pairs (``probability_correct``) and of each class (``probability_replaced``,
+            By experiment (``as_is``, ``unknown``, ``incorrect``) and arrangement, all draws together: the mean
+            probability of objects of true pairs (``probability_correct``) and by class (``probability_replaced``,
             ``_following``, ``_rest``), over all relations and in each; ``rest_at``, ``following_at`` and
-            ``replaced_at`` each position, without interval, since items are few; and ``probability_in_bin``, of true
-            pairs by part of the sequence, without replacements also by dose.
+            ``replaced_at`` each position, without interval, since items are few; ``probability_in_bin`` of true pairs
+            by part, as is also by dose.
         """
         by = ("experiment", "arrangement")
         rows: list[Measure] = []
@@ -234,10 +234,7 @@ def class_of(place: int, replaced: frozenset[int]) -> str:
 
 
 def replaced_places(options: PositionOptions, arrangement: Arrangement, relation_id: str, draw: int) -> frozenset[int]:
-    """Return the replaced positions.
-
-    Distributed ones are drawn from equal stretches, one from each but never its last, so that no two are adjacent.
-    """
+    """Return the replaced positions: contiguous, or one from each equal stretch, never its last (so not adjacent)."""
     if arrangement == "contiguous":
         return frozenset(range(options.first, options.first + options.replaced))
     edges = [number * options.pairs // options.replaced for number in range(options.replaced + 1)]

@@ -93,10 +93,10 @@ class Separators(ChoiceSuite[SeparatorOptions]):
         """Compute every number of one model.
 
         Returns:
-            By separator ``accuracy`` and ``difference``, the accuracy less the space's on the facts answered with both,
-            over all relations and in each. Of all infixes of a relation together, a fact's answers averaged,
-            ``accuracy``, ``infix_difference``, and ``deviation``, the standard deviation of their accuracies, overall a
-            mean over relations.
+            By separator, ``accuracy`` and ``difference`` from the space on the facts answered with both, over all
+            relations and in each. For all infixes together, a fact's answers averaged: ``accuracy``,
+            ``infix_difference``, and ``deviation``, the standard deviation of their accuracies in a relation, overall
+            its mean over relations.
         """
         rows = accuracy(judged, "separator")
         rows += [chance(group) for group in judged.where(separator=SPACE).groups("separator")]

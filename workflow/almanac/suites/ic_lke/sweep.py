@@ -50,10 +50,10 @@ class Sweep(ChoiceSuite[SweepOptions]):
         """Compute every number of one model.
 
         Returns:
-            By number of examples: ``accuracy_at_shots`` over all relations, in each, and by dose, a fact's draws
-            averaged first; ``deviation_at_shots``, the standard deviation of the draws' accuracies. Once:
-            ``enough_shots``, the smallest number that reaches ``options.enough`` of the accuracy at the largest; and
-            ``accuracy_at_k`` there, of the first draw, over the facts answered with a confidence of at least K.
+            By number of examples, ``accuracy_at_shots`` over all relations, in each, and by dose (a fact's draws
+            averaged first) and ``deviation_at_shots``, the standard deviation of the draws' accuracies.
+            ``enough_shots``: the smallest number that reaches ``options.enough`` of the accuracy at the largest.
+            ``accuracy_at_k``: at the largest, first draw, over the facts answered with a confidence of at least K.
         """
         metric = "accuracy_at_shots"
         rows = accuracy(judged, "shots", metric=metric)

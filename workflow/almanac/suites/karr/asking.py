@@ -160,9 +160,8 @@ class Asker:
     def _blanks(self, fact: Fact, objects: Mapping[str, str]) -> None:
         """Ask LAMA and ParaRel to fill the object into a blank at the end of each drawn template.
 
-        LAMA uses the first template, ParaRel all. Choices are the fact's wrong choices, then the true object, then the
-        false object that it is asked with, if it is a new one. Ranks among all tokens, which cost more than the
-        choices, are requested only for LAMA's template.
+        LAMA uses the first template, ParaRel all. Choices are the wrong choices, the true object, and a false one if
+        new. Ranks among all tokens, which cost more than choices, are requested only for LAMA's template.
         """
         pools, options = self.pools, self.pools.options
         true = pools.data.true[fact.relation_id, fact.subject_id]

@@ -183,9 +183,9 @@ def calibrates(facts: Sequence[str]) -> list[bool]:
 def thresholds(judged: pl.DataFrame, exposures: pl.DataFrame | None, options: KarrOptions) -> list[Threshold]:
     """Return the threshold of each mode that was asked, as a KaRR (no logarithm).
 
-    The released code's mode has its own threshold. Other modes use the cut that best separates the facts taught most
-    often from those never taught and those with a false object (``null``), on one half of the planted facts
-    (`calibrates`). With fewer than `LEAST` of either in that half the threshold is the option ``threshold``.
+    The released code's mode has its own. Other modes use the cut that best separates the facts taught most often from
+    those never taught and those with a false object (``null``), on one half of the planted facts (`calibrates`), or the
+    option ``threshold`` if that half has fewer than `LEAST` of either.
 
     Args:
         judged: ``experiment``, ``asked``, ``fact_id`` and ``score`` (log KaRR, or none) of all items.

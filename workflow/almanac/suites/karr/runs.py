@@ -1,7 +1,7 @@
 """Measures how much KaRR depends on the draw of templates and names (Dong et al., section 4.3).
 
 Each run scores the true facts again with one template of every relation, or one name of every entity, replaced by an
-extra one. The extra texts are asked along, so that runs need no further requests; reported is the variance over runs.
+extra one. Extra texts are asked along, so runs need no further requests; reported is the variance over runs.
 """
 
 from array import array
@@ -118,8 +118,8 @@ class Resampling:
 class Runs:
     """Collects the value of each fact by each method in each run.
 
-    Names are replaced for KaRR and K-Prompts only, since the other methods use labels alone. A method gets no rows for
-    a kind of text of which no fact has an extra one.
+    Names are replaced only for KaRR and K-Prompts: other methods use labels alone. There are no rows for a method and a
+    kind of text of which no fact has an extra one.
     """
 
     facts: Mapping[str, Fact]

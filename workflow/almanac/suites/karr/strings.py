@@ -18,13 +18,12 @@ COUNTED_BEHIND = "."  # precedes a text whose tokens are counted, so that the te
 
 
 class Gamma(NamedTuple):
-    """A sentence that holds the object, and the part of it that is scored.
+    """A sentence that contains the object, and the part of it that is scored.
 
     Attributes:
         text: the sentence.
         start: the index of the first character that is scored.
-        rest: the text without its beta. The released code counts its tokens, and scores as many from the sentence's
-            end.
+        rest: the text without its beta, of whose number of tokens the released code scores as many last tokens.
     """
 
     text: str
