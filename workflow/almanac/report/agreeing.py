@@ -108,8 +108,8 @@ def _forest(rows: Sequence[tuple[Measure, Finding]]) -> Figure:
         by_method[found.label].append((row, found))
     names = ["\n".join(wrap(label, 20)) for label in by_method]  # wrapped, to leave room for the points
     # A method is as high as its models or the lines of its name, plus a gap.
-    lines_and_points = zip((1.2 * (name.count("\n") + 1) for name in names), by_method.values(), strict=True)
-    heights = [max(len(points), lines) + 1 for lines, points in lines_and_points]
+    tall = [1.2 * (name.count("\n") + 1) for name in names]
+    heights = [max(len(points), height) + 1 for points, height in zip(by_method.values(), tall, strict=True)]
     figure = Figure(figsize=(WIDTH, 0.9 + 0.105 * sum(heights)), layout="constrained")
     axes = figure.subplots()
     middles, top = [], 0.0

@@ -132,12 +132,12 @@ def _figure(panels: Mapping[str, Sequence[tuple[int, Any]]], draw: Any) -> Figur
     return figure
 
 
-def _draw_known(axes: Axes, points: Sequence[tuple[int, Finding]]) -> None:
+def _draw_known(axes: Axes, run: Sequence[tuple[int, Finding]]) -> None:
     """Draw the share known with intervals, filled where it is above chance, and the chance."""
-    at = [step for step, _ in points]
-    _line(axes, at, [one.known for _, one in points], 0, "known", [one.verdict == ABOVE_CHANCE for _, one in points])
-    with_chance = ((step, one.chance) for step, one in points if one.chance is not None)
-    if chances := [(step, chance.value) for step, chance in with_chance if chance.value is not None]:
+    at = [step for step, _ in run]
+    _line(axes, at, [one.known for _, one in run], 0, "known", [one.verdict == ABOVE_CHANCE for _, one in run])
+    chances = [(step, one.chance.value) for step, one in run if one.chance is not None and one.chance.value is not None]
+    if chances:
         axes.plot(*zip(*chances, strict=True), color=GREY, linestyle="--", linewidth=1, label="chance")
 
 

@@ -117,8 +117,8 @@ class Items:
             if known_facts.height:
                 asked[dataset] = known_facts.to_dict(as_series=False)
                 asked[dataset] |= {name: list(map(label, asked[dataset][name])) for name in ("subject", "object")}
-            counted = known_facts.filter(pl.col("asked") > 0)
-            for fact, relation, subject, truth, dose, known, asked_by in counted.iter_rows():
+            rows = known_facts.filter(pl.col("asked") > 0).iter_rows()
+            for fact, relation, subject, truth, dose, known, asked_by in rows:
                 text = " — ".join((label(subject), relations[relation], label(truth)))
                 found.append(FactFound(dataset, fact, text, dose, known, asked_by))
         self._evidence.add([Block("facts", {"facts": in_order(asked)})])
@@ -228,8 +228,7 @@ def _with_others(frame: pl.DataFrame, data: Data) -> pl.DataFrame:
 
 
 def _meets(conditions: Mapping[str, Condition], ignored: str = "") -> pl.Expr:
-    heeded = (chosen(name, condition) for name, condition in conditions.items() if name != ignored)
-    return pl.all_horizontal(pl.lit(True), *heeded)
+    return pl.all_horizontal(pl.lit(True), *(chosen(name, one) for name, one in conditions.items() if name != ignored))
 
 
 def items(

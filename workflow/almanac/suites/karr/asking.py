@@ -176,10 +176,9 @@ class Asker:
                 continue
             object_label = pools.names.label(key)
             choices = tuple(dict.fromkeys((*wrong, label, object_label)))
+            blank = partial(_blank, subject=subject, choices=choices)
             requests = [
-                _blank(template, subject, choices, TOP, exclude)
-                if at == 0 or pool
-                else _blank(template, subject, choices)
+                blank(template, top_k=TOP, exclude=exclude) if at == 0 or pool else blank(template)
                 for at, template in enumerate(pool or pools.drawn_templates(fact.relation_id))
             ]
             accepted = tuple(map(pools.names.label, true)) if name == FACTS else (object_label,)

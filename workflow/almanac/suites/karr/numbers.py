@@ -129,13 +129,11 @@ class Numbers:
     def leaves(self, planned: Leaves[Planned], rows: list[tuple[Any, ...]] | None = None) -> Leaves[Beta]:
         """Return the values of planned sentences; ``rows`` collects them as `KarrLeaf` rows without the item."""
 
-        def beta(sentence: Planned) -> Beta:
-            weight, found = self.weight(sentence.text), list(map(self.gamma, sentence.gammas))
+        def beta(plan: Planned) -> Beta:
+            weight, found = self.weight(plan.text), list(map(self.gamma, plan.gammas))
             if rows is not None:
-                for gamma, (count, value) in zip(sentence.gammas, found, strict=True):
-                    rows.append(
-                        (sentence.part, len(rows), sentence.of, sentence.text, gamma.text, count, value, weight)
-                    )
+                for gamma, (count, value) in zip(plan.gammas, found, strict=True):
+                    rows.append((plan.part, len(rows), plan.of, plan.text, gamma.text, count, value, weight))
             return Beta(weight, tuple([value for _, value in found]))
 
         return planned.map(beta)
