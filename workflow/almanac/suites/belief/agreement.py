@@ -1,9 +1,11 @@
-"""Consistency: for each prompt of a pair, the share of the pair's other prompts that are answered alike (section 4.3).
+"""Consistency: how often two prompts of one pair of subject and relation have matching answers (section 4.3).
 
-The mean over a pair's prompts is the share of matching among all unordered pairs of prompts, Zhao et al.'s consistency
-with ½n(n−1) pairs. Answers to blanks match if they are equal, so prompts are counted by answer; texts match if
-one contains the other, which is not transitive: distinct texts of a pair are compared, and weighted by how often they
-occur. An empty text matches none; a token that is white space alone is a prediction as any other.
+The agreement of prompt i of n answered prompts is ``sum(match(i, j) for j != i) / (n - 1)``. Its mean over the pair's
+prompts is the share of matches among the ½n(n−1) unordered pairs of prompts: Zhao et al.'s consistency.
+
+Answers to blanks match if they are equal, so it is enough to count prompts by answer. Texts match if one contains the
+other. This is not transitive, so the distinct texts of a pair are compared, each weighted by how often it occurs. An
+empty text matches none; a token of white space alone is a prediction like any other.
 """
 
 from collections.abc import Sequence
@@ -14,15 +16,15 @@ from almanac.suites.belief.lemmas import SEPARATOR, parts_of
 
 
 def agreement(frame: pl.DataFrame, within: Sequence[str], texts: bool) -> pl.Series:
-    """Return the share of the other answered prompts of its set with which each prompt agrees.
+    """Return each prompt's agreement: the share of its set's other answered prompts whose answers match its own.
 
     Args:
-        frame: prompts, with the columns ``within`` and ``answer``; none has no answer.
-        within: the columns whose values make the sets.
-        texts: whether an answer agrees with one that it stands within, an empty one with none; or with its equal alone.
+        frame: prompts, with the columns ``within`` and ``answer``; a null has no answer.
+        within: the columns whose values define the sets.
+        texts: true: answers match if one contains the other, and an empty one matches none; false: only if equal.
 
     Returns:
-        ``(prompts,)``; none without an answer, or where no other prompt of the set has one.
+        ``(prompts,)``; null without an answer, or if no other prompt of the set has one.
     """
     answers = frame.select(*within, pl.col("answer").cast(pl.String))
     empty = pl.lit(texts) & (pl.col("answer") == "")
@@ -36,14 +38,17 @@ def agreement(frame: pl.DataFrame, within: Sequence[str], texts: bool) -> pl.Ser
 
 
 def between(frame: pl.DataFrame, within: Sequence[str], parts: str, whole: pl.Series, inner: pl.Series) -> pl.Series:
-    """Return the share of the answered prompts of other parts of its set with which each prompt agrees.
+    """Return each prompt's agreement with the answered prompts in the other parts of its set.
+
+    Matches in other parts are those in the whole set minus those in the own part: for a set of n answered prompts and a
+    part of m, ``(whole * (n - 1) - inner * (m - 1)) / (n - m)``; null if n = m.
 
     Args:
         frame: as in `agreement`.
-        within: the columns whose values make the sets.
-        parts: the column that divides a set.
-        whole: the `agreement` within the sets.
-        inner: the `agreement` within their parts.
+        within: the columns whose values define the sets.
+        parts: the column that divides each set into parts.
+        whole: the `agreement` within the sets, ``(prompts,)``.
+        inner: the `agreement` within the parts, ``(prompts,)``.
     """
     every, own = _others(within), _others([*within, parts])
     share = (pl.col("whole") * every - pl.col("inner") * own) / (every - own)
@@ -52,16 +57,19 @@ def between(frame: pl.DataFrame, within: Sequence[str], parts: str, whole: pl.Se
 
 
 def _others(within: Sequence[str]) -> pl.Expr:
-    """Return how many other prompts of its set have an answer, of a prompt that has one."""
+    """Return, for a prompt with an answer, the number of other prompts of its set with one."""
     return pl.col("answer").is_not_null().sum().over(within).cast(pl.Int64) - 1
 
 
 def _contained(said: pl.DataFrame, within: Sequence[str]) -> pl.DataFrame:
-    """Return of each distinct text of a set how often those occur that match it: itself, its parts and what holds it.
+    """Return for each distinct text of a set how many prompts match it: by itself, a part of it, or a text around it.
 
     Args:
-        said: the texts, ``answer``, and how often each occurs, ``alike``.
-        within: the columns whose values make the sets.
+        said: a row for each set and distinct text: ``within``, ``answer`` and ``alike``, how often it occurs.
+        within: the columns whose values define the sets.
+
+    Returns:
+        The same columns, ``alike`` being the number of matching prompts.
     """
     distinct = said["answer"].unique().to_list()
     stretches = pl.DataFrame(

@@ -1,4 +1,4 @@
-"""BELIEF's bars for planted models: facts taught more often are answered better and more consistently."""
+"""BELIEF's validation bars for planted models: facts taught more often are answered better and more consistently."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,21 +10,21 @@ from almanac.suites.belief.measures import BY
 from almanac.suites.chapter import Shown
 from almanac.suites.suite import BarResult
 
-AUC = 0.8  # that its interval must lie above
-PRIOR = 0.02  # how far that of the objects alone may be from one half
+AUC = 0.8  # the interval of the AUC must lie above
+PRIOR = 0.02  # largest distance from one half of the prior's AUC, which uses the objects' frequencies alone
 JUDGED = (CANDIDATES, ICL)
 
 
 def verdicts(measures: Sequence[Measure]) -> list[BarResult]:
-    """Hold each way of asking that a model answered against the bars.
+    """Check each way of asking that a model answered against the bars.
 
-    It meets them where the interval of its AUC, taught most against never, lies above `AUC`; where the AUC of the
-    objects alone is one half to within `PRIOR`; and where accuracy and consistency of what was taught most lie above
-    those of what was never taught, by the interval of the difference (`combined`). A model that knows nothing has an
-    AUC about one half, however alike it answers.
+    Three must hold. The interval of the AUC, of facts taught most often against facts never taught, lies above `AUC`.
+    The prior's AUC is within `PRIOR` of one half. Accuracy and consistency are higher for the facts taught most than
+    for those never taught: the interval of the difference (`combined`) lies above 0. A model that knows nothing has an
+    AUC of about one half, however consistent its answers.
 
     Args:
-        measures: one model's numbers.
+        measures: one model's metrics.
     """
     shown = Shown("", 0, (), measures=measures)
     answered = sorted(shown.valued("accuracy", *BY), key=lambda row: row.where)
@@ -33,7 +33,7 @@ def verdicts(measures: Sequence[Measure]) -> list[BarResult]:
 
 
 def _verdict(shown: Shown, way: Mapping[str, Any]) -> BarResult:
-    """Return how one way of asking stands, with what it misses."""
+    """Check one way of asking, and name the bars that it misses."""
     label = BeliefSetting(way["prompting"], way["style"]).label()
     area, prior = (
         next(map(_estimate, shown.find(name, "hit", "dose", **way)), NOTHING) for name in ("recovery_auc", "prior_auc")

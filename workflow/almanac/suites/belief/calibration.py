@@ -8,36 +8,37 @@ import polars as pl
 
 from almanac.statistics.intervals import LEVEL, NOTHING, Estimate, wilson
 
-# Subjects that each bin of a calibration error needs. The distance of a bin is never below 0: of a perfectly
-# calibrated model that is half right it is 0.4/√n on average for n answers, so .13 for ten, and .5 for a single one.
+# Subjects that each bin needs for a calibration error. A bin's distance is never below 0, so it is biased upwards: for
+# a perfectly calibrated model with accuracy .5 and n answers it is 0.4/√n on average: .13 for ten, .5 for one.
 LEAST = 10
 
 
 def binned(column: str, by: Sequence[str], bins: int) -> pl.Expr:
-    """Return the bin of each answer of its group by a column, 0 the least confident; as many answers in each, about.
+    """Return the bin of each answer's confidence within its group, 0 the least confident; bins are about equal in size.
 
     Args:
         column: the confidence.
-        by: the columns that make groups.
-        bins: how many there are, at most.
+        by: the columns that define the groups.
+        bins: the number of bins, at most.
     """
-    # Equal confidences are told apart by their place, so that bins stay equal in size.
+    # Ties are ranked by their order, so that bins stay equal in size.
     place = pl.col(column).rank("ordinal").over(by).cast(pl.Int64) - 1
     count = pl.col(column).is_not_null().sum().over(by).cast(pl.Int64)
     return pl.when(pl.col(column).is_not_null()).then(place * bins // count)
 
 
 def overconfidence(frame: pl.DataFrame, column: str) -> Estimate:
-    """Return the mean confidence less the accuracy, -1 to 1, with a 95 % interval; facts of a subject are one draw.
+    """Return mean confidence minus accuracy, in [-1, 1], with a 95 % interval clustered by subject.
 
-    That is the paper's signed measure, the mean over equal bins of confidence less accuracy, whatever the bins. The
-    interval is Student's, since confidence is often sampled for few subjects. Where nearly all answers are right, or
-    nearly none, few of them say how often the others are; so it holds the mean confidence less Wilson's interval of the
-    accuracy too, of as many draws as there are subjects. There is none of a single subject. A pair of subject and
-    relation counts once, however many of its prompts are here.
+    This equals the paper's signed measure, the mean over equal-sized bins of confidence minus accuracy. Each pair of
+    subject and relation counts once, however many of its prompts there are.
+
+    The interval is the union of two. Student's t over subjects, since confidence is often sampled for few subjects; and
+    mean confidence minus Wilson's interval of the accuracy (n = subjects), since Student's is too narrow where nearly
+    all answers, or nearly none, are right. With a single subject there is no interval.
 
     Args:
-        frame: answers of one way of asking with ``hit``, ``fact``, ``subject`` and confidence.
+        frame: answers of one way of asking with ``hit``, ``fact``, ``subject`` and the confidence.
         column: the confidence.
     """
     if frame.is_empty():
@@ -64,20 +65,22 @@ def overconfidence(frame: pl.DataFrame, column: str) -> Estimate:
 
 
 def calibration_error(frame: pl.DataFrame, column: str, bins: str) -> tuple[float | None, float | None]:
-    """Return the expected calibration error, and what it would be on average if the confidences were right.
+    """Return the expected calibration error (ECE), and its mean for a perfectly calibrated model.
 
-    The error is the bins' mean distance of confidence and accuracy, by their answers. Answers of one confidence may lie
-    in two bins: each then counts as right as often as all of them are, so that their order changes nothing. The second
-    number is √(2/π) times the standard deviation of a bin's accuracy, where the answers of a subject are right together
-    or not at all: somewhat too high where they are not.
+    ECE = Σ_b n_b |confidence_b − accuracy_b| / Σ_b n_b over the bins b of n_b answers. Ties in confidence may lie in
+    two bins: each counts as right as often as all of them are, so that their order changes nothing.
+
+    The second number puts √(2/π) times the standard deviation of accuracy_b in place of the distance: the mean absolute
+    value of a normal variable. It takes the answers about a subject to be all right or all wrong together, so it is
+    somewhat too high where they are not.
 
     Args:
-        frame: answers with ``hit``, ``subject`` and confidence.
+        frame: answers with ``hit``, ``subject`` and the confidence.
         column: the confidence.
-        bins: the column of their bins.
+        bins: the column of the bins.
 
     Returns:
-        None of either where a bin has fewer than `LEAST` subjects.
+        ECE and that mean; both None if a bin has fewer than `LEAST` subjects.
     """
     confidence, hit = pl.col(column), pl.col("hit").cast(pl.Float64).mean().over(column)
     answers = frame.select(

@@ -1,6 +1,6 @@
-"""The fewest templates whose mean accuracy is that of all: what Zhao et al. leave for the future (section 8).
+"""The fewest templates with about the same mean accuracy as all: Zhao et al.'s future work (section 8).
 
-They are chosen on other models than the one on which they are then tested, so its difference is a fair test.
+A model is tested on templates chosen by the other models, so the test is fair.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 
 from almanac.suites.belief.resampling import Hits
 
-WITHIN = 0.01  # of the accuracy with all templates
+WITHIN = 0.01  # largest difference from the accuracy with all templates
 Array = NDArray[np.float64]
 
 
 def fewest(models: Sequence[Hits], within: float = WITHIN) -> list[list[int]] | None:
-    """Return the places of the chosen templates of each relation.
+    """Choose templates greedily, and return their indices in each relation; None if no choice suffices.
 
-    As many are taken of every relation, or all where it has fewer: one more each time, that which brings the models'
-    means closest to those with all, until no model's accuracy differs by more than ``within``.
+    Each step adds one template to every relation that has any left: the one that brings the models' mean accuracies
+    closest to those with all templates. It ends when no model's accuracy differs by more than ``within``.
 
     Args:
-        models: what was right, of each model; of the same relations and templates.
-        within: the largest difference.
+        models: the hits of each model, for the same relations and templates.
+        within: the largest difference in accuracy.
     """
     weights = np.array([one.weights for one in models])  # (models, relations)
     accuracy = [np.array([one.accuracy[at] for one in models]) for at in range(len(weights[0]))]  # (models, templates)
@@ -39,7 +39,12 @@ def fewest(models: Sequence[Hits], within: float = WITHIN) -> list[list[int]] | 
 
 
 def _next(own: Array, places: Sequence[int]) -> int:
-    """Return the template that brings the mean of the chosen ones closest to that of all, over the models."""
+    """Return the index of the template to add: the one with the least squared error of the mean, over models.
+
+    Args:
+        own: the accuracy of a relation's templates, ``(models, templates)``.
+        places: the indices chosen so far.
+    """
     left = [at for at in range(own.shape[1]) if at not in places]
     target = own.mean(axis=1)
     errors = [float(((own[:, [*places, at]].mean(axis=1) - target) ** 2).sum()) for at in left]
@@ -47,13 +52,13 @@ def _next(own: Array, places: Sequence[int]) -> int:
 
 
 def held_out(frames: Mapping[str, pl.DataFrame]) -> dict[str, tuple[tuple[str, ...], float, float]]:
-    """Return, of each model, the templates that the others choose, and its accuracy with these and with all.
+    """Return for each model the templates that the others choose, and its accuracy with these and with all.
 
-    Both are means over pairs, as its accuracy is elsewhere, of what it answered.
+    Both accuracies are means over pairs, of the prompts that the model answered.
 
     Args:
-        frames: the prompts of each model that are asked in one way; models without an answer, or with answers to other
-            templates than the first's, are left out. Two others at least must choose.
+        frames: the prompts of each model, asked in one way. Models without an answer, or with answers to other
+            templates than the first model's, are left out. At least three must be left: two choose for the third.
     """
     hits = {name: Hits.of(frame) for name, frame in frames.items()}
     asked = {name: (own.relations, own.templates) for name, own in hits.items() if own.relations}

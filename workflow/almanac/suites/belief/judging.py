@@ -1,8 +1,8 @@
-"""Scores BELIEF's items: blanks by the likeliest token or object, texts by the names that they contain.
+"""Judges BELIEF's answers: blanks by the likeliest token or object, texts by the names that they contain.
 
-``score`` is a log-probability in nats where a blank is filled (of the likeliest true name of one token; of the true
-share among the ranked objects) and 1 or 0 of a text. ``confidence`` is the probability of the prediction: of the
-token, of the object among the ranked ones, or for a text the share of samples that match it.
+``score`` of a blank is a log-probability in nats: of the likeliest true name of one token, or of the true object among
+the ranked ones; of a text it is 1 or 0. ``confidence`` is the probability of the prediction: of the token, of the
+object among the ranked ones, or for a text the share of samples that match it.
 """
 
 import math
@@ -41,7 +41,7 @@ Row = Mapping[str, Any]
 
 
 class Judgement(NamedTuple):
-    """What becomes of an item: the columns of `Outcome`, and those of `Said`."""
+    """The verdict on an item: the columns of `Outcome`, and those of `Said`."""
 
     prediction: str | None
     outcome: str
@@ -84,6 +84,7 @@ def judge(answers: Answers, data: Data, options: BeliefOptions) -> Iterator[Judg
 
 
 def _verdict(experiment: str, links: Mapping[str, Row], lemmas: Lemmas) -> Judgement:
+    """Judge an item by its experiment; ``links`` has its requests with their answers, by role."""
     row = links[GREEDY if experiment in (ICL, CONTROL) else FILL]
     if row["status"] != "ok":
         return Judgement(None, "missing" if row["status"] == "refused" else "error")
@@ -92,17 +93,18 @@ def _verdict(experiment: str, links: Mapping[str, Row], lemmas: Lemmas) -> Judge
     if experiment == CANDIDATES:
         return of_candidates(row)
     if experiment == CONTENT_FREE:
-        return Judgement(None, "invalid")  # about no fact, it is neither right nor wrong
+        return Judgement(None, "invalid")  # it asks about no fact, so nothing is right or wrong
     return of_text(row, links.get(SAMPLES), links.get(SEQUENCE), lemmas)
 
 
 def of_vocabulary(row: Row) -> Judgement:
-    """Judge the likeliest token of all: right where it is a true name of one token (Acc@1).
+    """Judge the likeliest token of the vocabulary: right if it is a true name (Acc@1).
 
-    Without a true name of one token the model cannot be right, and the item is invalid.
+    If no true name is a single token the model cannot be right, and the item is invalid.
 
     Args:
-        row: a link with its answer; choices from ``index`` on are the true names, ``labels`` of them labels, first.
+        row: a request with its answer. Choices from ``index`` on are the true names; the first ``labels`` of these are
+            labels.
     """
     first = row["index"]
     true = list(zip(row["token_counts"], row["ranks"], row["logprobs"], strict=True))[first:]
@@ -117,14 +119,14 @@ def of_vocabulary(row: Row) -> Judgement:
 
 
 def _values(row: Row) -> list[float]:
-    """Return the log-probabilities of the choices: of a name that the tokenizer cannot write, of no token, none."""
+    """Return the log-probabilities (nats) of the choices: −∞ for a name of no token, which cannot be written."""
     return [value if count else -math.inf for value, count in zip(row["logprobs"], row["token_counts"], strict=True)]
 
 
 def _names(row: Row) -> tuple[int | None, bool | None]:
-    """Return how many tokens the shortest true name has, and whether another one is likelier than every label.
+    """Return the tokens of the shortest true name, and whether an alias is likelier than every true label (Table 11).
 
-    Both are none where no true name can be written, and the second (Table 11) where there are labels alone.
+    Both are None if the tokenizer can write no true name; the second also if there are no aliases.
     """
     first, labels = row["index"], row["labels"]
     true = _values(row)[first:]
@@ -135,13 +137,13 @@ def _names(row: Row) -> tuple[int | None, bool | None]:
 
 
 def of_candidates(row: Row) -> Judgement:
-    """Judge the likeliest of the ranked objects: right where it is a true name and no wrong one is as likely.
+    """Judge the likeliest of the ranked objects: right if it is a true name and no wrong object is as likely.
 
-    Without a true name that the tokenizer can write the model cannot be right, and the item is invalid.
+    If the tokenizer can write no true name the model cannot be right, and the item is invalid.
 
     Args:
-        row: a link with its answer; choices from ``index`` on are the true names, ``labels`` of them labels, first;
-            those before are wrong objects.
+        row: a request with its answer. Choices before ``index`` are wrong objects, the others the true names; the first
+            ``labels`` of these are labels.
     """
     first, values = row["index"], _values(row)
     fewest, by_alias = _names(row)
@@ -152,7 +154,7 @@ def of_candidates(row: Row) -> Judgement:
     true = max(values[first:])
     place = values.index(best)
     correct = true > max(values[:first])
-    # The true object is one answer, whichever of its names is likeliest.
+    # All true names count as one answer, so that prompts agree whichever of them is likeliest.
     answer = row["choices"][first if place >= first else place]
     return Judgement(
         row["choices"][place],
@@ -167,20 +169,20 @@ def of_candidates(row: Row) -> Judgement:
 
 
 def _names_object(name: Sequence[str], own: Sequence[str], subject: Sequence[str]) -> bool:
+    """Return whether an answer contains a name, ignoring the subject's where the name is a part of that (lemmas)."""
     return within(name, without(subject, own) if name != subject and within(name, subject) else own)
 
 
 def of_text(row: Row, samples: Row | None, sequence: Row | None, lemmas: Lemmas) -> Judgement:
-    """Judge a text: right where the lemmas of a true name stand in it; an empty text is an answer, and wrong.
+    """Judge a text: right if it contains the lemmas of a true name; an empty text counts as a wrong answer.
 
-    A name that is part of the subject's own does not stand where that is repeated: Hans Holbein the Younger is no
-    Hans Holbein.
+    A name inside the repeated name of the subject does not count: Hans Holbein the Younger does not name Hans Holbein.
 
     Args:
-        row: the link of the greedy text.
-        samples: that of the samples, where there are any.
-        sequence: that of the greedy text's probability.
-        lemmas: of texts.
+        row: the request of the greedy text, with its answer.
+        samples: that of the samples, if any.
+        sequence: that of the greedy text's probability, if any.
+        lemmas: returns the lemmas of a text.
     """
     text, lemmas = first_line(row["texts"][0]), naming(row["accepted"], lemmas)
     own = lemmas(text)

@@ -1,11 +1,11 @@
-"""Whether an answer names an object: compares texts as lemmas, one within the other (Zhao et al., section 3.3).
+"""Matches texts by their lemmas: whether those of one stand within those of the other (Zhao et al., section 3.3).
 
-Lemmas come from a file that spaCy made, or without it from two rules (`by_rule`). The file is made by a separate
-command, so that nothing else needs spaCy:
+Lemmas come from a file made with spaCy, or without one from simple rules (`by_rule`). A separate command makes the
+file, so that nothing else needs spaCy:
 
     python -m almanac.suites.belief.lemmas --model en_core_web_lg --output lemmas.jsonl results/EDITION
 
-It reads every answer and every name, of subjects too, of an edition's suites ``belief``, each distinct text once.
+It reads every distinct answer and name (of objects and of subjects) of the suites ``belief`` of an edition.
 """
 
 import argparse
@@ -24,16 +24,16 @@ from almanac.dataset.text import normalise, runs, same_value, singular
 from almanac.errors import AlmanacError
 from almanac.punctuation import MARKS, unstopped
 
-# A hyphen and a point part words (Paris-based, Paris.The), as spaCy's tokenizer does; 1,500.5 is one, and marks that
-# letters bear, such as the vowels of Indic scripts, are of their word. So are signs that tell names apart: the minus of
-# a number, `+` and `#` behind a word (A+, C#), and a minus behind one of up to two letters (AB-).
+# A hyphen or a full stop separates words (Paris-based, Paris.The), as in spaCy's tokenizer. Parts of a word are: the
+# signs within a number (1,500.5); combining marks, such as the vowels of Indic scripts; and signs that distinguish
+# names: the minus of a number, `+` and `#` after a word (A+, C#), and a minus after one of up to two letters (AB-).
 WORD = re.compile(
     r"(?:(?<![^\s(])-(?=\d))?"
     rf"\w[\w{MARKS}]*(?:'\w[\w{MARKS}]*|(?<=\d)[.,]\d+)*"
     r"(?:[+#]+|(?<!\w{3})(?<!\d)-(?![\w'-]))?"
 )
 SEPARATOR = " "
-Lemmas = Callable[[str], tuple[str, ...]]  # of a text
+Lemmas = Callable[[str], tuple[str, ...]]  # returns the lemmas of a text
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ class Lemmatised:
 
 
 def lemmas_of(path: str | None) -> Lemmas:
-    """Return what knows the lemmas of texts: a file, which must have them all, or without one the rule.
+    """Return a function that lemmatises texts: by looking them up in a file, or without one by rule.
 
     Raises:
-        AlmanacError: the file cannot be read; and where the lemmas of a text are asked for that it lacks.
+        AlmanacError: the file cannot be read. The function raises it for a text that the file lacks.
     """
     if path is None:
         return cache(by_rule)
@@ -67,24 +67,23 @@ def lemmas_of(path: str | None) -> Lemmas:
 
 
 def by_rule(text: str) -> tuple[str, ...]:
-    """Return the words of a text in lower case, without most signs, possessives and the endings of regular plurals.
+    """Return the lower-case words of a text, without most punctuation, possessive *'s* and regular plural endings.
 
-    Numbers are by value: 1,500 is 1500.
-
-    The rule meets both sides of every comparison, so that a name it shortens wrongly (*Paris*) still equals itself.
+    Numbers are normalised: 1,500 is 1500. The rules are applied to both sides of every comparison, so a name that they
+    shorten wrongly (*Paris*) still equals itself.
     """
     words = WORD.findall(normalise(text).replace("_", " "))  # emphasis: _Paris_
     return tuple(same_value(singular(word.removesuffix("'s"))) for word in words)
 
 
 def naming(accepted: Sequence[str], lemmas: Lemmas) -> Lemmas:
-    """Return what knows the lemmas of texts, and takes one without any for a lemma where it equals an accepted name.
+    """Return a function that lemmatises texts, and also those of signs alone that equal an accepted name.
 
-    So `€` names the euro's sign, and answers that are signs alone by chance match nothing.
+    So the answer `€` matches the accepted name `€`, while other answers of signs alone match nothing.
 
     Args:
-        accepted: the names; quotation marks around them do not count, nor does a full stop.
-        lemmas: of texts with words.
+        accepted: the names; quotation marks around them and a full stop are ignored.
+        lemmas: lemmatises texts that have words.
     """
 
     def found(text: str) -> tuple[str, ...]:
@@ -97,17 +96,17 @@ def naming(accepted: Sequence[str], lemmas: Lemmas) -> Lemmas:
 
 
 def _signs(text: str) -> str:
-    """Return a text that has no word as it is compared."""
+    """Return the form in which texts without words are compared."""
     return cleaned(unstopped(normalise(text)))
 
 
 def within(part: Sequence[str], whole: Sequence[str]) -> bool:
-    """Return whether lemmas stand within others as they are, without a gap; what is empty stands within nothing."""
+    """Return whether ``part`` is a contiguous run of ``whole``; an empty one is not."""
     return bool(runs(part, whole))
 
 
 def without(part: Sequence[str], whole: Sequence[str]) -> list[str]:
-    """Return lemmas with nothing in the places where others stand."""
+    """Return the lemmas ``whole`` with empty ones in every place where ``part`` stands."""
     left = list(whole)
     for first, last in runs(part, whole):
         left[first:last] = [""] * (last - first)
@@ -115,26 +114,26 @@ def without(part: Sequence[str], whole: Sequence[str]) -> list[str]:
 
 
 def alike(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Return whether one of two texts stands within the other: the match in two directions."""
+    """Return whether one of two texts, as lemmas, contains the other: the match in two directions."""
     return within(one, other) or within(other, one)
 
 
 def parts_of(lemmas: Sequence[str]) -> list[str]:
-    """Return every stretch of lemmas as one text, each once: what can stand within them."""
+    """Return every contiguous run of lemmas, joined by `SEPARATOR`, each once."""
     return sorted({SEPARATOR.join(lemmas[start:stop]) for start, stop in combinations(range(len(lemmas) + 1), 2)})
 
 
 def is_one_word(text: str) -> bool:
-    """Return whether the first line of a text is a single word, signs aside."""
+    """Return whether the first line of a text is a single word, ignoring punctuation."""
     return sum(re.search(r"\w", word) is not None for word in first_line(text).split()) == 1
 
 
 def load_spacy(model: str, exclude: Sequence[str]) -> Any:
-    """Return a spaCy pipeline by its name or folder, or of ``blank`` its English tokenizer and lookup tables alone.
+    """Load a spaCy pipeline.
 
     Args:
-        model: the pipeline.
-        exclude: its parts that are not needed.
+        model: its name or folder, or ``blank``: spaCy's English tokenizer and lookup tables alone.
+        exclude: the components that are not needed.
 
     Raises:
         AlmanacError: spaCy or the model is not installed.
@@ -170,7 +169,7 @@ def with_spacy(model: str, texts: Iterable[str]) -> Iterator[tuple[str, ...]]:
 
 
 def texts_of(folder: Path) -> list[str]:
-    """Return every distinct text of an edition that is compared: names that count, and what models wrote, sorted."""
+    """Return every distinct text of an edition that is compared, sorted: accepted names, subjects' names, answers."""
     import pyarrow.parquet as pq
 
     found: set[str] = set()
@@ -185,7 +184,7 @@ def texts_of(folder: Path) -> list[str]:
 
 
 def main() -> int:
-    """Write the lemmas of an edition's texts."""
+    """Write the file of lemmas of an edition's texts."""
     parser = argparse.ArgumentParser(description="the lemmas of every text that BELIEF compares, by spaCy")
     parser.add_argument("edition", type=Path, help="an edition's folder, answered: results/EDITION")
     parser.add_argument("--model", required=True, help="a spaCy pipeline, its folder, or blank: lookup tables alone")

@@ -1,8 +1,9 @@
-"""The numbers of BELIEF.
+"""The metrics of BELIEF.
 
-An accuracy is the mean over pairs of subject and relation of the share of their prompts that are right, which is the
-mean over all prompt sets. Every prompt therefore has the weight ``worth``, one over its pair's answered prompts, and a
-number is a ratio of two sums of columns, whose items the page can show.
+A *pair* is a subject with a relation; it is asked by several prompts. Accuracy is the mean over pairs of the share of
+the pair's answered prompts that are right, which equals the mean accuracy over all prompt sets. Each answered prompt
+thus has the weight ``worth`` = 1 / (answered prompts of its pair), and accuracy is ``sum(worth_hit) / sum(worth)``: a
+ratio of two sums of columns, whose items the page can show.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,12 +22,13 @@ from almanac.suites.belief.resampling import Hits
 from almanac.suites.judged import Judged, Not
 from almanac.suites.recovery import recovery
 
-BY = ("experiment", "prompting", "style")  # what is asked in one way
+BY = ("experiment", "prompting", "style")  # together, a way of asking
 ASKED = (VOCABULARY, CANDIDATES, ICL)
 PAIR = [*BY, "fact"]
-KINDS = ("alias", "form", "written", "ambiguous")  # of prompts of a pair
-WITHIN = (*KINDS, "template")  # that a pair's prompts have in common where they are weighed among these alone
-# Agreement of a prompt with others of its pair: all; of its group; of other groups; and where one thing alone varies.
+KINDS = ("alias", "form", "written", "ambiguous")  # columns that divide a pair's prompts into kinds
+WITHIN = (*KINDS, "template")  # columns with a weight of their own: 1 / (the pair's answered prompts of the same value)
+# Agreement of a prompt with the pair's other prompts: with all; with those of the same group of templates; with those
+# of other groups; with those that differ in the subject's name alone; with those that differ in the template alone.
 AGREEMENTS = {
     "consistency": "agreement",
     "consistency_inner": "agreement_inner",
@@ -34,18 +36,19 @@ AGREEMENTS = {
     "consistency_of_names": "agreement_of_names",
     "consistency_of_templates": "agreement_of_templates",
 }
-# Whether a prompt is right in another way of prompting, by that way.
+# For each way of prompting, the column that says whether the same prompt is right in that way.
 ELSEWHERE = {way: f"right_in_{way}" for way in get_args(Prompting)}
 TOGETHER = 50_000  # prompts that are compared at once
-CONFIDENCES = {"confidence": "bin", "sequence": "sequence_bin"}  # and their bins
+CONFIDENCES = {"confidence": "bin", "sequence": "sequence_bin"}  # each kind of confidence, with the column of its bins
 
 
 def derived(frame: pl.DataFrame, options: BeliefOptions) -> pl.DataFrame:
-    """Add what numbers are made of; docs/belief.md says what each is.
+    """Add the columns that metrics are computed from; docs/belief.md explains each.
 
-    ``worth`` and ``worth_hit``; each agreement of `AGREEMENTS` with its own worth (``agreement_worth``) and their
-    product (``agreement_part``); for each of `WITHIN` the worth among a pair's prompts that share it (``alias_worth``)
-    and ``alias_worth_hit``; ``bin`` and ``sequence_bin``; those of `ELSEWHERE`.
+    ``worth`` and ``worth_hit``; each agreement (``agreement``, ``agreement_inner`` and so on) with its weight
+    (``agreement_worth``) and their product (``agreement_part``); the weight of a prompt among its pair's prompts with
+    the same ``alias``, ``form``, ``written``, ``ambiguous`` or ``template`` (``alias_worth``, ``alias_worth_hit`` and
+    so on); the bins of confidence, ``bin`` and ``sequence_bin``; and ``right_in_WAY`` for each way of prompting.
     """
     found = frame.with_columns(*_worth("hit", "worth", "worth_hit")).hstack(_agreements(frame))
     for column in AGREEMENTS.values():
@@ -57,19 +60,22 @@ def derived(frame: pl.DataFrame, options: BeliefOptions) -> pl.DataFrame:
 
 
 def _worth(of: str, worth: str, part: str, *kind: str) -> list[pl.Expr]:
-    """Return one over how many prompts of a pair have a value, and that times the value; none without a value."""
+    """Return each prompt's weight, as ``worth``, and weight × value, as ``part``; null without a value or a fact.
+
+    The weight is 1 / (prompts that have a value and share the prompt's pair and its values of the columns ``kind``).
+    """
     count = pl.col(of).is_not_null().sum().over(*PAIR, *kind).cast(pl.Float64)
     own = pl.when(pl.col(of).is_not_null() & pl.col("fact").is_not_null()).then(1 / count)
     return [own.alias(worth), (own * pl.col(of).cast(pl.Float64)).alias(part)]
 
 
 def _agreements(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the agreements of each item, by the columns of `AGREEMENTS`; only items asked for an answer have any."""
+    """Return the columns of `AGREEMENTS`, a row an item; they are null for controls and content-free subjects."""
     needed = ["relation", *PAIR, "group", "template", "name", "answer"]
     rows = frame.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("row"), *needed)
     asked = rows.filter(pl.col("experiment").is_in(ASKED))
-    # Whole relations, `TOGETHER` prompts or a relation more: of all at once what is compared would not fit into memory,
-    # and each part costs the same few dozen joins, however small it is.
+    # Compare whole relations, about `TOGETHER` prompts at a time: all at once would not fit into memory, and smaller
+    # parts would be slow, since each part costs the same few dozen joins.
     before = asked.group_by("relation", maintain_order=True).agg(pl.len().alias("part"))
     part = before.with_columns(pl.col("part").cum_sum() // TOGETHER)
     asked = asked.join(part, on="relation", how="left", maintain_order="left")
@@ -88,9 +94,10 @@ def _agreements(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _elsewhere(frame: pl.DataFrame) -> list[pl.Series]:
-    """Return by way of prompting whether each item's prompt is right in it; none of itself, and where it has no answer.
+    """Return the columns of `ELSEWHERE`: whether each item's prompt is right in each other way of prompting.
 
-    Prompts are the same that ask one pair by the same name and template in one style.
+    Two prompts are the same if pair, name, template and style are equal. Null for the item's own way of prompting, and
+    where the other way has no answer.
     """
     prompt = ["experiment", "style", "fact", "template", "name"]
     texts = frame.select(*prompt, "prompting", "hit").filter(pl.col("experiment") == ICL)
@@ -104,14 +111,14 @@ def _elsewhere(frame: pl.DataFrame) -> list[pl.Series]:
 
 
 def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: BeliefOptions) -> list[Measure]:
-    """Compute every number of one model.
+    """Compute every metric of one model.
 
     Returns:
-        By experiment, prompting and style: ``accuracy`` over all pairs, of those that LAMA-UHN keeps, by relation, by
-        name (``alias``) and form; what varies between sets of prompts (`_fluctuation`); consistency; overconfidence
-        (`_calibration`); what answers look like; the accuracy of templates; recovery; and ``shared_with_WAY`` (Figure
-        4): of the prompts that are right, the share right too in another way of prompting. Of content-free subjects
-        the bias.
+        By experiment, prompting and style: ``accuracy`` over all pairs, over the pairs that LAMA-UHN keeps, by
+        relation, by template and by each of `KINDS`; its fluctuation between prompt sets (`_fluctuation`); consistency;
+        overconfidence and calibration (`_calibration`); the form of the answers (`_answers`); recovery; and
+        ``shared_with_WAY`` (Figure 4): of the prompts that are right, the share that is right in another way of
+        prompting too. For content-free subjects the bias.
     """
     asked = judged.where(experiment=ASKED)
     rows = []
@@ -139,13 +146,13 @@ def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: BeliefOpti
 
 
 def _fluctuation(group: Judged, options: BeliefOptions) -> list[Measure]:
-    """Return how accuracy varies over sets of prompts, and with the best and the worst of them.
+    """Return how much accuracy fluctuates over prompt sets, and its extremes.
 
-    ``deviation`` and ``range`` are over sets as `BeliefOptions.resample` says; ``deviation_closed`` is the first's
-    closed form, ``deviation_by_pair`` and ``range_by_pair`` are exact for prompts that are drawn for each pair.
-    ``worst_templates`` and ``best_templates`` are the accuracy with that template of each relation (Table 12),
-    ``maximum`` with the best and each pair's best name; ``oracle`` is the share of pairs that any prompt gets right
-    (Tables 8 and 19).
+    ``deviation`` and ``range`` are over sets drawn as `BeliefOptions.resample` says, and ``deviation_closed`` is the
+    closed form of ``deviation``. ``deviation_by_pair`` and ``range_by_pair`` are exact, for one prompt drawn per pair.
+    ``worst_templates`` and ``best_templates`` are the accuracies with each relation's worst and best template (Table
+    12). ``maximum`` is that with the best template of each relation and the best name of each subject. ``oracle`` is
+    the share of pairs that at least one prompt gets right (Tables 8 and 19); ``written_rank`` see `written_rank`.
     """
     names = (
         *("deviation", "range", "deviation_closed", "deviation_by_pair", "range_by_pair"),
@@ -169,9 +176,9 @@ def _fluctuation(group: Judged, options: BeliefOptions) -> list[Measure]:
 
 
 def written_rank(frame: pl.DataFrame) -> float | None:
-    """Return where written templates stand among those of their relation by accuracy, 0 the best, 1 the worst.
+    """Return the mean rank by accuracy of written templates among all of their relation: 0 the best, 1 the worst.
 
-    Ties take the mean rank; relations with fewer than two templates, or without a paraphrase, are left out (Table 14).
+    Ties take the mean rank. Relations without a written template or without a paraphrase are left out (Table 14).
 
     Args:
         frame: prompts with ``relation``, ``template``, ``written``, ``template_worth`` and ``template_worth_hit``.
@@ -188,7 +195,7 @@ def written_rank(frame: pl.DataFrame) -> float | None:
 
 
 def _calibration(group: Judged) -> list[Measure]:
-    """Return overconfidence and calibration error of each kind of confidence, and what its bins hold."""
+    """Return overconfidence and calibration error by each kind of confidence, with accuracy and confidence by bin."""
     rows = []
     for column, bins in CONFIDENCES.items():
         known = group.where({column: Not(None), "hit": Not(None)})
@@ -213,7 +220,11 @@ def _average(values: pl.Series) -> float | None:
 
 
 def _answers(group: Judged) -> list[Measure]:
-    """Return what answers look like: single words, right by unsafe names alone, of one token, by another name."""
+    """Return metrics of the form of the answers.
+
+    Of texts the shares that are a single word, and that are right by an unsafe name alone; of blanks the share where an
+    alias is likelier than every label; of ranked objects the accuracy where the true object has a name of one token.
+    """
     if group.conditions["experiment"] == ICL:
         named = {"one_word": "one_word", "right_by_unsafe_name": "unsafe"}
     else:
@@ -225,11 +236,12 @@ def _answers(group: Judged) -> list[Measure]:
 
 
 def bias(judged: Judged, leanings: pl.DataFrame) -> list[Measure]:
-    """Return how far a model prefers some objects where the subject says nothing: 1 − H/H_max (section 5.4).
+    """Return how strongly a model prefers some objects after content-free subjects: 1 − H / H_max (section 5.4).
 
-    ``bias_single`` is the mean over templates; for ``bias_multi`` the distributions of a relation's templates are
-    averaged first. The content-free subjects' distributions over the relation's objects are averaged before either.
-    Objects that the tokenizer cannot write are none of them; of fewer than two others there is no bias.
+    H is the entropy of the distribution over the relation's objects; the distributions after the several content-free
+    subjects are averaged first. ``bias_single`` is the mean of 1 − H / H_max over templates; ``bias_multi`` averages
+    the distributions of a relation's templates before. Objects that the tokenizer cannot write are left out; with fewer
+    than two objects left there is no bias.
 
     Args:
         judged: a model's items.
@@ -244,12 +256,13 @@ def bias(judged: Judged, leanings: pl.DataFrame) -> list[Measure]:
 
 
 def _levels(frame: pl.DataFrame, leanings: pl.DataFrame) -> tuple[float | None, float | None]:
+    """Return ``bias_single`` and ``bias_multi`` of content-free items, as means over relations."""
     items = frame.select(pl.col("item").cast(pl.Int64), pl.col("relation", "template").cast(pl.String))
     found = leanings.select(pl.col("item").cast(pl.Int64), "place", "logprob")
     found = found.join(items, on="item", maintain_order="left").filter(pl.len().over("item") > 1)
     if found.is_empty():
         return None, None
-    # The distributions of a template are averaged first: a subject after which all objects are unlikely counts little.
+    # Subjects are averaged by probability: one after which all objects are unlikely counts little.
     weight = (pl.col("logprob") - pl.col("logprob").max().over("relation", "template")).exp().alias("share")
     places = found.with_columns(weight).group_by("relation", "template", "place", maintain_order=True)
     whole = pl.col("share").sum().over("relation", "template")
@@ -262,19 +275,19 @@ def _levels(frame: pl.DataFrame, leanings: pl.DataFrame) -> tuple[float | None, 
 
 
 def level() -> pl.Expr:
-    """Return one less the entropy of the shares of a group over that of as many equal shares."""
+    """Return 1 − H / log n of a group's n shares, H being their entropy (nats): 0 if equal, 1 if one has all."""
     share = pl.col("share")
     return 1 + pl.when(share > 0).then(share * share.log()).otherwise(0.0).sum() / pl.len().log()
 
 
 def across(judged: Mapping[str, Judged]) -> list[Measure]:
-    """Return the numbers between models.
+    """Return the metrics that need several models.
 
     Returns:
-        ``shared`` (Figure 4): of the prompts that a model gets right and another answers, the share that this one gets
-        right too. And of each
-        model ``accuracy_of_few`` with the fewest templates that the others choose, and ``few_against_all``, its
-        distance from that with all (`few.held_out`).
+        ``shared`` for each ordered pair of models (Figure 4): of the prompts that the first gets right and the second
+        answers, the share that the second gets right too. For each model ``accuracy_of_few``, its accuracy with the few
+        templates that the other models choose, and ``few_against_all``, the distance from its accuracy with all
+        templates (`few.held_out`).
     """
     return [*_shared(judged), *_few(judged)]
 

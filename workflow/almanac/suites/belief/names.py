@@ -1,4 +1,4 @@
-"""The names by which facts are asked and recognised: of subjects, of objects, and ambiguous or unsafe ones."""
+"""Names of subjects, by which facts are asked, and of objects, by which answers are recognised."""
 
 from collections.abc import Iterable, Sequence
 from unicodedata import east_asian_width
@@ -10,31 +10,31 @@ from almanac.suites.data import Data
 
 
 class EntityNames:
-    """The names of a dataset, and which objects are true of a fact's relation and subject."""
+    """The names of a dataset's entities, and the true objects of each pair of relation and subject."""
 
     def __init__(self, data: Data, guessed: Iterable[tuple[str, str]] = ()) -> None:
-        """Index a dataset; ``guessed``: pairs of relation and subject whose objects a model guesses from the name."""
+        """Index a dataset; ``guessed`` are pairs (relation, subject) whose objects a model guesses from the name."""
         self.names, self.true, self._guessed = data.names, data.true, frozenset(guessed)
-        # The entity that bears each label, as labels are compared; none where several do.
+        # By normalised label, the entity that has it; None if several have.
         self._labelled: dict[str, str | None] = {}
         for entity in data.entities:
             label = normalise(entity.label)
             self._labelled[label] = None if label in self._labelled else entity.entity_id
 
     def subject(self, key: str, most: int) -> tuple[str, ...]:
-        """Return the names that a subject is asked by, its label first; at most so many, or all (0)."""
+        """Return the names that a subject is asked by, its label first: at most ``most``, or all (0)."""
         return distinct(self.names.names(key))[: most or None]
 
     def ambiguous(self, key: str, name: str) -> bool:
-        """Return whether another entity has a name as its label."""
+        """Return whether a name of the entity ``key`` is the label of another entity."""
         return self._labelled.get(normalise(name), key) != key
 
     def accepted(self, fact: Fact, aliases: str) -> tuple[str, ...]:
-        """Return every name of every true object, the fact's own object first and labels before other names.
+        """Return every name of every true object: labels before aliases, and the fact's own object first.
 
         Args:
             fact: any train or test fact of the pair of subject and relation.
-            aliases: ``all``, or ``safe``: without names that are unsafe, labels apart.
+            aliases: ``all``, or ``safe``: without unsafe aliases (see `unsafe`).
         """
         true = self.true[fact.relation_id, fact.subject_id]
         keys = sorted(true, key=lambda key: (key != fact.object_key, key))
@@ -45,7 +45,8 @@ class EntityNames:
     def guessable(self, fact: Fact) -> bool:
         """Return whether LAMA-UHN leaves a fact out.
 
-        Every true object's label stands in the subject's, case aside (its first rule), or was guessed (its second).
+        It does if the subject's label contains that of every true object, ignoring case (first rule), or if the pair
+        was guessed (second rule, see `guessing`).
         """
         if (fact.relation_id, fact.subject_id) in self._guessed:
             return True
@@ -54,9 +55,9 @@ class EntityNames:
 
 
 def unsafe(name: str) -> bool:
-    """Return whether a name is a stop word or has at most two letters: it stands in texts that do not mean it.
+    """Return whether a name is a stop word or has at most two letters, so that many texts contain it by accident.
 
-    Signs and digits alone (50 %, €) are safe, and so is what is written with wide characters, of which one is a word.
+    Names of signs and digits alone (50 %, €) are safe, and so are names in wide characters, such as Chinese.
     """
     written = [one for one in name if one.isalnum()]
     letters = any(one.isalpha() and east_asian_width(one) not in "FW" for one in written)
@@ -64,10 +65,10 @@ def unsafe(name: str) -> bool:
 
 
 def distinct(names: Iterable[str]) -> tuple[str, ...]:
-    """Return names, each once, without empty ones; another case is another name to a model."""
+    """Return the distinct non-empty names; names that differ in case are different to a model."""
     return tuple(dict.fromkeys(name for name in names if name.strip()))
 
 
 def pairs(facts: Sequence[Fact], names: ObjectNames) -> list[Fact]:
-    """Return the first fact of each subject: of several true objects one, and one of subjects that read alike."""
+    """Return the first fact of each subject; subjects whose names read alike count as one."""
     return list({names.reading(fact.subject_id): fact for fact in reversed(facts)}.values())[::-1]

@@ -1,7 +1,8 @@
-"""How much accuracy varies between prompt sets (Zhao et al., section 4.2): closed forms, and 50,000 drawn sets.
+"""How much accuracy fluctuates between prompt sets (Zhao et al., section 4.2): closed forms, and 50,000 drawn sets.
 
-A set has one prompt of every pair of subject and relation. ``relation`` draws one template for all pairs of a relation,
-and only this gives deviations as large as the paper's; ``pair``, as its text says, draws one for each pair.
+A prompt set has one prompt for every pair of subject and relation. By ``relation``, one template is drawn for all pairs
+of a relation; only this gives deviations as large as the paper reports. By ``pair``, one prompt is drawn for each pair,
+as the paper's text says.
 """
 
 from collections.abc import Iterable
@@ -19,16 +20,15 @@ AT_ONCE = 2_000_000  # draws that are held at once
 
 @dataclass(frozen=True)
 class Hits:
-    """What is right of a group of prompts, by pair and template.
+    """Accuracy of the answered prompts of one way of asking, by template and by pair.
 
     Attributes:
         relations: the relations' names, sorted.
-        templates: of each relation, the templates that have an answer, sorted.
-        accuracy: of each relation, the accuracy of its templates, ``(templates,)``; several names of a subject are
-            averaged.
+        templates: for each relation its templates that have an answer, sorted.
+        accuracy: for each relation the accuracy of its templates, ``(templates,)``; a subject's names are averaged.
         best: the same with the best of a subject's names in place of their average.
-        pairs: how many pairs each relation has, ``(relations,)``.
-        shares: of each pair, the share of its prompts that are right, of those with an answer, ``(pairs,)``.
+        pairs: the number of pairs of each relation, ``(relations,)``.
+        shares: for each pair the share of its answered prompts that are right, ``(pairs,)``.
     """
 
     relations: tuple[str, ...]
@@ -40,10 +40,10 @@ class Hits:
 
     @classmethod
     def of(cls, frame: pl.DataFrame) -> "Hits":
-        """Return the hits of prompts that have an answer: ``relation``, ``fact``, ``template``, ``hit``.
+        """Summarise prompts; those without an answer (``hit`` is null) are left out.
 
         Args:
-            frame: prompts; each pair is asked by one fact.
+            frame: prompts with ``relation``, ``fact``, ``template`` and ``hit``; a fact stands for its pair.
         """
         known = frame.filter(pl.col("hit").is_not_null()).select(
             pl.col("relation").cast(pl.String), "fact", pl.col("template").cast(pl.String), pl.col("hit").cast(pl.Int64)
@@ -74,28 +74,29 @@ class Hits:
 
     @property
     def weights(self) -> Array:
-        """The relations' shares of the pairs, ``(relations,)``."""
+        """Each relation's share of all pairs, ``(relations,)``."""
         shares: Array = self.pairs / self.pairs.sum()
         return shares
 
     def extremes(self) -> tuple[float, float, float, float]:
         """Return the accuracies with the worst and the best prompts.
 
-        These are: with the worst template of each relation, with the best, with the best and each pair's best name, and
-        the share of pairs that any prompt gets right.
+        Returns:
+            The accuracy with each relation's worst template; with its best; with its best and each subject's best name;
+            and the share of pairs that at least one prompt gets right.
         """
         worst, best = (self.weighted(map(pick, self.accuracy)) for pick in (np.min, np.max))
         return worst, best, self.weighted(map(np.max, self.best)), float((self.shares > 0).mean())
 
     def weighted(self, values: Iterable[float]) -> float:
-        """Return a mean over relations, by their pairs."""
+        """Return the mean of a value over relations, weighted by their numbers of pairs."""
         return float(self.weights @ np.array(list(values)))
 
     def deviation(self, resample: str) -> float:
-        """Return the standard deviation of accuracy over prompt sets.
+        """Return the standard deviation of accuracy over prompt sets, in closed form.
 
-        By relation √Σ w_r² var_k(a_rk); by pair √Σ p(1−p) / pairs, p being the share of a pair's prompts that are
-        right.
+        By ``relation`` √(Σ_r w_r² var_k(a_rk)), for the weight w_r of relation r and the accuracy a_rk of its template
+        k. By ``pair`` √(Σ p(1 − p)) / (number of pairs), for the share p of a pair's prompts that are right.
         """
         if resample == "pair":
             return float(np.sqrt((self.shares * (1 - self.shares)).sum()) / len(self.shares))
@@ -103,12 +104,12 @@ class Hits:
         return float(np.sqrt((self.weights**2 * variances).sum()))
 
     def simulated(self, resample: str, draws: int, *seed: object) -> Array:
-        """Return the accuracy of drawn prompt sets, ``(draws,)``; relations have generators of their own.
+        """Return the accuracies of randomly drawn prompt sets, ``(draws,)``.
 
         Args:
-            resample: what a prompt is drawn for, ``relation`` or ``pair``.
-            draws: how many sets.
-            seed: what the draws are for.
+            resample: ``relation`` or ``pair``, see the module. By relation each one has a generator of its own.
+            draws: the number of sets.
+            seed: parts of the seed.
         """
         if resample == "pair":
             return self._simulated_pairs(draws, np.random.default_rng(seed_of(*seed, "pairs")))
@@ -119,7 +120,7 @@ class Hits:
         return found
 
     def _simulated_pairs(self, draws: int, generator: np.random.Generator) -> Array:
-        """Draw pairs with one share of right prompts together: how many of them are right is binomial."""
+        """Draw all pairs of equal share at once: how many of them are right is binomial."""
         shares, counts = np.unique(self.shares, return_counts=True)
         found = np.zeros(draws)
         step = max(1, AT_ONCE // len(shares))
@@ -130,10 +131,10 @@ class Hits:
         return share
 
     def expected_range(self, draws: int) -> float:
-        """Return the expected range of so many prompt sets by pair, exactly.
+        """Return the exact expected range (maximum − minimum) of accuracy over ``draws`` prompt sets drawn by pair.
 
-        The number of right answers is Poisson binomial; its distribution is read off its characteristic function, and
-        the range of N draws is Σ (1 − F^N − (1 − F)^N) over the steps of the distribution F.
+        The number of right pairs has a Poisson binomial distribution F, obtained by inverting its characteristic
+        function. The expected range of N draws is Σ_k (1 − F(k)^N − (1 − F(k))^N) / (number of pairs).
         """
         shares, counts = np.unique(self.shares, return_counts=True)
         total = int(counts.sum())

@@ -6,14 +6,14 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True)
 class PromptTraits:
-    """Which prompt of its pair (a subject and a relation) an item is.
+    """The prompt of an item, among the prompts of its pair (a subject and a relation).
 
-    ``prompt`` numbers the prompts of a pair that are asked alike, the label and the first template being 0. ``group``
-    is the written template that the wording belongs to, ``written`` whether it is that itself, ``form`` its style
-    (``statement``, ``entailment``, ``question_answer``). ``alias``: asked by another name than the label;
-    ``ambiguous``: by a name that another entity has as its label. ``guessable``: every true object's label stands
-    in the subject's, which LAMA-UHN leaves out. ``sampled``: its confidence is sampled. ``labels``: how many of the
-    accepted names are labels of true objects, which come first.
+    ``prompt`` numbers a pair's prompts in one way of asking; 0 has the subject's label and the first template.
+    ``group`` is the written template that the template belongs to, and ``written`` says whether it is that itself.
+    ``form`` is its style (``statement``, ``entailment``, ``question_answer``). ``alias``: the subject is called by
+    another name than its label; ``ambiguous``: by a name that is another entity's label. ``guessable``: LAMA-UHN leaves
+    the pair out, since the subject's name gives the object away. ``sampled``: the confidence is sampled. The first
+    ``labels`` of the accepted names are labels of true objects, the others aliases.
     """
 
     KEY: ClassVar = ("item",)
@@ -31,12 +31,12 @@ class PromptTraits:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The prompts of a relation, as the paper's Table 1 counts them, and where its templates come from.
+    """The size of a relation's grid of prompts, as in the paper's Table 1, and the source of its templates.
 
-    ``pairs`` of subject and relation; ``triples``, one a true object of them; ``names`` of the subjects that are asked;
-    ``derived``: triples of any name of a subject with any name of an object; ``prompts`` = names × templates.
-    ``guessable`` pairs LAMA-UHN leaves out; ``ambiguous`` names are another entity's label; ``unsafe`` names of objects
-    are stop words or have at most two letters.
+    Numbers of: ``templates`` and their ``groups``; ``pairs`` of subject and relation; ``triples`` of a pair and a true
+    object; ``names`` of subjects; ``derived`` triples, of a subject's name, the relation and an accepted name;
+    ``prompts`` = names × templates; ``guessable`` pairs, which LAMA-UHN leaves out; ``ambiguous`` names of subjects,
+    which are another entity's label; ``unsafe`` aliases of objects, which are stop words or have at most two letters.
     """
 
     KEY: ClassVar = ("relation_id",)
@@ -56,13 +56,13 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What the numbers need of an answer in addition to the verdict.
+    """What metrics need of an answer in addition to its outcome.
 
-    ``answer`` is the prediction as answers are compared. Of a filled blank: ``object_tokens``, those of the true name
-    with the fewest, and ``by_alias``: another name of a true object is likelier than the label of any; none where there
-    are labels alone. Of a text: ``one_word``, whether its first line is a single word; ``unsafe``, whether it is right
-    by an unsafe name alone; ``sequence``, the probability of the whole text, and ``answer_tokens``, how many it has. Of
-    ranked objects ``offered``: of how many, on average, one is true.
+    ``answer`` is the normalised prediction, as agreement compares it. For a blank: ``object_tokens`` is the number of
+    tokens of the shortest true name; ``by_alias`` says whether an alias of a true object is likelier than every true
+    label, and is empty without aliases. For a text: ``one_word``: its first line is a single word; ``unsafe``: it is
+    right only by an unsafe name; ``sequence``: its probability; ``answer_tokens``: its number of tokens. For ranked
+    objects: ``offered`` is the number of choices per true object.
     """
 
     KEY: ClassVar = ("item",)
@@ -79,7 +79,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Leaning:
-    """The log-probability (nats) of a relation's object where the subject says nothing."""
+    """The log-probability (nats) of one of a relation's objects after a content-free subject such as N/A."""
 
     KEY: ClassVar = ("item", "place")
     item: int
