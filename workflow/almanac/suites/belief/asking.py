@@ -1,4 +1,4 @@
-"""BELIEF's requests: the grid of facts × names × templates, blanks for masked models, questions for causal ones."""
+"""BELIEF's requests: pairs × names × templates, as blanks for masked models and as questions for causal models."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,27 +23,27 @@ from almanac.suites.data import Data
 from almanac.suites.prompts import prompts
 from almanac.tables import hash_order, seed_of
 
-# Experiments. Of one blank: the whole vocabulary, and the objects ranked; of texts: the answer and its control.
+# Experiments. Blanks: any token of the vocabulary, or ranked objects. Texts: the answer, and its control.
 VOCABULARY, CANDIDATES, ICL, CONTROL, CONTENT_FREE = "vocabulary", "candidates", "icl", "control", "content_free"
-FILL, GREEDY, SAMPLES, SEQUENCE = "fill", "greedy", "samples", "sequence"  # what a request is to its item
-AT_ONCE = 20_000  # items that are held as objects, about
+FILL, GREEDY, SAMPLES, SEQUENCE = "fill", "greedy", "samples", "sequence"  # roles of a request of an item
+AT_ONCE = 20_000  # items that are held in memory as objects, about
 
 
 class BeliefSetting(NamedTuple):
-    """How a causal model is prompted, and in which style; none of both where a blank is filled."""
+    """How a causal model is prompted, and in which style; both are empty where a masked model fills a blank."""
 
     prompting: str | None = None
     style: str | None = None
 
     def label(self) -> str:
-        """Say it to a reader."""
+        """Describe the setting to a reader of the page."""
         if self.prompting is None:
             return "a sentence with a blank"
         return f"{self.prompting.replace('_', '-')}, {'a sentence' if self.style == MASK else 'a question'}"
 
 
 class SubjectName(NamedTuple):
-    """A name that a subject is asked by, whether it is another than its label, and whether another entity's label."""
+    """A name that a subject is asked by; whether it is an alias; and whether it is the label of another entity."""
 
     name: str
     alias: bool
@@ -51,15 +51,15 @@ class SubjectName(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A subject and a relation as they are asked.
+    """A subject and a relation, with the names that they are asked and judged by.
 
     Attributes:
         fact: the first of their facts.
-        names: the subject's, the label first.
+        names: the subject's names, the label first.
         accepted: every name of every true object, labels first.
-        labels: how many of them are labels.
-        wrong: labels of objects that are not true.
-        guessable: whether LAMA-UHN leaves it out.
+        labels: how many of the accepted names are labels.
+        wrong: labels of wrong objects.
+        guessable: whether LAMA-UHN leaves the pair out.
     """
 
     fact: Fact
@@ -71,7 +71,7 @@ class Pair(NamedTuple):
 
 
 def ask(data: Data, options: BeliefOptions, own: Mapping[str, type]) -> Iterator[Batch]:
-    """Yield the first round's questions, relation by relation.
+    """Yield the first round's items and requests, relation by relation.
 
     Raises:
         AlmanacError: the user's file of templates, or of guessed pairs, has mistakes.
@@ -90,7 +90,7 @@ def ask(data: Data, options: BeliefOptions, own: Mapping[str, type]) -> Iterator
 
 @dataclass(frozen=True)
 class _Asker:
-    """What all questions of a dataset share."""
+    """Makes the items of a dataset, relation by relation."""
 
     data: Data
     options: BeliefOptions
@@ -104,7 +104,7 @@ class _Asker:
 
     @cached_property
     def tested(self) -> dict[str, list[Fact]]:
-        """The facts that are asked, by relation."""
+        """The test facts that are asked, by relation."""
         return self.data.tested(self.options.sample, self.options.seed, self.options.at_least)
 
     @cached_property
@@ -113,13 +113,13 @@ class _Asker:
 
     @cached_property
     def objects(self) -> dict[str, pl.Series]:
-        """The objects of every relation, as columns since there may be millions of them."""
+        """The distinct objects of every relation, as columns since there may be millions of them."""
         found = self.data.said.group_by("relation_id").agg(pl.col("object").unique())
         return dict(zip(found["relation_id"], found["object"], strict=True))
 
     @cached_property
     def sampled(self) -> frozenset[str]:
-        """The facts whose pairs have a prompt of which the confidence is sampled."""
+        """The ids of the facts whose pairs have one prompt with a sampled confidence."""
         if not self.options.sampled:
             return frozenset()
         own = (pairs(tested, self.names.names) for name, tested in self.tested.items() if name in self.templates)
@@ -127,7 +127,7 @@ class _Asker:
         return frozenset(hash_order(found, self.options.seed, "sampled")[: self.options.sampled])
 
     def relation(self, relation: str) -> Iterator[Batch]:
-        """Ask the pairs of a relation, in every name and every wording."""
+        """Ask the pairs of a relation by every name of the subject and every template."""
         source, wordings = self.templates[relation]
         tested = self.tested[relation]
         if not tested:
@@ -151,12 +151,15 @@ class _Asker:
         yield self.asked.take()
 
     def _labels(self, relation: str) -> tuple[str, ...]:
-        """Return the labels of a relation's objects, in a drawn order."""
+        """Return the labels of a relation's objects, in random order."""
         labels = distinct({self.names.names.label(key) for key in self.objects[relation]})
         return tuple(hash_order(labels, self.options.seed, "objects"))
 
     def _pair(self, fact: Fact, labels: Sequence[str]) -> Pair:
-        """Return a pair as it is asked; its wrong objects are the fact's wrong choices, or others of the relation."""
+        """Return the pair of a fact; its wrong objects are the fact's wrong choices, or other objects of the relation.
+
+        ``labels`` are the labels of the relation's objects.
+        """
         most = self.options.candidates
         accepted = self.names.accepted(fact, self.options.aliases)
         given = self.wrong.get(fact.fact_id)
@@ -172,7 +175,7 @@ class _Asker:
         return Pair(fact, named, accepted, len(labelled.intersection(accepted)), kept, self.names.guessable(fact))
 
     def _others(self, fact: Fact, labels: Sequence[str]) -> tuple[str, ...]:
-        """Return the relation's labels, from a place on that is drawn for the pair."""
+        """Return the relation's labels, rotated to begin at a random place drawn for the pair."""
         start = seed_of(self.options.seed, "wrong", fact.fact_id) % max(1, len(labels))
         return (*labels[start:], *labels[:start])
 
@@ -231,7 +234,7 @@ class _Asker:
         return item
 
     def _fill(self, pair: Pair, wordings: Sequence[AskedTemplate]) -> None:
-        """Ask a pair as blanks: one request a prompt, whose choices are the wrong objects and then the true names."""
+        """Ask a pair by blanks: one request per prompt; its choices are the wrong objects, then the true names."""
         ranked = self.options.candidates != 0 and bool(pair.wrong)
         wrong = pair.wrong if ranked else ()
         for prompt, (named, wording) in enumerate(product(pair.names, wordings)):
@@ -242,7 +245,10 @@ class _Asker:
                 self.asked.link(item, FILL, request, len(wrong))
 
     def _icl(self, pair: Pair, wordings: Sequence[AskedTemplate], setting: BeliefSetting) -> None:
-        """Ask a pair as questions to be answered by a text, and the control: the same text, a wrong object."""
+        """Ask a pair by prompts that are answered by a text.
+
+        The control judges the answer to the first prompt as if a wrong object were the true one.
+        """
         prompting, style = str(setting.prompting), str(setting.style)
         fact, count = pair.fact, len(pair.names) * len(wordings)
         drawn = seed_of(self.options.seed, "sampled", fact.fact_id) % count if count else 0
@@ -268,7 +274,7 @@ class _Asker:
                 self.asked.link(control, GREEDY, once)
 
     def _content_free(self, relation: str, wordings: Sequence[AskedTemplate], labels: tuple[str, ...]) -> None:
-        """Ask which of a relation's objects a model prefers where the subject says nothing (section 5.4)."""
+        """Ask which of a relation's objects a model prefers after content-free subjects (section 5.4)."""
         if len(labels) < 2:
             self.asked.refuse(f"bias of {relation}", "it has one object")
             return
@@ -292,7 +298,7 @@ class _Asker:
 
 
 def ask_sequences(before: Answers, own: Mapping[str, type]) -> Iterator[Batch]:
-    """Yield the second round's questions: how likely each text is that a model wrote to a prompt that is sampled."""
+    """Yield the second round's requests: the probability of each text that a model wrote to a sampled prompt."""
     asked = Asked(own, before.count)
     contexts = {row.context_id: row.text for row in tables.read(before.rounds[0].folder / "contexts.parquet", Context)}
     for part in before.parts(("experiment", "role", "status", "context_id", "text", "texts"), own=("prompts",)):

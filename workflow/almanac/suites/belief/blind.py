@@ -1,4 +1,4 @@
-"""A blind sheet for the quality of templates: some drawn, some spoiled, mixed, and the key that tells them apart."""
+"""Blind sheets for rating templates: a random sample mixed with spoiled templates, and the key that tells which."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,13 +20,13 @@ RELATIONS = RESOURCES / "facts" / "relations.jsonl"
 WORLD = RESOURCES / "planting" / "world.yaml"
 SOUND, SPOILED = 200, 40
 SWAP, RELATION, BROKEN = KINDS = ("swap", "relation", "broken")
-# Their ends may be exchanged: spouse, borders, twinned, said to be the same as, diplomatic relation, sibling.
+# Symmetric relations: spouse, borders, twinned, said to be the same as, diplomatic relation, sibling.
 SYMMETRIC = frozenset({"P26", "P47", "P190", "P460", "P530", "P3373"})
 
 
 @dataclass(frozen=True, slots=True)
 class SheetRow:
-    """A row of a blind sheet: a text that is said to word a relation, and what the reader says of it."""
+    """A row of a blind sheet: a text presented as a template of a relation, and the reader's ratings."""
 
     KEY: ClassVar = ("number",)
     number: int
@@ -43,7 +43,7 @@ class SheetRow:
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """A row of the key: which template it is, its text in the sheet, and how that was spoiled, if it was."""
+    """A row of the key: the template, its text in the sheet, and how that text was spoiled, if it was."""
 
     KEY: ClassVar = ("number",)
     number: int
@@ -54,14 +54,14 @@ class KeyRow:
 
 
 def draw(known: Mapping[str, Mapping[str, Sequence[AskedTemplate]]], seed: object) -> list[tuple[SheetRow, KeyRow]]:
-    """Return the rows of a sheet, in a drawn order: `SOUND` templates as they ship, and `SPOILED` others spoiled.
+    """Return the rows of a sheet in random order: `SOUND` templates unchanged, and `SPOILED` others spoiled.
 
-    Kinds of spoiling come in turn, so that there are equally many but one: slots exchanged (where the relation is not
-    `SYMMETRIC`, else the next kind), another relation's text of the same form, a word left out and another moved.
+    The kinds of spoiling take turns: ``swap`` exchanges the slots (but for `SYMMETRIC` relations the next kind is
+    used); ``relation`` takes another relation's text of the same form; ``broken`` drops one word and moves another.
 
     Args:
         known: the templates by file and relation.
-        seed: of all draws.
+        seed: the seed of all draws.
     """
     labels = _labels()
     every = {
@@ -101,7 +101,7 @@ def exchanged(text: str) -> str:
 
 
 def broken(text: str, seed: int) -> str:
-    """Return a template without one of its words, and with another one elsewhere; the slots stay among the others."""
+    """Return a template with one word dropped and another moved; the slots are never dropped or moved."""
     found = text.split()
     plain = [at for at, word in enumerate(found) if not SLOT.search(word)]
     if plain:
@@ -115,7 +115,7 @@ def broken(text: str, seed: int) -> str:
 
 
 def _labels() -> dict[tuple[str, str], str]:
-    """Return the labels of relations by set and relation; of properties, under no set."""
+    """Return labels by (set of templates, relation); those of Wikidata's properties by ("", property)."""
     properties = yaml.safe_load(PROPERTIES.read_text(encoding="utf-8"))
     world = yaml.safe_load(WORLD.read_text(encoding="utf-8"))["relations"]
     lines = RELATIONS.read_text(encoding="utf-8").splitlines()
@@ -128,15 +128,15 @@ def _labels() -> dict[tuple[str, str], str]:
 
 
 def key_of(path: Path) -> Path:
-    """Return where the key of a sheet lies."""
+    """Return the path of a sheet's key."""
     return path.with_suffix(".key.jsonl")
 
 
 def write(path: Path, rows: Sequence[tuple[SheetRow, KeyRow]]) -> None:
-    """Write a sheet, what is to be filled in being null, and its key next to it.
+    """Write a sheet, with nulls to be filled in, and its key next to it.
 
     Raises:
-        AlmanacError: one of them is there already, and may be filled in, or cannot be written.
+        AlmanacError: one of the files exists already (it may be filled in), or cannot be written.
     """
     for one in (path, key_of(path)):
         if one.exists():

@@ -76,12 +76,12 @@ SHARED = (
     "Of the prompts that one model gets right and another answers, the share that the other gets right too; or, of "
     "those that are asked in another way too, the share that the model itself gets right then."
 )
-Untaught = dict[tuple[str | None, str | None], list[Mapping[str, Any]]]  # ways of asking by model and style
-Column = Callable[[str, Mapping[str, Any]], Cell]  # a cell by model and the way of asking
+Untaught = dict[tuple[str | None, str | None], list[Mapping[str, Any]]]  # ways of asking, by model and style
+Column = Callable[[str, Mapping[str, Any]], Cell]  # returns the cell of a model and a way of asking
 
 
 def chapter(shown: Shown, options: BeliefOptions) -> Chapter | None:
-    """Return what the page shows of a dataset."""
+    """Return BELIEF's chapter about a dataset; None without metrics."""
     if not shown.measures:
         return None
     untaught = _untaught(shown)
@@ -103,7 +103,7 @@ def chapter(shown: Shown, options: BeliefOptions) -> Chapter | None:
 
 
 def _untaught(shown: Shown) -> Untaught:
-    """Return by model and style the ways of asking of which a planted model read no text."""
+    """Return the ways of asking, by model and style, in formats that a planted model never read in training."""
     models = {one.name: one for one in shown.models}
     found: Untaught = {}
     for row in shown.valued("accuracy", *BY):
@@ -119,26 +119,26 @@ def _is_of(row: Measure, shown: Shown, untaught: Untaught) -> bool:
 
 
 def asked(where: Mapping[str, Any]) -> str:
-    """Return how items were asked, as a reader is told."""
+    """Describe a way of asking to a reader of the page."""
     if where["prompting"] is not None:
         return BeliefSetting(where["prompting"], where["style"]).label()
     return {VOCABULARY: "a blank, any token", CANDIDATES: "a blank, objects ranked"}.get(where["experiment"], "a blank")
 
 
 def _one(shown: Shown, metric: str, **more: Any) -> Column:
-    """Return the column of a number; its further conditions are ``more``."""
+    """Return the column of a metric, with further conditions ``more``."""
     return lambda model, where: shown.one(metric, model, **where, **more)
 
 
 def _ways(shown: Shown, metric: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the models with each way in which they have a number."""
+    """Yield each model with each way of asking for which it has a value of the metric."""
     for entrant in shown.models:
         for row in shown.valued(metric, *BY, model=entrant.name):
             yield entrant.name, shown.at(row)
 
 
 def _table(shown: Shown, name: str, caption: str, columns: Mapping[str, Column], by: str = "accuracy") -> Table:
-    """Return a table of the models that have any of its numbers, in each way of asking."""
+    """Return a table with a row for each model and way of asking that has a value of the metric ``by``."""
     rows = (
         {"model": model, "asked": asked(where), **{title: cell(model, where) for title, cell in columns.items()}}
         for model, where in _ways(shown, by)
@@ -273,7 +273,7 @@ def _relations(shown: Shown) -> Table:
 
 
 def _drawings(shown: Shown) -> Iterator[Drawing]:
-    """Yield the figures for which there are numbers."""
+    """Yield the figures that there is data for."""
     from almanac.suites.belief import figures  # matplotlib, which nothing else of the suite needs
     from almanac.suites.looks import lines_along
 
@@ -317,7 +317,7 @@ def _spread(shown: Shown, model: str, where: Mapping[str, Any]) -> tuple[Any, ..
 
 
 def _bins(shown: Shown, model: str, where: Mapping[str, Any]) -> list[tuple[Measure, Measure]]:
-    """Return the confidence and the accuracy of the bins, by the first kind of confidence with a calibration error."""
+    """Return confidence and accuracy by bin, for the first kind of confidence that has a calibration error."""
     for column, bins in CONFIDENCES.items():
         known = {**where, column: Not(None), "hit": Not(None)}
         error = shown.one("calibration_error", model, **known)

@@ -1,19 +1,19 @@
-"""How different the templates of a relation are: in words, in syntax and in meaning (Zhao et al., Table 9).
+"""How much the templates of a relation differ: in words, in syntax and in meaning (Zhao et al., Table 9).
 
     python -m almanac.suites.belief.diversity resources/templates/lama.jsonl
     python -m almanac.suites.belief.diversity FILE … --parser en_core_web_sm    (environment of envs/lemmas.txt)
     python -m almanac.suites.belief.diversity FILE … --embedder FOLDER          (Almanac's own environment)
 
-Each number is the mean distance of two templates of a relation, averaged over relations:
+Each number is the mean distance between two templates of a relation, averaged over relations:
 
-- words: Jaccard's distance of the sets of lower-case words, slots left out;
-- syntax: the tree edit distance d (Zhang and Shasha 1989; unit costs) of the two dependency trees, whose nodes are
-  labelled by relation and ordered as in the sentence, as 2d / (n + m + d) for trees of n and m tokens (Li and Zhang
-  2011), which lies between 0 and 1 and is Jaccard's distance where d is the size of a symmetric difference;
-- meaning: 1 minus the cosine, and the Euclidean distance, of the means of a model's last hidden states.
+- words: the Jaccard distance between the sets of lower-case words, without slots;
+- syntax: 2d / (n + m + d), where d is the tree edit distance (Zhang and Shasha 1989; unit costs) between the dependency
+  trees of n and m tokens; nodes are labelled by dependency relation and ordered as in the sentence. It lies between 0
+  and 1 (Li and Zhang 2011), and is the Jaccard distance if d is the size of a symmetric difference;
+- meaning: 1 minus the cosine, and the Euclidean distance, of the mean last hidden states of a model.
 
 For syntax and meaning the slots hold the same two names in all templates. Table 9's syntax is a distance of Oya (2020)
-that we could not recover, and its meaning the Euclidean distance for BERT-large, with pooling left open.
+that we could not recover; its meaning is the Euclidean distance for BERT-large, with unspecified pooling.
 """
 
 import argparse
@@ -38,17 +38,17 @@ from almanac.suites.belief.templates import AskedTemplate, of_rows, rows_of
 
 filled = partial(templates.filled, subject="Kenya", found="Peru")
 WORD = re.compile(rf"{punctuation.WORD}(?:['’]{punctuation.WORD})*")
-BATCH = 64  # texts that go through a model together
+BATCH = 64  # texts per forward pass
 ENVIRONMENT = "envs/lemmas.txt"
-Distances = Callable[[Sequence[str]], Iterable[float]]  # of every two of some texts
+Distances = Callable[[Sequence[str]], Iterable[float]]  # returns the distance of every two of some texts
 
 
 class Tree(NamedTuple):
-    """A dependency tree under a root of its own.
+    """A dependency tree with an extra root node, in preorder.
 
     Attributes:
-        labels: ``(tokens + 1,)``, the root's first, then in preorder.
-        children: ``(tokens + 1,)``, the numbers of each node's children, as they stand in the sentence.
+        labels: ``(tokens + 1,)``, the dependency relation of each node; the root's is empty.
+        children: ``(tokens + 1,)``, the indices of each node's children, in the order of the sentence.
     """
 
     labels: tuple[str, ...]
@@ -61,7 +61,7 @@ def words(text: str) -> frozenset[str]:
 
 
 def by_words(texts: Sequence[str]) -> Iterator[float]:
-    """Yield Jaccard's distance of the words of every two texts; two templates without a word are alike."""
+    """Yield the Jaccard distance between the words of every two texts; 0 for two texts without words."""
     for one, other in combinations(map(words, texts), 2):
         either = one | other
         yield 1 - len(one & other) / len(either) if either else 0.0
@@ -71,7 +71,7 @@ def tree_of(tokens: Iterable[Any]) -> Tree:
     """Return the dependency tree of a text.
 
     Args:
-        tokens: spaCy's, which know their number ``i``, their ``head`` (their own where they are a root) and ``dep_``.
+        tokens: spaCy's tokens, with their index ``i``, their ``head`` (themselves at the root) and ``dep_``.
     """
     below: dict[int, list[Any]] = defaultdict(list)
     for token in tokens:
@@ -91,12 +91,12 @@ def tree_of(tokens: Iterable[Any]) -> Tree:
 
 
 def share(edits: float, one: int, other: int) -> float:
-    """Return a tree edit distance as a share of two trees of so many tokens."""
+    """Normalise the tree edit distance d of trees of n and m tokens: 2d / (n + m + d)."""
     return 2 * edits / (one + other + edits) if edits else 0.0
 
 
 def by_syntax(model: str) -> Distances:
-    """Return what measures the distance of dependency trees, parsed by a spaCy pipeline's name or folder.
+    """Return a function that measures the distances of dependency trees, parsed by a spaCy pipeline (name or folder).
 
     Raises:
         AlmanacError: spaCy, the pipeline or edist is not installed, or the pipeline has no parser.
@@ -120,7 +120,7 @@ def by_syntax(model: str) -> Distances:
 
 
 def by_meaning(folder: str) -> tuple[Distances, Distances]:
-    """Return what measures 1 minus the cosine, and the Euclidean distance, by a checkpoint's mean hidden states.
+    """Return functions that measure 1 minus the cosine, and the Euclidean distance, of a model's mean hidden states.
 
     Raises:
         AlmanacError: torch is not installed, or the folder holds no model.
@@ -136,10 +136,10 @@ def by_meaning(folder: str) -> tuple[Distances, Distances]:
 
 
 def embedder(folder: str) -> Callable[[Sequence[str]], NDArray[np.float64]]:
-    """Return what gives the mean of the last hidden states of each text, special tokens included, ``(texts, width)``.
+    """Return a function that embeds texts, ``(texts, width)``: the mean of the last hidden states of all tokens.
 
-    Of an encoder-decoder the encoder reads. Texts of one length are read together, so that nothing is padded; each
-    text is read once.
+    Special tokens are included. Of an encoder-decoder model the encoder is used. Batches hold texts of equal length, so
+    that nothing is padded; each distinct text is read once.
 
     Raises:
         AlmanacError: torch is not installed, or the folder holds no model.
@@ -178,13 +178,13 @@ def embedder(folder: str) -> Callable[[Sequence[str]], NDArray[np.float64]]:
 
 
 def mean_distance(relations: Iterable[Sequence[str]], distances: Distances) -> float | None:
-    """Return the mean over relations of the mean distance of two of their templates; none where none has two."""
+    """Return the mean over relations of their templates' mean pairwise distance; None if no relation has two."""
     means = [statistics.fmean(distances(texts)) for texts in relations if len(texts) > 1]
     return statistics.fmean(means) if means else None
 
 
 def table(files: Mapping[str, Mapping[str, Sequence[AskedTemplate]]], measures: Mapping[str, Distances]) -> list[str]:
-    """Return the lines of a table: each file's templates, all of them and the written ones alone."""
+    """Return the lines of a table with two rows per file: all of its templates, and the written ones alone."""
     rows = []
     for name, by_relation in files.items():
         for kept, chosen in (("all", lambda one: True), ("written", lambda one: one.written)):
@@ -198,12 +198,12 @@ def table(files: Mapping[str, Mapping[str, Sequence[AskedTemplate]]], measures: 
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return the lines of a table whose first column has names, and every other one numbers."""
+    """Return the lines of a Markdown table; the first column is text, the others are numbers."""
     return [f"| {' | '.join(cells)} |" for cells in (head, ["---", *["---:"] * (len(head) - 1)], *rows)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table of files of templates."""
+    """Print the table of distances for files of templates."""
     parser = argparse.ArgumentParser(description="how different the templates of a relation are (Zhao et al., Table 9)")
     parser.add_argument("files", type=Path, nargs="+", help="templates: as in resources/templates, or a user's own")
     parser.add_argument("--parser", help="a spaCy pipeline or its folder, for syntax")

@@ -9,10 +9,10 @@ from almanac.suites.looks import GREY, STROKES, intervals, legend, look, unit_ax
 
 
 def calibration(lines: Mapping[str, Sequence[tuple[Measure, Measure]]]) -> Figure:
-    """Draw accuracy against confidence, a point a bin; on the dashed line confidence is right.
+    """Draw accuracy against confidence, one point per bin; on the dashed line a model is calibrated.
 
     Args:
-        lines: by model and, after a comma, the way of asking, the confidence and the accuracy of each bin.
+        lines: the confidence and the accuracy of each bin, by "model, way of asking".
     """
     ways = list(dict.fromkeys(name.partition(", ")[2] for name in lines))
     figure = Figure(figsize=(6, 4.5), layout="constrained")
@@ -30,10 +30,11 @@ def calibration(lines: Mapping[str, Sequence[tuple[Measure, Measure]]]) -> Figur
 
 
 def fluctuation(rows: Sequence[tuple[str, float, float, float, float]]) -> Figure:
-    """Draw accuracies from the worst to the best template of each relation, and one deviation between prompt sets.
+    """Draw accuracy with its standard deviation over prompt sets, and a line from the worst to the best templates.
 
     Args:
-        rows: of each model as it is asked: its name, accuracy, deviation, and accuracy with the worst and best.
+        rows: for each model and way of asking: its name, accuracy, standard deviation, and accuracy with the worst and
+            the best template of each relation.
     """
     figure = Figure(figsize=(6, 0.8 + 0.3 * len(rows)), layout="constrained")
     axes = figure.subplots()

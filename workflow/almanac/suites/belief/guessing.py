@@ -1,8 +1,8 @@
 """LAMA-UHN's second rule: facts that a masked model guesses from the subject's name alone.
 
-A model fills a sentence about each part of the subject's name (Poerner et al. 2020); a pair is guessable where each of
-its objects is among the likeliest three tokens of some part. This needs a separate model (theirs: bert-base-cased),
-so it is a step before asking; the setting `guessed` names its output file.
+A model fills the blank in a sentence about each word of the subject's name (Poerner et al. 2020). A pair is guessable
+if each of its objects is among the three likeliest tokens for some word. Since this needs a separate model (theirs:
+bert-base-cased), it is a step before asking; the setting `guessed` names its output file.
 """
 
 import argparse
@@ -36,7 +36,11 @@ class Guessed:
 
 
 def guessed(data: Data, fill: Fill) -> list[Guessed]:
-    """Return the pairs of the rule's relations, known by their id or their property, that are guessed.
+    """Return the guessed pairs of the relations that the rule applies to (`KINDS`, by Wikidata's property).
+
+    Args:
+        data: the dataset.
+        fill: returns the likeliest tokens for the blank of each text.
 
     Raises:
         AlmanacError: the dataset has none of these relations.
@@ -61,7 +65,7 @@ def guessed(data: Data, fill: Fill) -> list[Guessed]:
 
 
 def filler(folder: str) -> Fill:
-    """Return what fills blanks by a masked checkpoint.
+    """Return a function that fills blanks by a masked checkpoint.
 
     Raises:
         AlmanacError: the folder holds no masked model, or its tokenizer has no mask token.
@@ -92,7 +96,7 @@ def filler(folder: str) -> Fill:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the pairs of a dataset that are guessed."""
+    """Write the file of a dataset's guessed pairs."""
     parser = argparse.ArgumentParser(description="the pairs that LAMA-UHN's second rule leaves out, by a masked model")
     parser.add_argument("dataset", type=Path, help="a dataset's folder: results/EDITION/dataset/NAME")
     parser.add_argument("--model", required=True, help="a masked checkpoint's folder (the paper: bert-base-cased)")

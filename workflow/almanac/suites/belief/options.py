@@ -7,14 +7,14 @@ from pydantic import Field, model_validator
 from almanac.options import OnDisk
 from almanac.suites.options import WRITTEN_TOKEN, SampledOptions
 
-PROMPT = 30  # tokens of an instruction, a sentence with a blank and the begin of an answer, about
-SENTENCE = 15  # tokens of a sentence
+PROMPT = 30  # tokens of an instruction, a sentence with a blank and the beginning of an answer, about
+SENTENCE = 15  # tokens of a sentence, about
 Style = Literal["mask", "question"]
 Prompting = Literal["zero_shot", "4_random", "4_relation", "4_template"]
 
 
 class BeliefOptions(SampledOptions):
-    """Which prompts are made of facts, and how they are asked."""
+    """The settings of a suite `belief`: which prompts are made of facts, and how they are asked."""
 
     templates: Annotated[
         Literal["auto", "lama", "shipped", "invented", "dataset"],
@@ -106,7 +106,7 @@ class BeliefOptions(SampledOptions):
         return "prompting", 4 * any(one != "zero_shot" for one in self.prompting)
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
-        """Return the tokens that a model reads, about: that of the costlier family, masked or causal."""
+        """Estimate the tokens that a model reads: the larger of the numbers for a masked and for a causal model."""
         prompts = relations * self.of_relation(facts, relations) * self.groups * self.per_group * (self.names or 2)
         wrong = choices if self.candidates < 0 else self.candidates
         filled = prompts * SENTENCE * (1 + wrong) * self.fill

@@ -13,24 +13,24 @@ from almanac.suites.prompts import prompts
 from almanac.tables import hash_order, seed_of
 
 BLANK = "[MASK]"
-MASK, ASKED = "mask", "question"  # the styles
+MASK, ASKED = "mask", "question"  # the styles: fill a blank in a sentence, or answer a question
 ZERO, RANDOM, RELATION, TEMPLATE = "zero_shot", "4_random", "4_relation", "4_template"
 SHOTS = 4
-# The kinds of documents that teach a style: a question is asked as every corpus asks, a mask in no other documents.
+# The kind of training documents that teach a planted model a style; questions stand in every corpus, blanks do not.
 FORMATS: Mapping[str | None, str] = {MASK: "blank"}
 
 
 class Example(NamedTuple):
-    """A fact that is shown, and in which words."""
+    """A fact that is shown as an example, and its template."""
 
     fact: Fact
     wording: AskedTemplate
 
 
 def filled(wording: AskedTemplate, subject: str, style: str = MASK) -> str:
-    """Return a template about a subject: with a blank for the object, or, in the style ``question``, its question.
+    """Fill in a template's subject; the object becomes a blank, or in the style ``question`` its question is asked.
 
-    Without a subject there is no space too many, as one would write it.
+    With an empty subject superfluous spaces are removed.
     """
     text = (wording.question or "") if style == ASKED else wording.text.replace("[Y]", BLANK)
     told = text.replace("[X]", subject)
@@ -38,7 +38,7 @@ def filled(wording: AskedTemplate, subject: str, style: str = MASK) -> str:
 
 
 def usable(wordings: Sequence[AskedTemplate], style: str) -> list[AskedTemplate]:
-    """Return the wordings that can be asked in a style."""
+    """Return the templates that can be asked in a style: all in ``mask``, those with a question in ``question``."""
     return [one for one in wordings if style == MASK or one.question is not None]
 
 
@@ -47,9 +47,9 @@ class Prompter:
     """Makes the prompts of a dataset.
 
     Attributes:
-        names: of its entities.
-        facts: those that may be shown, by relation.
-        templates: by relation.
+        names: the names of its entities.
+        facts: the facts that may be shown as examples, by relation.
+        templates: the templates, by relation.
         options: the settings.
     """
 
@@ -63,7 +63,7 @@ class Prompter:
     def of(
         cls, data: Data, names: EntityNames, templates: Mapping[str, RelationTemplates], options: BeliefOptions
     ) -> "Prompter":
-        """Return what makes the prompts: train facts are shown, or any of a relation whose have too few subjects."""
+        """Take train facts as examples, or all facts of a relation whose train facts have too few subjects."""
         drawn = {relation: own for relation, own in data.drawn.items() if relation in templates}
         shown = {relation: [fact for fact in own if fact.split == "train"] for relation, own in drawn.items()}
         if any(one != ZERO for one in options.prompting):
@@ -74,11 +74,11 @@ class Prompter:
         return cls(names, shown, templates, options)
 
     def context(self, fact: Fact, wording: AskedTemplate, prompting: str, style: str) -> str | None:
-        """Return what stands before the question; none where there are too few facts to show.
+        """Return the instruction and the examples before the question; None if there are too few examples.
 
         Args:
-            fact: which is asked; its subject is not shown.
-            wording: in which words.
+            fact: the fact that is asked; its subject is in no example of its relation.
+            wording: the template that it is asked by.
             prompting: ``zero_shot``, ``4_random``, ``4_relation`` or ``4_template``.
             style: ``mask`` or ``question``.
         """
@@ -92,12 +92,12 @@ class Prompter:
         return "".join(f"{line}\n" for line in lines)
 
     def question(self, wording: AskedTemplate, subject: str, style: str) -> str:
-        """Return the question and the begin of its answer."""
+        """Return the question and the beginning of its answer."""
         text: str = prompts("belief")["question"]["text"].format(question=filled(wording, subject, style))
         return text
 
     def examples(self, fact: Fact, wording: AskedTemplate, prompting: str, style: str) -> list[Example] | None:
-        """Return the facts that are shown, none of what the asked subject is called; none where there are too few."""
+        """Return the examples, none of the asked pair of relation and subject's name; None if there are too few."""
         if prompting == ZERO:
             return []
         relation = fact.relation_id
@@ -114,7 +114,7 @@ class Prompter:
         return others[:SHOTS] if len(others) >= SHOTS else None
 
     def _shown(self, relation: str, drawn_for: str) -> list[Fact]:
-        """Return five facts of a relation, no two of whose subjects read alike: whichever is asked, four are left."""
+        """Draw five facts of a relation whose subjects have different names: whichever is asked, four are left."""
         own = self.facts[relation]
         if drawn_for == relation:
             if relation not in self._drawn:
@@ -134,7 +134,7 @@ class Prompter:
         return self.names.names.reading(fact.subject_id)
 
     def _anywhere(self, style: str, drawn_for: str) -> list[Example]:
-        """Return five facts of relations drawn anew for each, of five pairs: whichever is asked, four are left."""
+        """Draw five facts of different pairs, each from a relation drawn for it: whichever is asked, four are left."""
         relations = [one for one in self.facts if usable(self.templates[one].wordings, style) and self.facts[one]]
         found: dict[tuple[str, str], Example] = {}
         for turn in range(10 * SHOTS):

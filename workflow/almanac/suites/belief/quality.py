@@ -1,12 +1,12 @@
-"""How good the templates are that ship, by the rubric of Zhao et al. (Table 10, Figure 6).
+"""The quality of the shipped templates, by the rubric of Zhao et al. (Table 10, Figure 6).
 
-    python -m almanac.suites.belief.quality                        what the sheet that ships says
-    python -m almanac.suites.belief.quality --draw 7 sheet.jsonl   a blind sheet to fill in, and its key
-    python -m almanac.suites.belief.quality sheet.jsonl            what it says when it is filled in
+    python -m almanac.suites.belief.quality                        report on the shipped sheet
+    python -m almanac.suites.belief.quality --draw 7 sheet.jsonl   write a blind sheet to fill in, and its key
+    python -m almanac.suites.belief.quality sheet.jsonl            report on a filled-in sheet
 
-A reader gives each template 0 or 1 for fluency, for whether it implies its relation, for whether the relation implies
-it, and for whether the two overlap, and says whether it was spoiled. Spoiled ones are mixed in to tell whether the
-reader was attentive (`blind`).
+A reader rates each template 0 or 1 on four items: fluency; whether it implies its relation; whether the relation
+implies it; whether the two overlap. The reader also says whether the template was spoiled: some are, to check that the
+reader is attentive (`blind`).
 """
 
 import argparse
@@ -27,13 +27,14 @@ from almanac.suites.belief.templates import SETS, AskedTemplate, begins_with, sh
 
 SHEET = FOLDER / "quality.jsonl"
 ITEMS = ("fluency", "template_in_relation", "relation_in_template", "overlap")
-CAUGHT, MEAN, APART = 0.9, 3.6, 0.6  # bars: of spoiled ones; of the sum of 4; of the distance of a relation's words
+# Bars: the share of spoiled templates that are found; the mean sum of the 4 items; a relation's mean word distance.
+CAUGHT, MEAN, APART = 0.9, 3.6, 0.6
 Templates = Mapping[str, Mapping[str, Sequence[AskedTemplate]]]  # by file and relation
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateReading:
-    """What a reader said of a template: ``text`` is what was read, ``spoiled`` how it was, if it was."""
+    """A reader's ratings of a template: ``text`` is what was read, ``spoiled`` how it was spoiled, if it was."""
 
     KEY: ClassVar = ("set", "template_id")
     set: str
@@ -54,7 +55,7 @@ class TemplateReading:
 
 
 def read(path: Path, known: Templates) -> list[TemplateReading]:
-    """Return what a sheet says: a sheet with its templates' ids, or a blind one, whose key lies next to it.
+    """Read the ratings of a sheet: one with the templates' ids, or a blind one, whose key lies next to it.
 
     Raises:
         AlmanacError: a file cannot be read, or has mistakes; up to twenty together.
@@ -65,7 +66,7 @@ def read(path: Path, known: Templates) -> list[TemplateReading]:
 
 
 def _unblinded(path: Path) -> list[TemplateReading]:
-    """Return the rows of a blind sheet with what its key says of them."""
+    """Return the rows of a blind sheet, joined with its key."""
     key_path = blind.key_of(path)
     listed = tables.read_jsonl(path, blind.SheetRow)
     answers, count = {row.number: row for row in listed}, Counter(row.number for row in listed)
@@ -105,7 +106,7 @@ def _mistakes(rows: Sequence[TemplateReading], known: Templates) -> Iterator[str
 
 
 def altered(rows: Sequence[TemplateReading], known: Templates) -> list[str]:
-    """Return the templates whose texts, as they were read, are no longer those that ship."""
+    """Return the templates whose text has changed since it was read."""
     texts = {(name, one.template_id): one.text for name, own in known.items() for one in itertools.chain(*own.values())}
     return [
         f"{row.set} {row.template_id}: {row.text} → {texts[row.set, row.template_id]}"
@@ -115,7 +116,7 @@ def altered(rows: Sequence[TemplateReading], known: Templates) -> list[str]:
 
 
 def rubric(rows: Sequence[TemplateReading]) -> list[str]:
-    """Return the lines of Table 10 and of Figure 6: means of the items and of their sum, and how often each sum is."""
+    """Return the lines of Table 10, means of the items and of their sum, and of Figure 6, the frequency of each sum."""
     table = []
     sets = sorted({row.set for row in rows}, key=SETS.index)
     for name, own in ((one, [row for row in rows if one in (row.set, "all")]) for one in ("all", *sets)):
@@ -136,7 +137,7 @@ def rubric(rows: Sequence[TemplateReading]) -> list[str]:
 
 
 def apart(known: Templates) -> tuple[list[str], float]:
-    """Return the lines that say how far templates are apart in words, and the least mean distance in any relation."""
+    """Return a table of the mean word distances between templates, and the least mean distance in any relation."""
     rows, least = [], 1.0
     for name, own in known.items():
         texts = {relation: [one.text for one in listed] for relation, listed in own.items()}
@@ -155,7 +156,7 @@ def apart(known: Templates) -> tuple[list[str], float]:
 
 
 def report(rows: Sequence[TemplateReading], known: Templates) -> tuple[list[str], bool]:
-    """Return what is printed of a sheet, and whether its bars hold."""
+    """Return the lines of a sheet's report, and whether the bars are met."""
     sound, spoiled = [row for row in rows if row.spoiled is None], [row for row in rows if row.spoiled is not None]
     caught, wrongly = (sum(row.called_spoiled for row in own) for own in (spoiled, sound))
     lines, least = apart(known)
@@ -178,7 +179,7 @@ def report(rows: Sequence[TemplateReading], known: Templates) -> tuple[list[str]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print what a sheet says, or draw one."""
+    """Print the report on a sheet, or write a blind one."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, prog="quality"
     )

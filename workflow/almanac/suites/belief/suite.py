@@ -21,7 +21,7 @@ from almanac.suites.suite import ANY_TRUE, BarResult, Method, Own, Round, Suite
 
 
 def _icl(prompting: str, style: str) -> Method:
-    """Return a way of BELIEF-ICL as a method; one guesses right as often as it names a wrong object."""
+    """Return one way of BELIEF-ICL as a method; it is guessed right as often as the control's wrong object is named."""
     way = {"prompting": prompting, "style": style}
     label = f"BELIEF-ICL, {BeliefSetting(**way).label()}"
     return Method(
@@ -35,7 +35,7 @@ def _icl(prompting: str, style: str) -> Method:
 
 
 class Belief(Suite[BeliefOptions]):
-    """Every pair of subject and relation in many wordings: masked models fill blanks, causal ones answer."""
+    """Asks every pair of subject and relation by many templates: masked models fill blanks, causal models answer."""
 
     name = "belief"
     label = "BELIEF"
@@ -66,7 +66,7 @@ class Belief(Suite[BeliefOptions]):
     )
 
     def ask(self, at: Round, data: Data, options: BeliefOptions, before: Answers | None) -> Iterator[Batch]:
-        """Ask the grid of prompts; then, of one model, how likely its answers are.
+        """Ask the grid of prompts; in the second round, ask each model for the probability of its answers.
 
         Raises:
             AlmanacError: the user's file of templates has mistakes.
@@ -76,7 +76,7 @@ class Belief(Suite[BeliefOptions]):
         return asking.ask_sequences(before, self.tables("asked"))
 
     def offered(self, method: Method, answers: Answers, data: Data, options: BeliefOptions) -> pl.DataFrame | None:
-        """Return the objects that are ranked; answers of other ways are open."""
+        """Return the objects that the method ranks; None for the other methods, whose answers are open."""
         if method.name != CANDIDATES:
             return None
         ranked = pl.col("experiment") == CANDIDATES
@@ -84,9 +84,9 @@ class Belief(Suite[BeliefOptions]):
         return pl.concat(part.links.filter(ranked).select("item", pl.col("choices").alias("offered")) for part in parts)
 
     def across(self, judged: Mapping[str, Judged], shown: Shown, options: BeliefOptions) -> list[Measure]:
-        """Return what models share; see `measures.across`."""
+        """Return the metrics that need several models; see `measures.across`."""
         return measures.across(judged)
 
     def bars(self, measures: Sequence[Measure], options: BeliefOptions) -> list[BarResult]:
-        """Hold a model that was taught the facts against BELIEF's bars, where the edition asks that."""
+        """Check a planted model against BELIEF's bars, if the configuration sets ``judged``; see `bars.verdicts`."""
         return bars.verdicts(measures) if options.judged else []

@@ -1,4 +1,4 @@
-"""The templates of a relation: shipped, a user's own, the dataset's or of its label, grouped by written template."""
+"""The templates of relations, grouped by written template: shipped, a user's, the dataset's, or made of the label."""
 
 import json
 from collections import Counter
@@ -16,21 +16,22 @@ from almanac.sources.checking import template_file
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.data import Data
 
-OF_FACTS = RESOURCES / "facts" / "templates.jsonl"  # of the facts that ship: other suites' sentences
-ENOUGH = 2  # templates of a relation that can agree, or not
-SETS = LAMA, FACTS, INVENTED = "lama", "shipped", "invented"  # the first by Wikidata's property, the others by id
-OWN, DATASET, WIKIDATA = "file", "dataset", "wikidata"  # the last: what joined the dataset's from wikidata.jsonl
+OF_FACTS = RESOURCES / "facts" / "templates.jsonl"  # the shipped facts' templates, which other suites ask by
+ENOUGH = 2  # groups of templates that a relation needs for consistency
+# Shipped files: templates are found by Wikidata's property in the first, and by the relation's id in the others.
+SETS = LAMA, FACTS, INVENTED = "lama", "shipped", "invented"
+OWN, DATASET, WIKIDATA = "file", "dataset", "wikidata"  # the last: templates from wikidata.jsonl within the dataset
 FORMS = ("statement", "entailment", ANSWERED)
 
 
 class AskedTemplate(NamedTuple):
-    """A template as it is asked.
+    """A template of BELIEF.
 
     Attributes:
         template_id: its id.
-        text: with ``[X]`` and ``[Y]``, each once.
+        text: the sentence, with ``[X]`` (subject) and ``[Y]`` (object) once each.
         group: the id of the written template that it belongs to.
-        form: one of `FORMS`, or ``prefix`` where that is the style of a sentence with both slots.
+        form: one of `FORMS`, or ``prefix`` for a sentence of that style with both slots.
     """
 
     template_id: str
@@ -40,18 +41,18 @@ class AskedTemplate(NamedTuple):
 
     @property
     def written(self) -> bool:
-        """Whether it is the written one of its group."""
+        """Whether it is the written template of its group, not a paraphrase."""
         return self.template_id == self.group
 
     @property
     def question(self) -> str | None:
-        """The question alone, of a question with its answer."""
+        """The question without its answer; None if the template is no question with an answer."""
         asked = self.text.removesuffix(" [Y].")
         return asked if asked != self.text and is_question(asked) and "[X]" in asked else None
 
 
 class RelationTemplates(NamedTuple):
-    """The templates of a relation and where they come from."""
+    """The templates of a relation, and the source that they come from."""
 
     source: str
     wordings: tuple[AskedTemplate, ...]
@@ -60,10 +61,11 @@ class RelationTemplates(NamedTuple):
 def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplates]:
     """Return the templates of each relation that has any, in the order in which they are asked.
 
-    A relation's are those of the first place that has any: the user's file, the place that `BeliefOptions.templates`
-    names, the other files that ship, the dataset, what ships for its property. By ``auto``, a relation's own in the
-    dataset come before the files where a user has written two or more: they are neither mined, nor an invented world's,
-    nor those of the facts that ship. One that has none anywhere gets two of its label, unless the user names a file.
+    A relation gets its templates from the first source that has any: the user's file; the source that
+    `BeliefOptions.templates` names; the other shipped files; the dataset; wikidata.jsonl, by its property. With
+    ``auto``, the dataset comes before the shipped files for relations with two or more templates written by a user:
+    not mined, not of an invented world, not those of the shipped facts. A relation without templates gets two made of
+    its label, unless the user names a file.
 
     Raises:
         AlmanacError: the user's file has mistakes.
@@ -80,7 +82,7 @@ def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplate
     }
     relations = list(data.drawn)
     first: str = options.templates
-    meant = set()  # relations whose sentences in the dataset were written for it
+    meant = set()  # relations whose templates in the dataset were written by a user
     if first == "auto":
         first = max(SETS, key=lambda name: sum(relation in places[name] for relation in relations))
         ours = {(row.relation_id, row.text) for row in template_file(OF_FACTS)}
@@ -108,19 +110,19 @@ def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplate
 
 
 def shipped(name: str) -> dict[str, list[AskedTemplate]]:
-    """Return the templates of a file of resources/templates, by relation."""
+    """Return the templates of a shipped file, by relation; ``name`` is one of `SETS`."""
     return of_rows(groups(name))
 
 
 def groups(name: str) -> list[Template]:
-    """Return the rows of a file of resources/templates."""
+    """Return the rows of a shipped file, resources/templates/NAME.jsonl."""
     return of_groups(FOLDER / f"{name}.jsonl")
 
 
 def of_rows(rows: Iterable[Template]) -> dict[str, list[AskedTemplate]]:
-    """Return the sentences with both slots among templates, by relation, and questions as such with their answers.
+    """Return the templates that are sentences with both slots, by relation, and questions with ``[Y].`` appended.
 
-    Each is a group of its own unless it names its parent among them.
+    Each is a group of its own, unless it names another of them as its parent.
     """
     listed = [row for row in rows if row.style != ALIAS and row.text.count("[X]") == 1 and row.text.count("[Y]") <= 1]
     known = {row.template_id for row in listed}
@@ -132,13 +134,13 @@ def of_rows(rows: Iterable[Template]) -> dict[str, list[AskedTemplate]]:
             group = row.parent_id if row.parent_id in known else row.template_id
             form = ANSWERED if question else row.style
             found.setdefault(row.relation_id, []).append(AskedTemplate(row.template_id, text, group or "", form))
-    for own in found.values():  # sentences before questions, as in the files that ship
+    for own in found.values():  # sentences before questions, as in the shipped files
         own.sort(key=lambda one: one.question is not None)
     return found
 
 
 def begins_with(path: Path, key: str) -> bool:
-    """Return whether the first row of JSON Lines has a key; a file that cannot be read is left to its reader."""
+    """Return whether the first row of a JSON Lines file has a key; False if it cannot be read (its reader reports)."""
     try:
         with path.open(encoding="utf-8") as lines:
             first = json.loads(next(lines, "null"))
@@ -148,10 +150,10 @@ def begins_with(path: Path, key: str) -> bool:
 
 
 def rows_of(path: Path) -> list[Template]:
-    """Return the rows of a user's file: a template a row, as of a source, or a group a row as in the files that ship.
+    """Read a user's file: one template a row, as in a source, or one group a row, as in the shipped files.
 
     Raises:
-        AlmanacError: the file cannot be read, or templates are none; up to twenty mistakes together.
+        AlmanacError: the file cannot be read, or templates have mistakes; up to twenty together.
     """
     grouped = begins_with(path, "texts")
     rows = of_groups(path) if grouped else template_file(path, FORMS)
@@ -181,7 +183,7 @@ def _mistakes(rows: Sequence[Template]) -> Iterable[str]:
 
 
 def chosen(wordings: Sequence[AskedTemplate], groups: int, per_group: int) -> tuple[AskedTemplate, ...]:
-    """Return the first wordings of the first groups: the written ones, then the next of each group."""
+    """Return up to ``per_group`` templates of each of the first ``groups`` groups: the first of each, then the next."""
     by_group: dict[str, list[AskedTemplate]] = {}
     for one in wordings:
         by_group.setdefault(one.group, []).append(one)
@@ -190,7 +192,7 @@ def chosen(wordings: Sequence[AskedTemplate], groups: int, per_group: int) -> tu
 
 
 def unused(path: Path, relations: Collection[str]) -> dict[str, str]:
-    """Return which templates of a user's file are not asked of a dataset with some relations, and why."""
+    """Return the templates of a user's file that are not asked of a dataset with these relations, with the reason."""
     rows = rows_of(path)
     used = {one.template_id for own in of_rows(rows).values() for one in own}
     count = Counter(row.relation_id for row in rows if row.relation_id not in relations)
@@ -206,7 +208,7 @@ def unused(path: Path, relations: Collection[str]) -> dict[str, str]:
 
 
 def lacking(found: Mapping[str, RelationTemplates], relations: Iterable[str]) -> dict[str, str]:
-    """Return what cannot be asked, or not be measured, for want of templates, and why."""
+    """Return the relations that cannot be asked, or whose consistency cannot be measured, for lack of templates."""
     said = {}
     for relation in relations:
         if relation not in found:
