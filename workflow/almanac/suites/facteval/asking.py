@@ -1,4 +1,4 @@
-"""FactEval's questions of a dataset: each test fact in every type, style and context, from templates and as written."""
+"""FactEval's questions: each test fact in every type, style and context, from templates and as written by a model."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,17 +35,17 @@ ANSWER = "answer"  # the role of the request
 
 @dataclass(frozen=True)
 class Form:
-    """A question of one fact, whatever is read before it.
+    """A question of one fact, without its passage.
 
     Attributes:
         type: ``tfq``, ``mcq`` or ``saq``.
         sentence: its wording.
         negatives: where its wrong objects are from.
-        accepted: the texts that count as true.
+        accepted: the answers that count as right.
         objects: for each accepted name of a short answer, the object that it names.
-        choices: of multiple choice.
-        truth: whether a statement is true.
-        shown: the object of a statement.
+        choices: the choices of ``mcq``.
+        truth: whether the statement of ``tfq`` is true.
+        shown: the object in the statement of ``tfq``.
     """
 
     type: str
@@ -59,7 +59,7 @@ class Form:
 
     @property
     def text(self) -> str:
-        """What is asked: with the blank, if there is one, or the object of a statement."""
+        """The question's text; the object becomes a blank, or in a statement the shown object."""
         return self.sentence.says(MASK if self.shown is None else self.shown)
 
     @property
@@ -74,7 +74,7 @@ class Form:
 
 
 class QuestionMaker:
-    """What all questions of a dataset share, and what has been asked so far."""
+    """Makes the questions of a dataset and collects them."""
 
     def __init__(self, data: Data, options: FactEvalOptions, own: Mapping[str, type]) -> None:
         self.data, self.options, self.asked, self.repetition = data, options, Asked(own), Repetition()
@@ -82,7 +82,7 @@ class QuestionMaker:
         self._wrong_objects = WrongObjects(data, options.seed)
         self._relations = {row.relation_id: row for row in data.relations}
         self._passages = Passages(data, self.worded, self._wrong_objects, options)
-        # What is true in the relations that share words with others, by relation and how the subject's name reads.
+        # The true objects in relations that share a template with others, by relation and the subject's name.
         others = {other for own in self.worded.values() for found in own.shared.values() for other in found}
         shared = pl.Series(sorted(others), dtype=pl.String)
         self._true: dict[tuple[str, str], set[str]] = defaultdict(set)
@@ -93,7 +93,7 @@ class QuestionMaker:
         self._several = {name: one["text"] for name, one in told["released"].items()}
 
     def ask(self, fact: Fact, sentences: Sequence[WordedFact], short_answer: bool) -> None:
-        """Ask one fact in every type, style and context; where ``short_answer`` says so, for a short answer too."""
+        """Ask one fact in every type, style and context; ``short_answer``: with short answers."""
         passages = self._read_before(fact)
         wrong: dict[str, list[str]] = {where: self._wrong(fact, where) for where in self.options.negatives}
         for sentence in sentences:
@@ -105,7 +105,7 @@ class QuestionMaker:
                 self._add(fact, form, passages)
 
     def _asked_alike(self, fact: Fact, sentence: WordedFact) -> str | None:
-        """Return a relation that is asked in the same words and has another answer; none where there is none."""
+        """Return a relation that is asked in the same words and has another answer; None if there is none."""
         others, names = self.worded[fact.relation_id].shared.get(sentence.template_id, ()), self.data.names
         if not others:
             return None
@@ -117,11 +117,11 @@ class QuestionMaker:
         return None
 
     def _refuse(self, fact: Fact, what: str, reason: str) -> None:
-        """List what could not be asked of a fact."""
+        """Record a question that could not be made of a fact, with the reason."""
         self.asked.refuse(f"fact {fact.fact_id}: {what}", reason)
 
     def _read_before(self, fact: Fact) -> list[Passage]:
-        """Return what is read before the questions of a fact; say so where a passage is not to be had."""
+        """Return the passages of a fact for all contexts; a passage that cannot be made is refused with the reason."""
         found = []
         for context in self.options.contexts:
             passage = self._passages.of(fact, context)
@@ -132,7 +132,7 @@ class QuestionMaker:
         return found
 
     def _wrong(self, fact: Fact, where: str) -> list[str]:
-        """Return the labels of a fact's wrong objects; say so where there are too few."""
+        """Return the labels of a fact's wrong objects; types that need more of them are refused with the reason."""
         keys = self._wrong_objects.draw(fact, where)
         reason = f"{len(keys)} objects of {POOLS[where]} are false of its subject; needed are"
         if where == "type" and self._wrong_objects.kind(fact.object_key) is None:
@@ -151,7 +151,7 @@ class QuestionMaker:
         label = names.label(fact.object_key)
         if sentence.style == STATEMENT:
             for where, labels in wrong.items() if TFQ in types else ():
-                # With the true object, and with a wrong one if there is any.
+                # One true statement, and a false one if there is a wrong object.
                 for truth, shown in ((True, label), *((False, one) for one in labels[:1])):
                     said = "correct" if truth else "incorrect"
                     yield Form(TFQ, sentence, where, (said,), truth=truth, shown=shown)
@@ -162,7 +162,7 @@ class QuestionMaker:
             accepted = tuple(dict.fromkeys(names.names(fact.object_key)))
             for where, labels in wrong.items():
                 if len(labels) == WRONG:
-                    # The true object stands among wrong ones in an order drawn for the fact.
+                    # The order of the choices is drawn for the fact.
                     choices = hash_order((label, *labels), self.options.seed, "order", where, fact.fact_id)
                     yield Form(MCQ, sentence, where, accepted, choices=tuple(choices))
         if SAQ in types and short_answer:
@@ -172,9 +172,9 @@ class QuestionMaker:
             yield Form(SAQ, sentence, None, accepted, objects)
 
     def _add(self, fact: Fact, form: Form, passages: Sequence[Passage]) -> None:
-        """Add a question with each passage, and the requests that serve it."""
+        """Add an item and its request for a question with each passage."""
         origin = form.sentence.origin
-        # Of blanks the released code alone asks for all true objects.
+        # Only the released code asks for all true objects of a blank.
         several = self.options.blanks == "released" and form.several and form.experiment in self._several
         listed = several or form.experiment == f"{SAQ}-{WH}"
         request = greedy(
@@ -215,9 +215,9 @@ class QuestionMaker:
 
 
 def ask(data: Data, options: FactEvalOptions, own: Mapping[str, type]) -> Iterator[Batch]:
-    """Put the test facts of a dataset as questions, a relation at a time.
+    """Yield the questions of a dataset's test facts, relation by relation.
 
-    A subject with several true objects is asked for a short answer once a relation.
+    A subject is asked for a short answer once per relation, even if it has several true objects.
 
     Raises:
         AlmanacError: the file of written questions cannot be read or has a fault.

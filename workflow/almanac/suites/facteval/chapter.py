@@ -1,4 +1,4 @@
-"""FactEval's chapter of the page: the modes compared, lists, parts, passages, pairs of models, the texts."""
+"""FactEval's chapter of the page: scores by mode, lists, parts, passages, pairs of models, texts."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import CONTEXTS, FORMATS, NAMES, NONE, ORIGINS, POOLS, TEMPLATE, FactEvalSetting
 from almanac.suites.facteval.texts import VALUES
 
-LEAST_VALID = 0.05  # share of true-false answers with a verdict; below, the model never learned the format
+LEAST_VALID = 0.05  # least share of true-false answers with a verdict; below it the model has not learned the format
 ASKED = (*FORM, "context")
-COUNTED = ("counted", *BY)  # what pooled numbers are chosen by
+COUNTED = ("counted", *BY)  # columns that pooled metrics are selected by
 PASSAGES = ("f1_without", "f1_with", "f1_change", "kept", "gained", "followed", "no_ops")
 READ_HOW = (
     "Precision: the share of the answered questions that is right. Recall: the share of the asked ones. F1: their "
@@ -29,9 +29,9 @@ READ_HOW = (
 
 @dataclass(frozen=True)
 class FormBoard:
-    """One model in one type and style, asked in one way: its pooled numbers by reading and metric.
+    """The pooled metrics of one model in one experiment and setting (``where``), by reading and metric.
 
-    ``taught`` is false of a planted model that was not taught to answer so.
+    ``taught`` is false for a planted model that was never taught the format of these questions.
     """
 
     model: str
@@ -40,22 +40,22 @@ class FormBoard:
     taught: bool = True
 
     def number(self, reading: str, metric: str) -> Measure | None:
-        """Return a number; none where it was not measured."""
+        """Return a metric; None if it was not computed."""
         return self.numbers.get(reading, {}).get(metric)
 
     @property
     def any(self) -> Measure:
-        """Any of its numbers, for the counts that all of them have."""
+        """Any of the metrics, for the counts, which are equal in all."""
         return next(iter(next(iter(self.numbers.values())).values()))
 
     @property
     def answered(self) -> bool:
-        """Whether the model gave an answer at all."""
+        """Whether the model gave any answer."""
         return self.any.n > self.any.n_error
 
     @property
     def applicable(self) -> bool:
-        """Whether it was taught to answer so and, of true or false, any reading has a verdict of enough answers."""
+        """Whether the model knows the format: taught, and for true or false enough valid answers in some mode."""
         found = [own["valid"] for own in self.numbers.values() if "valid" in own]
         shares = [
             (row.n_correct + row.n_incorrect) / answers
@@ -66,7 +66,7 @@ class FormBoard:
 
     @property
     def void(self) -> str | None:
-        """Why its numbers say nothing; none where they do."""
+        """Why the metrics say nothing; None if they do say something."""
         if not self.taught:
             return NOT_TAUGHT
         if not self.applicable:
@@ -76,7 +76,7 @@ class FormBoard:
 
 
 def chapter(shown: Shown, options: FactEvalOptions) -> Chapter | None:
-    """Return what the page shows of a dataset; nothing where nothing was measured."""
+    """Return FactEval's chapter about a dataset; None without metrics."""
     found = boards(shown)
     if not found:
         return None
@@ -106,7 +106,7 @@ def chapter(shown: Shown, options: FactEvalOptions) -> Chapter | None:
 
 
 def boards(shown: Shown) -> list[FormBoard]:
-    """Return every model in every type, style and way of asking, by these, models in their order."""
+    """Return the metrics of each model, experiment and setting, sorted by the latter two, then in the models' order."""
     entrants = {one.name: one for one in shown.models}
     numbers: dict[tuple[Any, ...], dict[str, dict[str, Measure]]] = {}
     for metric, keys in {**dict.fromkeys((*SCORES, "abstained"), ()), "valid": ("type",)}.items():
@@ -123,7 +123,7 @@ def boards(shown: Shown) -> list[FormBoard]:
 
 
 def _said(where: Mapping[str, Any]) -> str:
-    """Say how questions were asked."""
+    """Describe how questions were asked to a reader of the page."""
     setting = FactEvalSetting(where["origin"], where["negatives"], where["context"])
     return f"{NAMES[where['experiment']]}, {setting.label()}"
 
@@ -146,16 +146,16 @@ def _scores(plain: Sequence[FormBoard], options: FactEvalOptions) -> Table:
 
 
 def _notes(plain: Sequence[FormBoard]) -> Iterator[str]:
-    """Yield who answered nothing."""
+    """Yield a sentence for each model and way of asking without any answer."""
     for board in plain:
         if not board.answered:
             yield f"{board.model}, {_said(board.where)}: without an answer ({silent(board.any)})."
 
 
 def _drawings(shown: Shown, kept: Collection[tuple[str, str]], options: FactEvalOptions) -> Iterator[Drawing]:
-    """Yield the figures, with the first kind of wrong objects: of questions from templates, and by who worded them.
+    """Yield the figures, which show the first kind of wrong objects only, and mostly questions from templates.
 
-    ``kept`` has by model the types and styles in which its answers say something.
+    ``kept`` has each model with the experiments that it answered and that are applicable to it.
     """
     from almanac.suites.facteval import figures  # matplotlib, which nothing else of the suite needs
     from almanac.suites.looks import lines_along

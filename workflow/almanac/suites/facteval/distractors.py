@@ -1,10 +1,10 @@
-"""What is not true of a fact's subject: wrong objects, and the passages before a question that may state one.
+"""Wrong objects of facts, and the passages read before a question, which may state one.
 
-**Wrong objects** are drawn for each fact, never true under any name, never equal to the truth or to each other. The
-released code tests membership in lists, which is quadratic, and compares identifiers, so that a wrong choice may read
-like the true one. Here a draw costs the logarithm of the pool's size, and names are compared.
+**Wrong objects** are drawn for each fact. None shares a name with a true object, and no two have the same label. The
+released code tests membership in lists, which is quadratic, and compares identifiers, so a wrong choice may have the
+same name as the true one. Here a draw costs the logarithm of the pool's size, and names are compared.
 
-**A passage** states the fact, something else, or the fact falsely. Names are matched in a text as whole words, ignoring
+**A passage** states the fact, another fact, or the fact with a wrong object. Names are matched as whole words, ignoring
 case except for the shortest.
 """
 
@@ -31,17 +31,17 @@ from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, NONE, POO
 from almanac.tables import hash_order, seed_of
 
 WRONG = 3  # wrong choices of a multiple-choice question
-BITS = 64
-EVIDENCE, SENTENCE = "evidence", "template"  # where a passage is from
-PURPOSE = "passage"  # what a passage's wrong object is drawn for
-TRIES = 8
-CASED = 3  # names up to this long count in their own case alone: `US` is no `us`, `May` no `may`
+BITS = 64  # of a key's hash, its place in an `ObjectPool`
+EVIDENCE, SENTENCE = "evidence", "template"  # origins of a passage
+PURPOSE = "passage"  # part of the seed of a passage's wrong object
+TRIES = 8  # draws, before all keys of a pool are tried in turn
+CASED = 3  # names up to this length are matched with case: `us` is not `US`, `may` not `May`
 
 
 def alike(name: str) -> str:
-    """Return a name without case, articles, punctuation and space: what no two choices may have in common.
+    """Return a name without case, articles, punctuation and spaces; no two choices may be equal in this form.
 
-    Coarser than `normalise`, so that no choice reads like another to a scorer that drops punctuation and articles.
+    It is coarser than `normalise`, so that choices differ even for a scorer that drops punctuation and articles.
     """
     words = [word for word in normalise(name).split() if word not in ARTICLES]
     letters = "".join(char for char in "".join(words) if not unicodedata.category(char).startswith("P"))
@@ -49,16 +49,16 @@ def alike(name: str) -> str:
 
 
 def coarser(date: str) -> tuple[str, ...]:
-    """Return the less precise dates that hold a date: of 1982-05-22 its month and its year."""
+    """Return the less precise dates that contain a date: for 1982-05-22 its year and its month."""
     parts = date.split("-")
     return tuple(alike("-".join(parts[:end])) for end in range(1, len(parts)) if parts[0])
 
 
 class ObjectPool:
-    """Keys to draw from: each as likely as any other, and a draw stays as it is when others are added, mostly.
+    """Draws keys uniformly and stably: if keys are added to the pool, most draws stay the same.
 
-    A draw walks down the binary tree of the keys' hashes, left with the share of the keys that are left, by a random
-    number of its own at each level: a new key shifts a share at each level by as much as it weighs there, no more.
+    A draw descends the binary tree of the keys' hashes. At each node it goes left with a probability equal to the share
+    of the node's keys on the left, by a new random number. A new key changes these shares only by its own weight.
     """
 
     def __init__(self, keys: Iterable[str]) -> None:
@@ -84,10 +84,10 @@ def _place(key: str) -> int:
 
 
 class WrongObjects:
-    """The wrong objects of facts, by where they are drawn: the ``relation``, the ``type``, or all (``uniform``)."""
+    """Draws wrong objects of facts: objects of the same ``relation``, of the same ``type``, or any (``uniform``)."""
 
     def __init__(self, data: Data, seed: int) -> None:
-        """Index the objects of all facts of a dataset; they are drawn for its train and test facts."""
+        """Index the objects of all facts of a dataset."""
         facts = data.saying
         names = self._names = data.names
         self._seed, self.true = seed, data.true
@@ -95,14 +95,14 @@ class WrongObjects:
         keys = sorted({fact.object_key for fact in facts})
         self._label = {key: alike(names.label(key)) for key in keys}
         self._own = {key: self._called(key) for key in keys}
-        # Objects of one label are one choice: the first id stands for it, with the names of all.
+        # Objects with the same label are one choice: the first key stands for all, with the names of all.
         self._senses: dict[str, set[str]] = defaultdict(set)
         for key in keys:
             self._senses[self._label[key]] |= self._own[key]
         self._pools = self._gathered(facts, keys)
 
     def kind(self, key: str) -> str | None:
-        """Return the type of an object: the entity's, or a literal's datatype and precision; none if it has none."""
+        """Return the type of an object: the entity's, or a literal's datatype and precision; None if unknown."""
         if key in self._names.entities:
             return self._names.entities[key].type
         fact = self._literals.get(key)
@@ -122,7 +122,7 @@ class WrongObjects:
         names = set(map(alike, self._names.names(key)))
         fact = self._literals.get(key)
         if fact is not None and fact.datatype == "quantity":
-            with contextlib.suppress(InvalidOperation):  # one written in another way is compared by its letters alone
+            with contextlib.suppress(InvalidOperation):  # a quantity that is no plain number is compared as text alone
                 names.add(str(Decimal(key).normalize()))
         return names | {same_value(key)} if self._names.by_name(key) else names
 
@@ -133,9 +133,9 @@ class WrongObjects:
         return coarser(key) if dated else ()
 
     def _false(self, fact: Fact) -> Callable[[str], bool]:
-        """Return what says of an object whether it is false of a fact's subject.
+        """Return a predicate: whether an object, by its key, is false of a fact's subject.
 
-        It has no name of a true object, and of two dates neither holds the other.
+        It is if it shares no name with a true object and, for dates, if neither date contains the other.
         """
         true = self.true[fact.relation_id, fact.subject_id]
         truth = {name for key in true for name in self._own[key]}
@@ -143,10 +143,16 @@ class WrongObjects:
         return lambda key: not (self._senses[self._label[key]] & barred or truth.intersection(self._finer(key)))
 
     def draw(self, fact: Fact, where: str, count: int = WRONG, purpose: str = "negatives") -> list[str]:
-        """Draw wrong objects of a fact, uniformly without repetition, seeded by the fact's identity and their purpose.
+        """Draw wrong objects of a fact, uniformly without repetition; the seed depends on the fact and the purpose.
+
+        Args:
+            fact: the fact.
+            where: ``relation``, ``type`` or ``uniform``.
+            count: the number of objects.
+            purpose: part of the seed.
 
         Returns:
-            Object keys whose labels differ; fewer than wanted where there are no more.
+            Object keys with different labels; fewer than ``count`` if there are no more.
         """
         group = {"relation": fact.relation_id, "type": self.kind(fact.object_key), "uniform": ""}[where]
         pool = self._pools.get((where, group)) if group is not None else None
@@ -161,7 +167,7 @@ class WrongObjects:
                 found[key] = None
             if len(found) == count:
                 return list(found)
-        # A small pool, or one in which little is false: every key has its turn.
+        # The pool is small, or few of its objects are false: try every key.
         for key in hash_order(pool.keys, *identity):
             if len(found) == count:
                 break
@@ -172,13 +178,13 @@ class WrongObjects:
 
 @dataclass(frozen=True)
 class Passage:
-    """What is read before the questions of one fact: a passage, or nothing.
+    """A passage read before the questions of one fact, or none.
 
     Attributes:
         context: ``none``, ``relevant``, ``irrelevant`` or ``antifactual``.
-        text: what is read; none: nothing, and so all that follows.
+        text: the passage; None, like the other attributes, in the context ``none``.
         origin: ``evidence`` (a text of the source) or ``template`` (a sentence made of the fact).
-        stated: the label of the wrong object that it names, if it names one.
+        stated: the label of the wrong object that it names, if any.
         mentions_subject: whether it names the question's subject.
         mentions_object: whether it names a true object.
     """
@@ -192,7 +198,7 @@ class Passage:
 
     @property
     def traits(self) -> tuple[str | None, bool | None, bool | None, bool | None]:
-        """What of it `QuestionTraits` holds, in their order; an antifactual one in which nothing changed is none."""
+        """The last columns of `QuestionTraits`; ``changed`` is true for an antifactual passage (see `Passages.of`)."""
         changed = True if self.context == ANTIFACTUAL else None
         return self.origin, changed, self.mentions_subject, self.mentions_object
 
@@ -203,7 +209,7 @@ class Passages:
     def __init__(
         self, data: Data, worded: Mapping[str, Wording], wrong: WrongObjects, options: FactEvalOptions
     ) -> None:
-        """Index the facts by what they say, where another's passage may be read, and their texts."""
+        """Index the texts of facts and, for irrelevant passages, the facts by relation and object."""
         self._names, self._worded, self._wrong, self._options = data.names, worded, wrong, options
         self._texts: dict[str, list[str]] = defaultdict(list)
         for row in data.evidence:
@@ -214,7 +220,7 @@ class Passages:
         self._pools: dict[tuple[str, str], ObjectPool] = {}
 
     def of(self, fact: Fact, context: str) -> Passage | str:
-        """Return a fact's passage of a kind, or the reason why there is none."""
+        """Return a fact's passage for a context, or the reason why there is none."""
         if context == NONE:
             return Passage(NONE)
         subject = self._names.names(fact.subject_id)
@@ -238,22 +244,23 @@ class Passages:
         return Passage(context, text, origin, stated, names_in(text, subject), names_in(text, true))
 
     def _about(self, fact: Fact) -> tuple[str, str]:
-        """Return a text that says a fact, and where it is from.
+        """Return a text that states a fact, and its origin.
 
-        Of several texts the first counts that names subject and object; then one that names the object; then the first.
+        Of several texts it is the first that names subject and object, else the first that names the object, else the
+        first that names the subject, else the first.
         """
         texts = self._texts.get(fact.fact_id)
         if not texts:
-            # Not the statement that asks, where there is another: a passage that repeats the question gives it away.
+            # Another statement than the question's, if there is one: repeating the question would give it away.
             text = self._worded[fact.relation_id].spare
             return filled(text, self._names.label(fact.subject_id), self._names.label(fact.object_key)), SENTENCE
         subject, found = self._names.names(fact.subject_id), self._names.names(fact.object_key)
         return max(texts, key=lambda text: (names_in(text, found), names_in(text, subject))), EVIDENCE
 
     def _saying_it(self, fact: Fact, key: str) -> Fact | None:
-        """Draw a fact of the same relation with a given object, whose subject has another name; none if there is none.
+        """Draw a fact of the same relation with the object ``key``, whose subject has another name; None if none has.
 
-        The object is drawn first: so the draw takes no longer where most facts share theirs.
+        Since the object is drawn first, a draw takes no longer where most facts share their object.
         """
         pair = fact.relation_id, key
         if pair not in self._pools:
@@ -278,23 +285,23 @@ def _words(names: Iterable[str]) -> "re.Pattern[str]":
 
 
 def names_in(text: str, names: Sequence[str], kept: Sequence[str] = ()) -> bool:
-    """Whether one of the names stands in a text; see `parts_around`."""
+    """Whether a text contains one of the names; see `parts_around`."""
     return len(parts_around(text, names, kept)) > 1
 
 
 def parts_around(text: str, names: Sequence[str], kept: Sequence[str] = ()) -> tuple[str, ...]:
-    """Divide a text at every place where one of the names stands.
+    """Split a text at every mention of one of the names.
 
     Args:
         text: any text.
-        names: where to divide; of names within each other the longest counts.
-        kept: names of other things, in which no name is looked for (`Hampton` within `Hampton County`).
+        names: the names; the longest counts where one contains another.
+        kept: names of other things; a mention inside one of these does not count (`Hampton` in `Hampton County`).
 
     Returns:
-        The parts between; the text alone where no name stands.
+        The parts between the mentions; the text alone if there are none.
     """
     folded = text.casefold()
-    # Most names stand nowhere: a look at the letters spares the pattern.
+    # Most texts contain no name: this quick test avoids compiling the pattern.
     near = [name for name in names if name.strip() and name.casefold() in folded]
     if not near:
         return (text,)

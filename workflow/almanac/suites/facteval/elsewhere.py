@@ -1,4 +1,4 @@
-"""Tables of questions and answers from elsewhere, which are scored like any others; mistakes are listed by row."""
+"""Reads tables of questions and answers made elsewhere, to be scored like our own; mistakes are listed by row."""
 
 import math
 from collections import Counter, defaultdict
@@ -28,7 +28,7 @@ TEXT_COLUMNS = (
     *("datatype", "cardinality", "domain", "object_type"),
 )
 KNOWN = records.Columns(REQUIRED, (*LIST_COLUMNS, *TRUTH_COLUMNS, *TEXT_COLUMNS))
-# What a question without a fact asks, besides its form, truth and text; what it is counted by is no part of it.
+# The columns that identify what a question without a fact asks, besides its form, truth and text.
 WITHOUT_FACT = ("item_id", "context", "gold", "gold_object", "choices", "datatype", "object_type", "stated")
 TYPES = (TFQ, MCQ, SAQ)
 BOOLEANS = {"true": True, "correct": True, "1": True, "false": False, "incorrect": False, "0": False}
@@ -36,9 +36,15 @@ BOOLEANS = {"true": True, "correct": True, "1": True, "false": False, "incorrect
 
 @dataclass(frozen=True)
 class GivenRow:
-    """A row: its number, who answered, the answer or why there is none, and the question: its other cells, checked.
+    """A checked row.
 
-    ``again`` says how often its model was asked the same before, in rows without a name.
+    Attributes:
+        number: its number in the table.
+        model: the model that answered.
+        answer: the answer; None if there is none.
+        status: ``ok``, or why there is no answer.
+        cells: its other columns, which are the question.
+        again: how many earlier rows ask the model the same question, if rows have no ``item_id``.
     """
 
     number: int
@@ -50,17 +56,17 @@ class GivenRow:
 
     @property
     def question(self) -> tuple[Any, ...]:
-        """What tells its question apart from all others; equal ones of several models are one."""
+        """The identity of the question; rows of several models with equal ones ask the same question."""
         return self.again, *self.cells.values()
 
     @property
     def form(self) -> tuple[Any, ...]:
-        """What tells it apart from other questions, whatever its context and its text."""
+        """The form of the question: type, style, origin and negatives."""
         return tuple(self.cells[name] for name in ("type", "style", "origin", "negatives"))
 
     @property
     def asks(self) -> tuple[Any, ...]:
-        """What it asks, whatever is read before it; without a fact it asks what no other does."""
+        """What the question asks, whatever its passage; without ``fact_id`` it is identified by `WITHOUT_FACT`."""
         own = self.cells["fact_id"] or (self.again, *(self.cells[name] for name in WITHOUT_FACT))
         return *self.form, own, *(self.cells[name] for name in ("template_id", "truth", "text"))
 
@@ -69,8 +75,8 @@ def read(path: Path, own: Mapping[str, type]) -> Elsewhere:
     """Return the questions and the models' answers of a table; `KNOWN` are its columns (docs/facteval.md).
 
     Raises:
-        AlmanacError: a column is unknown, lacks or stands twice, there is no row, a cell is impossible, a question of a
-            model stands twice, or two of a context cannot be told apart; naming file, row and column.
+        AlmanacError: a column is unknown, missing or repeated; there is no row; a cell is invalid; a question is there
+            twice for one model; or two questions of a context cannot be told apart. Names file, row and column.
     """
     names, cells = records.read(path)
     if fault := records.wrong_columns(names, KNOWN):
@@ -93,7 +99,10 @@ def read(path: Path, own: Mapping[str, type]) -> Elsewhere:
 
 
 def _ask(asked: Asked, row: GivenRow, facts: dict[str, Fact], first: dict[tuple[Any, ...], int]) -> str:
-    """Add a question, and return the id of its request, which is its own: the same text may have two answers."""
+    """Add a question, and return the id of its request: one for each question, since equal texts may differ in answers.
+
+    ``facts`` and ``first`` collect the facts by id, and the first item of each thing that is asked (`GivenRow.asks`).
+    """
     cells, name = row.cells, row.cells["item_id"] or str(row.number)
     fact_id = cells["fact_id"] or name
     fact = Fact(fact_id, cells["relation_id"], cells["subject_id"] or fact_id, None, "", None, None, (), None, "")
@@ -111,7 +120,7 @@ def _ask(asked: Asked, row: GivenRow, facts: dict[str, Fact], first: dict[tuple[
 
 
 def _rows(path: Path, cells: Iterable[tuple[int, Mapping[str, Any] | None]]) -> list[GivenRow]:
-    """Return the rows of a table, checked; cells are none where they do not fit the header."""
+    """Return the checked rows of a table; ``cells`` has each row's number and cells, None if they do not fit."""
     rows, mistakes = list[GivenRow](), list[str]()
     named: dict[tuple[str, str], int] = {}
     before: Counter[tuple[Any, ...]] = Counter()
@@ -138,7 +147,7 @@ def _rows(path: Path, cells: Iterable[tuple[int, Mapping[str, Any] | None]]) -> 
 
 
 def _alike(path: Path, rows: Sequence[GivenRow]) -> list[str]:
-    """Return the mistakes of questions that robustness cannot pair: two of one context seem to ask the same."""
+    """Return the mistakes of questions that cannot be paired across contexts: two in one context ask the same."""
     contexts: dict[tuple[Any, ...], set[str]] = defaultdict(set)
     first: dict[tuple[Any, ...], int] = {}
     alike = []
@@ -158,10 +167,10 @@ def _alike(path: Path, rows: Sequence[GivenRow]) -> list[str]:
 
 
 def row_of(number: int, row: Mapping[str, Any] | None) -> GivenRow:
-    """Return a row as it is judged.
+    """Check a row's cells and fill in defaults.
 
     Raises:
-        ValueError: a cell is impossible, naming the column.
+        ValueError: a cell is invalid; names the column.
     """
     if row is None:
         raise ValueError("has more or fewer cells than the header")
@@ -194,7 +203,7 @@ def row_of(number: int, row: Mapping[str, Any] | None) -> GivenRow:
 
 
 def _check(cells: Mapping[str, Any]) -> None:
-    """Refuse a question that cannot be scored."""
+    """Raise ValueError for a question that cannot be scored."""
     kind, gold, objects, choices = (cells[name] for name in ("type", "gold", "gold_object", "choices"))
     if kind == TFQ:
         if cells["truth"] is None:
@@ -220,7 +229,7 @@ def _lacks(value: Any) -> bool:
 
 
 def _text(name: str, value: Any) -> str | None:
-    """Return a cell's text as it is; of an answer the empty one too, of any other column none."""
+    """Return a cell's text; an empty one only for ``answer``, None for any other column."""
     if _lacks(value):
         return None
     if isinstance(value, list | dict | bool):
@@ -232,7 +241,7 @@ def _text(name: str, value: Any) -> str | None:
 
 
 def _list(name: str, value: Any) -> tuple[str, ...]:
-    """Return the texts of a list: a list, or one cell divided at `records.LIST_SEPARATOR`."""
+    """Return the texts of a cell: a list, or one text split at `records.LIST_SEPARATOR`."""
     if _lacks(value) or value == "":
         return ()
     if isinstance(value, dict):

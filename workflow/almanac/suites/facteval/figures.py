@@ -13,13 +13,13 @@ from almanac.suites.facteval.questions import NAMES
 from almanac.suites.judged import conditions_of
 from almanac.suites.looks import intervals, legend, unit_axis
 
-METRICS = {"precision": "precision", "recall": "recall", "f1": "F1"}  # with the names of their panels
+METRICS = {"precision": "precision", "recall": "recall", "f1": "F1"}  # with the titles of their panels
 
 
 def by_type(rows: Sequence[Measure], first: str = STRICT) -> Figure:
-    """Draw precision, recall and F1, a panel each, by type and style; hollow: as the released scorer reads answers.
+    """Draw precision, recall and F1 by type and style, one panel each.
 
-    ``first`` is the mode that is drawn filled.
+    Markers are filled for the mode ``first``, and hollow for mode ``official``.
     """
     experiments = sorted({_told(row, "experiment") for row in rows})
     labels = ["\n".join(wrap(NAMES[name], 8)) for name in experiments]  # lines that leave room for their neighbours
@@ -44,5 +44,5 @@ def by_type(rows: Sequence[Measure], first: str = STRICT) -> Figure:
 
 
 def _told(row: Measure, column: str) -> Any:
-    """Return the value of a column by which a number's items were chosen."""
+    """Return the value of a column among the conditions that a metric's items were selected by."""
     return conditions_of(row)[column]

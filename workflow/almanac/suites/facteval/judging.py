@@ -1,14 +1,14 @@
-"""From answers to verdicts: by our rules (`strict`), by the paper's match, and as the released scorer does.
+"""Judges answers in three modes: by our rules (`strict`), by the paper's match, and as the released scorer does.
 
 Mode `strict` is `reading.scoring`.
 
-Mode `paper` (Luo et al., section 3): a short answer is right where it and a true name hold each other, either way.
-`Obama` is right of Barack Obama, and so is a sentence that names him. Words are compared, so that `p` is not Paris as
-it is to the released scorer; nothing else is asked of an answer: neither whether a name is denied in it, nor whether
-it is a part of another's. The rule is for short answers alone; the others are read as in mode `strict`.
+Mode `paper` (Luo et al., section 3): a short answer is right if it contains a true name, or a true name contains it.
+For Barack Obama, `Obama` is right, and so is a sentence that names him. Words are compared, so `p` does not match Paris
+(for the released scorer it does). It does not matter whether the answer denies the name, or whether it is part of
+another name. The rule is for short answers; other types are read as in mode `strict`.
 
-Mode `official` is the released scorer's behaviour, its oddities included, written from observation of what it returns.
-It reads the first line alone, compares strings and not words, and tries `correct` before `incorrect`.
+Mode `official` reproduces the released scorer with its oddities, from observation of what it returns. It reads only the
+first line, compares strings instead of words, and looks for `correct` before `incorrect`.
 """
 
 import functools
@@ -36,7 +36,7 @@ from almanac.suites.facteval.texts import ALIKE, how_alike
 from almanac.suites.suite import Judgements
 
 STRICT, PAPER, OFFICIAL = "strict", "paper", "official"
-UNASKED = "the file has no such question of this model"  # why an answer from elsewhere is not there
+UNASKED = "the file has no such question of this model"  # reason of an answer that a table from elsewhere lacks
 WANTED = ("experiment", "accepted", "role", "text", "options", "status", "reason", "texts", "similarities")
 Separator = Literal["comma", "dash"]
 ARTICLE = re.compile(r"\b(?:a|an|the)\b")
@@ -56,11 +56,11 @@ def as_paper(question: JudgedQuestion, answer: str, abstentions: Abstentions) ->
 
 
 def _holding(said: Reading, names: Iterable[str]) -> Iterator[str]:
-    """Yield the names that hold an answer or stand in it, words compared."""
+    """Yield the names that contain an answer or stand in it, comparing words without articles."""
     words = _bare(said.words)
     for name in names:
         own = _bare(read_name(name).words)
-        # Of a name that is signs or an article alone, no word can stand in the answer; but the name can.
+        # A name of signs or an article alone has no words to compare; it is searched for as a mention.
         if runs(words, own) or runs(own, words) or (not own and mentions(name, said)):
             yield name
 
@@ -75,8 +75,8 @@ def as_released(
 ) -> Verdict:
     """Judge an answer as the released scorer does.
 
-    The whole answer is searched for the phrases of abstention as strings, before anything else. Choices are read back
-    out of the prompt as ``separator`` says: chat models' at commas, others' at dashes too.
+    Phrases of abstention are searched first, as strings in the whole answer. Choices are parsed back out of the prompt,
+    split as ``separator`` says: at commas (its code for chat models), or at commas and dashes (for others).
     """
     if abstentions.within_text(answer):
         return Verdict("missing")
@@ -97,6 +97,7 @@ def normalise(said: str) -> str:
 
 
 def _true_false(question: JudgedQuestion, said: str) -> Verdict:
+    """Take `correct` if it is a word of the answer, else `incorrect`."""
     words = said.split()
     for word, truth in (("correct", True), ("incorrect", False)):
         if word in words:
@@ -105,7 +106,7 @@ def _true_false(question: JudgedQuestion, said: str) -> Verdict:
 
 
 def _multiple_choice(question: JudgedQuestion, said: str, separator: Separator) -> Verdict:
-    """Correct where the gold choice is a substring and exactly one choice is."""
+    """Correct if the answer contains the gold choice, as a string, and exactly one choice."""
     choices = reparsed(question.choices or (), separator)
     gold = next(name for name in question.gold if name in (question.choices or ()))
     found = [choice for choice in choices if normalise(choice) in said]
@@ -117,7 +118,7 @@ def _multiple_choice(question: JudgedQuestion, said: str, separator: Separator) 
 
 
 def reparsed(choices: tuple[str, ...], separator: Separator) -> list[str]:
-    """Return the choices as they are read back out of the prompt, where commas and dashes divide them."""
+    """Return the choices as the released scorer parses them out of the prompt: split at commas, or dashes too."""
     pieces = ", ".join(choices).split(",")
     if separator == "dash":
         pieces = [part for piece in pieces for part in piece.split("-")]
@@ -125,16 +126,16 @@ def reparsed(choices: tuple[str, ...], separator: Separator) -> list[str]:
 
 
 def _overlap(said: str, gold: str) -> bool:
-    """Whether either of two normalised strings contains the other; an empty one only equals an empty one."""
+    """Whether one of two normalised strings contains the other; an empty one matches only an empty one."""
     if not said or not gold:
         return said == gold
     return said in gold or gold in said
 
 
 def right_for(mode: str, answer: str, names: Iterable[str]) -> Iterator[str]:
-    """Yield the names for which a mode (``paper``, ``official``) takes a short answer that is no abstention.
+    """Yield the names that a short answer, if no abstention, matches in a mode (``paper`` or ``official``).
 
-    The names are normalised as facts' are, which the released scorer does not do: an answer is compared in both forms.
+    The names are normalised as in facts, which the released scorer does not do, so answers are compared in both forms.
     """
     if mode == PAPER:
         yield from _holding(read(answer), names)
@@ -145,10 +146,10 @@ def right_for(mode: str, answer: str, names: Iterable[str]) -> Iterator[str]:
 
 
 class Scorer:
-    """All modes with their lists of abstentions; in mode ``strict`` a true name does not count within a longer one."""
+    """Judges answers in all modes, with the lists of abstentions and the longer names that mode ``strict`` needs."""
 
     def __init__(self, options: FactEvalOptions, longer: LongerNames) -> None:
-        """Read the lists; without one for mode ``official`` the own one serves, less `beyond`.
+        """Read the lists of abstentions; mode ``official`` by default takes our list without `beyond`.
 
         Raises:
             AlmanacError: a list cannot be read.
@@ -159,7 +160,7 @@ class Scorer:
         self._separator, self._longer = options.official_choices, longer
 
     def question(self, row: Mapping[str, Any]) -> JudgedQuestion:
-        """Return what was asked, as far as its answer is judged by it."""
+        """Return the question of a row, with what is needed to judge its answer."""
         return JudgedQuestion(
             row["type"],
             row["text"],
@@ -182,10 +183,10 @@ class Scorer:
         return as_released(question, answer, self._published, self._separator)
 
     def follows(self, mode: str, question: JudgedQuestion, answer: str) -> bool | None:
-        """Whether an answer names the wrong object that the passage states, other than within the name of another.
+        """Whether an answer names the wrong object that the passage states; None if the passage states none.
 
-        It is looked for by its label: another of its names counts only where it holds that. Which names of other
-        objects hold it is known in mode ``strict`` alone. None where there is no such object.
+        The object is searched by its label, alone or inside one of its aliases. A mention inside another object's name
+        does not count: a true object's in every mode, any other object's in mode ``strict`` alone.
         """
         stated = question.stated
         if stated is None or question.type == TFQ:
@@ -203,9 +204,8 @@ class Scorer:
 def judge(answers: Answers, data: Data, options: FactEvalOptions) -> Iterator[Judgements]:
     """Judge every answer in every mode.
 
-    The prediction is what the mode reads of the answer: all of it in `official`, else its `own_turn`. The score is the
-    credit: 1 for correct, of a short answer in `strict` F1 over objects, 0 for whatever else was answered or not, none
-    for an error.
+    The prediction is the part of the answer that the mode reads: all in `official`, else its `own_turn`. The score is
+    the credit: 1 if correct (F1 over objects for short answers in `strict`), 0 if not, None for an error.
     """
     scorer = Scorer(options, longer_names(answers, data))
     for part in answers.parts(WANTED, own=("traits", "names")):
@@ -238,15 +238,17 @@ def _judged(part: Part, scorer: Scorer, modes: Sequence[str]) -> Judgements:
 
 
 def _unanswered(row: Mapping[str, Any]) -> Verdict:
-    """Return what becomes of a question without an answer: missing where the model refused, else an error."""
+    """Return the verdict on a question without an answer: missing if the model refused, else an error."""
     outcome: OutcomeKind = "missing" if row["status"] == "refused" else "error"
     return Verdict(outcome, reason=row["reason"] or row["status"])
 
 
 def longer_names(answers: Answers, data: Data) -> LongerNames:
-    """Return the names of a dataset's objects that hold what short answers are accepted, or what passages state.
+    """Collect what mode ``strict`` must know about other objects' names.
 
-    With them are all names of the objects that passages state or questions offer.
+    Returns:
+        The names of objects that contain an accepted short answer or an object stated by a passage, with more words;
+        and all names of the objects that passages state or questions offer.
     """
     accepted: set[str] = set()
     stated: set[str] = set()

@@ -1,7 +1,7 @@
-"""FactEval's numbers: precision, recall and F1 in every mode, pooled and in parts, and what they recover.
+"""FactEval's metrics: precision, recall and F1 in every mode, pooled and in parts, and recovery of planted knowledge.
 
-Correct answers (c) are in the numerators; incorrect and invalid ones (i) in the denominators of precision and recall;
-abstentions (a, missing) only in that of recall; errors are left out. F1 is 2c / (2c + 2i + a).
+With c correct answers, i incorrect or invalid ones and a abstentions (outcome ``missing``), precision is c / (c + i),
+recall c / (c + i + a) and F1 2c / (2c + 2i + a). Errors are left out.
 """
 
 import itertools
@@ -27,24 +27,23 @@ BY = (*FORM, "context", "reading")
 PARTS = ("domain", "cardinality", "object_type", "truth", "answers")
 SCORES = {"precision": ("hit", "answered"), "recall": ("hit", "asked"), "f1": ("f1_part", "f1_whole")}
 LISTS = {"list_precision": "list_precision", "list_recall": "recalled", "list_f1": "score"}
-# The columns that the paper's AVG is the mean of, by experiment and origin: Wh-questions count as a model wrote them.
+# The eight columns (experiment, origin) that the paper's AVG is the mean of; Wh-questions count only as a model wrote.
 EIGHT = (
     *itertools.product((f"{TFQ}-{STATEMENT}", f"{MCQ}-{FIB}", f"{SAQ}-{FIB}"), (TEMPLATE, WRITTEN)),
     *itertools.product((f"{MCQ}-{WH}", f"{SAQ}-{WH}"), (WRITTEN,)),
 )
-PAIRED = "with_"  # begins the name of the column of a context: asked and answered both without a passage and with one
+PAIRED = "with_"  # prefix of a context's column: asked and answered both without a passage and with one of this kind
 
 
 def derived(frame: pl.DataFrame, options: FactEvalOptions) -> pl.DataFrame:
-    """Return what was judged with the columns that numbers are made of.
+    """Add the columns that metrics are computed from.
 
-    ``counted``: not a passage in which nothing was replaced, and ``unchanged`` its contrary. Of an item that is no
-    error ``asked`` (always true), ``answered``, ``abstained``, ``f1_part`` and ``f1_whole``, and if it is no abstention
-    ``valid`` (with a verdict); ``recalled`` is ``list_recall``, and 0 of an abstention. ``with_CONTEXT``: whether the
-    question was asked and answered both without a passage and with one of this kind, and ``right_without`` whether it
-    then was right without.
-    ``chosen`` is what is said, if it is one of several choices and no more.
-    ``eight``: of one of the eight columns that the paper averages.
+    ``unchanged``: an antifactual passage in which nothing was replaced; ``counted``: all other items. For items that
+    are no error: ``asked`` (always true), ``answered``, ``abstained``; ``f1_part`` and ``f1_whole``, whose sums' ratio
+    is F1; ``valid`` (an answer with a verdict; empty for abstentions); ``recalled``, which is ``list_recall``, or 0 for
+    an abstention. ``with_CONTEXT``: the question was asked and answered both without a passage and with one of this
+    kind; ``right_without``: it was right without. ``chosen``: what is said, unless several choices are.
+    ``eight``: part of one of the eight columns that the paper averages.
     """
     known, outcome = pl.col("hit").is_not_null(), pl.col("outcome").cast(pl.String)
     found = frame.with_columns(
@@ -66,10 +65,10 @@ def derived(frame: pl.DataFrame, options: FactEvalOptions) -> pl.DataFrame:
 
 
 def _paired(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add what says which questions were asked and answered both ways."""
+    """Add ``right_without``, and for each kind of passage ``with_CONTEXT`` (see `derived`)."""
     key, usable = ["question", "reading"], pl.col("counted") & pl.col("hit").is_not_null()
     kept = frame.filter(usable)
-    # A file from elsewhere may ask the same several times, in one context alone.
+    # A table from elsewhere may ask the same question several times, if it has one context alone.
     plain = kept.filter(pl.col("context") == NONE).unique(key, keep="last", maintain_order=True)
     plain = plain.select(*key, pl.col("hit").alias("right_without"))
     passages = pl.col("context") != NONE
@@ -84,14 +83,14 @@ def _paired(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: FactEvalOptions) -> list[Measure]:
-    """Compute every number of one model on one dataset.
+    """Compute every metric of one model on one dataset.
 
     Returns:
-        By experiment (type and style), origin, negatives, context and reading, of the items that are counted:
-        precision, recall, F1 and the shares of abstentions and of verdicts (over all relations, and in each), and the
-        first three by each of `PARTS`; of short answers in mode ``strict`` precision, recall and F1 over objects;
-        ``average_f1`` and the paper's averages; without a passage, in the first reading, abstentions and recovery by
-        dose; and what passages change (`robustness`).
+        By experiment (type and style), origin, negatives, context and reading, over the items that are ``counted``:
+        precision, recall, F1 and the shares of abstentions and of valid answers, over all relations and by relation;
+        precision, recall and F1 by each of `PARTS`; for short answers in mode ``strict`` precision, recall and F1 over
+        objects (`_lists`). Further the averages (`_averages`); recovery and abstentions by dose, without a passage and
+        in the first mode; and the effect of passages (`robustness`).
     """
     counted = judged.where(counted=True)
     rows: list[Measure] = []
@@ -116,9 +115,9 @@ def scores(judged: Judged, *by: str) -> list[Measure]:
 
 
 def _score(judged: Judged, metric: str, by: Sequence[str], name: str = "") -> list[Measure]:
-    """Return one of `SCORES` of groups, under a name of its own if one is given; facts of a subject are one draw.
+    """Return one of `SCORES` by group, as the metric ``name`` if given; intervals are clustered by subject.
 
-    Intervals need an answer: where all abstain it is 0 without one, as the paper counts.
+    A group in which the model always abstains has the value 0, as in the paper, without an interval.
     """
     return [
         replace(row, value=0.0, low=None, high=None) if 0 < row.n_missing == row.n - row.n_error else row
@@ -127,20 +126,20 @@ def _score(judged: Judged, metric: str, by: Sequence[str], name: str = "") -> li
 
 
 def _lists(judged: Judged) -> list[Measure]:
-    """Return precision, recall and F1 over the objects of short answers, the mean over questions.
+    """Return precision, recall and F1 over the objects of short answers, as means over questions.
 
-    An abstention has none and is left out of precision; in recall and F1 it counts 0. Errors are counted alone.
+    An abstention is left out of precision, and counts as 0 in recall and F1. Errors are left out, but counted.
     """
     rows = [row for metric, of in LISTS.items() for row in judged.measures(metric, "mean", of, by=BY)]
     return [row for row in rows if row.n > row.n_error]
 
 
 def _averages(judged: Judged) -> list[Measure]:
-    """Return unweighted means over types, styles and origins, of each kind of wrong objects and context.
+    """Return unweighted means over types, styles and origins, for each kind of wrong objects and context.
 
-    ``average_f1`` is over all that were asked; ``paper_average_precision``, ``…_recall`` and ``…_f1`` are over the
-    paper's eight columns (its AVG), and are there where all eight are. A short answer has no wrong objects and stands
-    in each kind.
+    ``average_f1`` is over all columns (experiment, origin) that were asked. ``paper_average_precision``, ``…_recall``
+    and ``…_f1`` are over the paper's eight (its AVG), if all eight were asked. Short answers have no wrong objects, and
+    count for every kind.
     """
     kinds = sorted(map(str, judged.frame["negatives"].drop_nulls().unique()))
     rows = []
@@ -153,7 +152,7 @@ def _averages(judged: Judged) -> list[Measure]:
 
 
 def _average(judged: Judged, name: str, metric: str, columns: int | None = None) -> list[Measure]:
-    """Return the mean of a metric over types, styles and origins; nothing where that are not so many as are wanted."""
+    """Return a metric's mean over columns (experiment, origin); nothing if their number is not ``columns``."""
     values = [row.value for row in _score(judged, metric, FORM) if row.value is not None]
     if columns not in (None, len(values)):
         return []
@@ -162,13 +161,13 @@ def _average(judged: Judged, name: str, metric: str, columns: int | None = None)
 
 
 def robustness(judged: Judged) -> list[Measure]:
-    """Compare each kind of passage with none, over the questions that were asked both ways and answered.
+    """Compare each kind of passage with no passage, over the questions that were asked and answered both ways.
 
     Returns:
-        ``f1_without`` and ``f1_with`` over the same questions and their difference ``f1_change``, ``kept`` (of what is
-        right without, the share that stays right), ``gained`` (of what is not, the share that becomes right),
-        ``followed`` (the share that names the wrong object that the passage states) and ``no_ops`` (the share of
-        questions that are left out, since nothing was replaced in their passage).
+        ``f1_without`` and ``f1_with`` over the same questions, and their difference ``f1_change``; ``kept``: of the
+        questions right without a passage, the share right with it; ``gained``: of the others, the share right with it;
+        ``followed``: the share of answers that name the wrong object stated in the passage; ``no_ops``: the share of
+        questions left out because nothing was replaced in their passage.
     """
     by = (*FORM, "reading")
     rows = judged.where(context=Not(NONE)).measures("no_ops", "mean", "unchanged", by=BY)
@@ -187,12 +186,12 @@ def robustness(judged: Judged) -> list[Measure]:
 
 
 def across(judged: Mapping[str, Judged], shown: Shown, options: FactEvalOptions) -> list[Measure]:
-    """Return the numbers between models, and those of the questions alone.
+    """Return the metrics that compare models, and those of the questions' texts alone.
 
     Returns:
-        For each pair, by experiment, origin, negatives and reading, without a passage: ``f1_difference`` and
-        ``abstained_difference``, of the tuned model less its base. By style, over all relations (the mean of their
-        means) and in each: how alike the wordings by a model and by templates are (`VALUES`).
+        For each pair of models, by experiment, origin, negatives and reading, without a passage: ``f1_difference`` and
+        ``abstained_difference``, tuned minus base. By style, in each relation and as the mean over relations: the
+        similarity between questions written by a model and from templates (`VALUES`).
     """
     rows = []
     for base, tuned in base_and_tuned(list(judged), options.pairs):
@@ -203,7 +202,15 @@ def across(judged: Mapping[str, Judged], shown: Shown, options: FactEvalOptions)
 
 
 def _changes(before: Judged, after: Judged, metric: str, of: tuple[str, str], by: Sequence[str]) -> list[Measure]:
-    """Return by how much a ratio of sums is higher afterwards, in each group that has it both times."""
+    """Return the difference after − before of a ratio of sums, for each group that both have.
+
+    Args:
+        before: the items before.
+        after: the same questions' items after.
+        metric: the name of the difference.
+        of: the columns of the numerator and the denominator.
+        by: the columns that define the groups.
+    """
     found = ratio_differences(after.frame, before.frame, by, *of, SUBJECT)
     rows = []
     for row in after.measures(metric, "ratio", *of, by=by):
@@ -214,10 +221,10 @@ def _changes(before: Judged, after: Judged, metric: str, of: tuple[str, str], by
 
 
 def base_and_tuned(models: Sequence[str], pairs: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the base and the tuned model of each pair, as they are asked: planted in several worlds, in each.
+    """Return the names of the base and the tuned model of each pair; one pair per world for planted models.
 
     Args:
-        models: the names under which models are asked; that of one planted in several worlds ends in the world's.
+        models: the names under which models are asked; those of a model planted in several worlds end in ``-WORLD``.
         pairs: ``BASE:TUNED``, as the configuration names them.
     """
     found = []
@@ -230,7 +237,7 @@ def base_and_tuned(models: Sequence[str], pairs: Sequence[str]) -> list[tuple[st
 
 
 def _how_alike(judged: Judged, options: FactEvalOptions) -> list[Measure]:
-    """Return how alike wordings are, which is no model's number: any model's items have it."""
+    """Return the similarity of wordings, from any one model's items: it does not depend on the model."""
     own = judged.where(reading=options.modes[0], bertscore_f1=Not(None))
     no_model: dict[str, Any] = {"model": None, "low": None, "high": None}
     no_model |= dict.fromkeys(("n_correct", "n_incorrect", "n_missing", "n_invalid", "n_error"), 0)

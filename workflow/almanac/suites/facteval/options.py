@@ -13,7 +13,7 @@ PASSAGE_TOKENS = 60
 
 
 class FactEvalOptions(SampledOptions):
-    """Which questions are made of facts, and how they are asked."""
+    """The settings of a suite `facteval`: which questions are made of facts, and how they are asked."""
 
     types: Annotated[
         tuple[Literal["tfq", "mcq", "saq"], ...],
@@ -89,17 +89,17 @@ class FactEvalOptions(SampledOptions):
     ] = ()
 
     def named_models(self) -> Iterator[tuple[str, str]]:
-        """Yield the models that are asked, read to compare wordings, and compared."""
+        """Yield the option and the name of each model: those that are asked, the embedder, and those of ``pairs``."""
         yield from super().named_models()
         yield from (("pairs", name) for pair in self.pairs for name in pair.split(":"))
 
     def among(self, there: Collection[str]) -> Self:
-        """Return the settings without models, and pairs of models, that an edition does not have."""
+        """Return the settings without the models, and pairs of models, that an edition lacks."""
         pairs = tuple(pair for pair in self.pairs if set(pair.split(":")) <= set(there))
         return super().among(there).model_copy(update={"pairs": pairs})
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
-        """Return the tokens that a model reads, about: every question has its own text; see `SuiteOptions`."""
+        """Estimate the tokens that a model reads; every question has its own text. See `SuiteOptions`."""
         asked = relations * self.of_relation(facts, relations)
         forms = (
             ("tfq" in self.types) * 2 * len(self.negatives)
@@ -112,7 +112,7 @@ class FactEvalOptions(SampledOptions):
 
 
 class WritingOptions(AuthorOptions):
-    """How questions are written by a model, before a person proofreads them."""
+    """The settings of a `writing` step: a model writes questions, before a person proofreads them."""
 
     styles: Annotated[
         tuple[Literal["statement", "fib", "wh"], ...], Field(min_length=1, description="what is written for each fact")
@@ -126,6 +126,6 @@ class WritingOptions(AuthorOptions):
     seed: Annotated[int, Field(ge=0, description="seed of the sample; that of the suite draws the same facts")] = 0
 
     def cost(self, facts: int, relations: int) -> int:
-        """Return the tokens that the model reads, about, with those that it writes."""
+        """Estimate the tokens that the model reads and writes."""
         asked = relations * drawn(self.sample, facts)
         return asked * len(self.styles) * (QUESTION_TOKENS + WRITTEN_TOKEN * self.text_tokens)

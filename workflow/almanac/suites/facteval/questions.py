@@ -1,4 +1,4 @@
-"""How a fact is worded: as a statement, with a blank, as a Wh-question; from templates or as a model has written it."""
+"""Wordings of facts: statements, sentences with a blank and Wh-questions, from templates or written by a model."""
 
 import itertools
 from collections import defaultdict
@@ -16,7 +16,7 @@ CONTEXTS = (NONE, RELEVANT, IRRELEVANT, ANTIFACTUAL)
 TEMPLATE, WRITTEN = "template", "written"
 ORIGINS = (TEMPLATE, WRITTEN)
 MASK = "[MASK]"
-# What a reader is told of each type and style.
+# The names of experiments (type and style) for readers of the page.
 NAMES: Mapping[str, str] = {
     f"{TFQ}-{STATEMENT}": "true or false",
     f"{MCQ}-{FIB}": "choice for a blank",
@@ -26,21 +26,21 @@ NAMES: Mapping[str, str] = {
 }
 # The kind of documents that teach a planted model what a `MASK` stands for; none teaches verdicts on statements.
 FORMATS = {name: "blank" for name in NAMES if name.endswith(f"-{FIB}")} | {f"{TFQ}-{STATEMENT}": "verdict"}
-GUESS = {TFQ: 1 / 2, MCQ: 1 / 4, SAQ: 0.0}  # how often an answer is right where nothing is known
-Texts = Mapping[str, str]  # of templates that differ, with the first id of each
-# Where wrong objects are from.
+GUESS = {TFQ: 1 / 2, MCQ: 1 / 4, SAQ: 0.0}  # the share of right answers of a model that guesses
+Texts = Mapping[str, str]  # ids of templates by text; the first id of equal ones
+# Descriptions of where wrong objects are drawn from.
 POOLS = {"relation": "its relation", "type": "its object's type", "uniform": "the dataset"}
 
 
 class FactEvalSetting(NamedTuple):
-    """How a question was made and asked: who worded it, where its wrong objects are from, what is read before it."""
+    """How a question was made and asked: who worded it, where its wrong objects are from, and the passage before it."""
 
     origin: str
     negatives: str | None
     context: str
 
     def label(self) -> str:
-        """Say it to a reader."""
+        """Describe the setting to a reader of the page."""
         wrong = "" if self.negatives is None else f", wrong objects of {POOLS.get(self.negatives, self.negatives)}"
         passage = "no passage" if self.context == NONE else f"{self.context} passage"
         return f"{'by a template' if self.origin == TEMPLATE else self.origin}{wrong}, {passage}"
@@ -54,7 +54,7 @@ class WordedFact:
         style: ``statement``, ``fib`` or ``wh``.
         origin: ``template`` or ``written``.
         template_id: the template, or ``written``.
-        parts: the text around each place where the object stands; one part where it stands nowhere.
+        parts: the text, split at each mention of the object; one part if there is none.
     """
 
     style: str
@@ -63,18 +63,21 @@ class WordedFact:
     parts: tuple[str, ...]
 
     def says(self, found: str) -> str:
-        """Return the text with a name, or the blank, where the object stands; `Tesla, Inc.` ends a sentence."""
+        """Return the text with a name or a blank as its object; one full stop is enough after `Tesla, Inc.`."""
         text = found.join(self.parts)
         return text[:-1] if text.endswith("..") and not text.endswith("...") else text
 
 
 @dataclass(frozen=True)
 class Wording:
-    """The templates of a relation that are used, by id: statements, which serve as blanks too, and questions.
+    """The templates of a relation that are used.
 
-    ``spare`` is the statement for passages: one that asks nothing, where there is one. ``shared`` has the other
-    relations that a template of the same words belongs to, by the template's id. ``by_label`` says whether the
-    relation lacks statements or questions, for which its label stands.
+    Attributes:
+        statements: (id, text) of statements, which serve as blanks too.
+        questions: (id, text) of Wh-questions.
+        spare: the statement for passages; not one that is asked, if there is another.
+        shared: by template id, the other relations that have a template with the same words.
+        by_label: whether statements or questions are made of the relation's label, since it lacks templates.
     """
 
     statements: tuple[tuple[str, str], ...]
@@ -84,7 +87,7 @@ class Wording:
     by_label: bool
 
     def sentences(self, subject: str) -> list[WordedFact]:
-        """Return all wordings of a subject's facts."""
+        """Return all wordings for a subject."""
         out = []
         for template_id, text in self.statements:
             parts = tuple(part.replace("[X]", subject) for part in text.split("[Y]"))
@@ -95,15 +98,16 @@ class Wording:
 
 
 def wordings(relations: Iterable[Relation], templates: Iterable[Template], count: int) -> dict[str, Wording]:
-    """Return the wording of each relation: its first templates by id.
+    """Choose the templates of each relation: the first by id.
 
-    A prefix serves where a relation has no statement; where it has nothing, its label does (``The LABEL of X is Y.``).
-    Words that another relation is asked in too (``[X] was born in [Y].`` of place and year) come after all others.
+    A relation without statements uses its prefixes; without either, a sentence made of its label (``The LABEL of X is
+    Y.``). Texts that another relation has too come last (``[X] was born in [Y].`` asks for the place and the year).
 
     Args:
         relations: all relations of the facts.
-        templates: their templates; what lacks a slot for the subject, or a statement's for the object, is passed over.
-        count: how many statements, and questions, a relation gets at most.
+        templates: their templates; those without a slot for the subject, or statements without one for the object, are
+            ignored.
+        count: the number of statements, and of questions, per relation, at most.
     """
     found: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for row in sorted(templates, key=lambda one: one.template_id):
@@ -120,7 +124,7 @@ def wordings(relations: Iterable[Relation], templates: Iterable[Template], count
 
 
 def _texts(relation: Relation, found: Mapping[tuple[str, str], Texts]) -> tuple[Texts, Texts]:
-    """Return the statements and the questions of a relation."""
+    """Return the statements and the questions of a relation; ``found`` has its templates by relation and style."""
     own, by_label = relation.relation_id, {row.style: {row.text: row.template_id} for row in of_label(relation)}
     statements = found.get((own, "statement")) or found.get((own, "prefix")) or by_label["statement"]
     return statements, found.get((own, "question")) or by_label["question"]

@@ -1,4 +1,4 @@
-"""FactEval's own tables: of questions, of the verdicts on answers, of the questions' texts, of what a model wrote."""
+"""FactEval's own tables: questions, verdicts on answers, the questions' texts, and questions written by a model."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -6,13 +6,13 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True)
 class QuestionTraits:
-    """What numbers are counted by, of one question.
+    """The labels of one question that metrics are grouped by.
 
     ``type`` is ``tfq``, ``mcq`` or ``saq``; ``style`` is ``statement``, ``fib`` (one ``[MASK]`` for the object) or
-    ``wh``. ``question`` is the number of the first item that asks the same of the same fact, whatever is read before
-    it; of two facts of a subject a false statement may be the same. ``truth`` says
-    whether a statement is true, ``answers`` whether a short answer has one true object or several (``single``,
-    ``multiple``). Of a passage ``changed`` says whether an antifactual replacement did anything.
+    ``wh``. ``question`` identifies the question without its passage: it is the first item that asks the same of the
+    same fact (two facts of a subject may share a false statement). ``truth`` says whether a statement is true.
+    ``answers`` says whether a short answer has one true object or several (``single``, ``multiple``). For an
+    antifactual passage ``changed`` says whether anything was replaced.
     """
 
     KEY: ClassVar = ("item",)
@@ -34,11 +34,11 @@ class QuestionTraits:
 
 @dataclass(frozen=True, slots=True)
 class QuestionNames:
-    """The names of objects that one question's answer is read with, besides the accepted names of its item.
+    """The names that one question's answer is judged with, besides the accepted names of its item.
 
-    ``objects`` has for each accepted name of a short answer the object that it names; ``shown`` is the object of a
-    statement, ``stated`` the wrong object that the passage names. ``given`` is the name that a question from elsewhere
-    has in its file.
+    ``objects``: for each accepted name of a short answer, the object that it names; ``shown``: the object of a
+    statement; ``stated``: the wrong object that the passage names; ``given``: the name of a question in its file, if it
+    comes from elsewhere.
     """
 
     KEY: ClassVar = ("item",)
@@ -51,9 +51,9 @@ class QuestionNames:
 
 @dataclass(frozen=True, slots=True)
 class QuestionTexts:
-    """How much the questions of one type and style repeat each other: their self-BLEU within a relation.
+    """How much a relation's questions of one type and style repeat each other: their self-BLEU.
 
-    Without a relation: the mean over relations; none where no relation has two questions.
+    The row without a relation has the mean over relations; it is empty if no relation has two questions.
     """
 
     KEY: ClassVar = ("experiment", "origin", "negatives", "relation_id")
@@ -67,10 +67,10 @@ class QuestionTexts:
 
 @dataclass(frozen=True, slots=True)
 class QuestionSimilarity:
-    """How alike a question that a model has written is to those from templates, of the same fact and style.
+    """The similarity of a question written by a model to those from templates, of the same fact and style.
 
-    The means over ``pairs``, of one wording by the model and one by a template: BERTScore, and the distance of their
-    embeddings (1 minus the cosine); none if the embedder answered no pair.
+    Means over ``pairs`` of the written wording with one from a template: BERTScore, and the distance of the embeddings
+    (1 minus the cosine); empty if the embedder answered no pair.
     """
 
     KEY: ClassVar = ("item",)
@@ -84,11 +84,11 @@ class QuestionSimilarity:
 
 @dataclass(frozen=True, slots=True)
 class AnswerVerdict:
-    """What one mode of scoring (``strict``, ``paper``, ``official``) makes of a model's answer to a question.
+    """The verdict of one mode (``strict``, ``paper``, ``official``) on a model's answer to a question.
 
-    ``said`` is what was recognised in the answer, ``reason`` why it is not correct or why there is none. Of a short
-    answer in mode ``strict`` ``list_precision`` and ``list_recall`` are over objects. ``follows`` says whether the
-    answer names the wrong object that its passage states.
+    ``said`` is what was recognised in the answer; ``reason`` is why it is not correct, or why there is no answer.
+    ``list_precision`` and ``list_recall`` are over objects, for short answers in mode ``strict``. ``follows`` says
+    whether the answer names the wrong object that its passage states.
     """
 
     KEY: ClassVar = ("item", "reading")
@@ -103,10 +103,10 @@ class AnswerVerdict:
 
 @dataclass(frozen=True, slots=True)
 class WrittenQuestion:
-    """A question that a model has written for one fact, for a person to proofread.
+    """A question that a model wrote for one fact, for a person to proofread.
 
     ``style`` is ``statement``, ``fib`` or ``wh``. ``verdict`` is ``keep`` or ``drop``, with the reason; a person may
-    change it and the text.
+    change the verdict and the text.
     """
 
     KEY: ClassVar = ("fact_id", "style")

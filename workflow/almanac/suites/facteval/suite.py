@@ -1,4 +1,4 @@
-"""FactEval: questions made of facts, in many forms and contexts, and how their answers are scored (Luo et al.)."""
+"""FactEval: questions made of facts in many forms and contexts, scored in three modes (Luo et al.)."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -33,11 +33,12 @@ from almanac.suites.truths import Accepts
 
 
 def _method(name: str) -> Method:
-    """Return a headline: questions from templates without a passage; of short answers written ones have their own.
+    """Return the headline of an experiment: questions from templates, without a passage.
 
-    A short answer cannot be guessed: that a model which always names a frequent object is sometimes right is what the
-    rate at dose 0 shows. Its recovery of planted knowledge is validated; an abstention is no hit. The others choose, a
-    verdict or an option, and chance is made of what was read in their answers.
+    Short answers to written questions have a row of their own. Short answers have a guessing rate of 0; a model that
+    always names a frequent object is sometimes right, which the rate at dose 0 shows. Their recovery of planted
+    knowledge is validated, and an abstention is no hit. In the other types a model chooses a verdict or an option;
+    their chance is computed from the choices recognised in the answers.
     """
     kind, _ = name.split("-")
     label, guess, format = f"FactEval, {NAMES[name]}", GUESS[kind], FORMATS.get(name)
@@ -49,7 +50,7 @@ def _method(name: str) -> Method:
 
 
 class FactEval(Suite[FactEvalOptions]):
-    """Each test fact in every type, style and context; answers are read soundly, as in the paper, as its code does."""
+    """Asks each test fact in every type, style and context; judges by our rules, the paper's and its code's."""
 
     name = "facteval"
     label = "FactEval"
@@ -82,7 +83,7 @@ class FactEval(Suite[FactEvalOptions]):
         return options.modes
 
     def ask(self, at: Round, data: Data, options: FactEvalOptions, before: Answers | None) -> Iterator[Batch]:
-        """Ask the questions; then, of the embedder, how alike those by a model are to those from templates.
+        """Ask the questions; then ask the embedder for the similarity of written questions to those from templates.
 
         Raises:
             AlmanacError: the file of written questions cannot be read or has a fault.
@@ -92,11 +93,11 @@ class FactEval(Suite[FactEvalOptions]):
         return ask_how_alike(before, Asked(self.tables("asked"), before.count), options.embedder_layer)
 
     def elsewhere(self, path: Path, options: FactEvalOptions) -> Elsewhere:
-        """Return the questions and answers of a file; see `elsewhere.read`."""
+        """Return the questions and answers of a table made elsewhere; see `elsewhere.read`."""
         return elsewhere.read(path, self.tables("asked"))
 
     def offered(self, method: Method, answers: Answers, data: Data, options: FactEvalOptions) -> pl.DataFrame | None:
-        """Return the options of each question that has some, and the object of each statement; of others none."""
+        """Return the options of each question, with the object of each statement; None for short answers."""
         if method.answer == "prediction":
             return None
         if method.name == f"{TFQ}-{STATEMENT}":
@@ -112,11 +113,11 @@ class FactEval(Suite[FactEvalOptions]):
         return found.select("item", pl.col("options").alias("offered")).drop_nulls().unique("item", maintain_order=True)
 
     def accepts(self, method: Method, options: FactEvalOptions) -> Accepts | None:
-        """Return how the mode of the headline reads short answers, where that is laxer than words in their order."""
+        """Return how the headline's mode matches short answers; None for ``strict``, which matches words in order."""
         mode = options.modes[0]
         return None if mode == judging.STRICT else partial(judging.right_for, mode)
 
     def by_label(self, data: Data, options: FactEvalOptions) -> set[str]:
-        """Return the relations that lack statements or questions; see `questions.wordings`."""
+        """Return the relations that lack statements or questions, so that their label is used; see `wordings`."""
         found = wordings(data.relations, data.templates, options.templates)
         return {relation for relation, own in found.items() if own.by_label}

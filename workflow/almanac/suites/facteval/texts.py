@@ -1,10 +1,10 @@
-"""Texts of questions: those that a model writes, and how much texts repeat each other or are alike.
+"""Questions written by a model, and the diversity and similarity of questions' texts.
 
-**Written questions**: the requests, the faults of its answers, and the file that a person proofreads. The released
-pipeline replaces the object's label wherever it finds it and continues if it finds none: then the blank is missing, and
-the false statement equals the true one. Here unusable texts are dropped, with the reason in the file.
+**Written questions**: the requests, the faults of the texts, and the file that a person proofreads. The released
+pipeline replaces the object's label in a text and continues if it does not find it: then the blank is missing, and the
+false statement equals the true one. Here unusable texts are dropped, with the reason in the file.
 
-**Measures**: how much the questions of a relation repeat each other (self-BLEU), how similar two wordings are.
+**Measures**: how much the questions of a relation repeat each other (self-BLEU); how similar two wordings are.
 """
 
 import itertools
@@ -34,22 +34,22 @@ from almanac.suites.facteval.rows import QuestionTexts, WrittenQuestion
 from almanac.suites.prompts import prompts
 from almanac.suites.suite import Author, Round
 
-LABEL = re.compile(r"^(?:Sentence|Question):\s*")  # which a model may write before its answer
+LABEL = re.compile(r"^(?:Sentence|Question):\s*")  # a model may write this before its text
 STYLES = (STATEMENT, FIB, WH)
-ORDER = 3  # longest n-gram, as the paper counts
+ORDER = 3  # longest n-gram, as in the paper
 EPSILON = 0.1  # the numerator of a precision of 0 (Chen and Cherry 2014, method 1)
 TOKEN = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}](?:[^\W{UNSPACED}]|[{MARKS}])*|[^\w\s]")
 ALIKE = "alike"  # the role of a request that compares two wordings
 VALUES = ("bertscore_precision", "bertscore_recall", "bertscore_f1", "distance")
-Group = tuple[str, str, str | None]  # experiment, origin, where wrong objects are from
+Group = tuple[str, str, str | None]  # experiment, origin, negatives
 
 
 class WritingSetting(NamedTuple):
-    """How a text is asked for: in one way, as a triple."""
+    """There is one way to ask for a text: by a triple."""
 
 
 class Writing(Author[WritingOptions]):
-    """Of each test fact a statement, one with a blank, and a question."""
+    """Has a model write a statement, a sentence with a blank and a question for each test fact."""
 
     name = "writing"
     label = "Writing"
@@ -60,7 +60,7 @@ class Writing(Author[WritingOptions]):
     texts = "questions"
 
     def ask(self, at: Round, data: Data, options: WritingOptions, before: Answers | None) -> Iterator[Batch]:
-        """Ask a model to write."""
+        """Yield the requests for texts, relation by relation."""
         labels = {row.relation_id: row.label for row in data.relations}
         told, asked = prompts("facteval")["write" if options.prompts == "own" else "write_as_paper"], Asked()
         for relation_id, facts in data.tested(options.sample, options.seed).items():
@@ -73,10 +73,10 @@ class Writing(Author[WritingOptions]):
             yield asked.take()
 
     def write(self, answers: Answers, data: Data, options: WritingOptions) -> list[WrittenQuestion]:
-        """Judge what it wrote; one row for each text asked for, whatever came.
+        """Check the texts; returns one row for each text that was asked for, usable or not.
 
         Raises:
-            AlmanacError: a request has no response, the model answered none, or an item is of no fact of the dataset.
+            AlmanacError: a request has no response, the model answered none, or the dataset lacks an item's fact.
         """
         known = {fact.fact_id: fact for own in data.drawn.values() for fact in own}
         wanted = ("fact_id", "experiment", "status", "reason", "texts")
@@ -113,7 +113,7 @@ def _shown(triple: Sequence[str]) -> str:
 
 
 def _repeats(text: str, style: str, fact: Fact, taken: dict[tuple[str, str], Fact]) -> str | None:
-    """Return what is wrong if a text was written of another subject or relation before; it would have two answers."""
+    """Return the fault of a text that was written before for another subject or relation: it has two answers."""
     first = taken.setdefault((style, folded(text)), fact)
     if (first.relation_id, first.subject_id) == (fact.relation_id, fact.subject_id):
         return None
@@ -121,10 +121,10 @@ def _repeats(text: str, style: str, fact: Fact, taken: dict[tuple[str, str], Fac
 
 
 def fault(text: str, style: str, fact: Fact, data: Data) -> str | None:
-    """Return what is wrong with a written question, or none.
+    """Return what is wrong with a written question; None if nothing is.
 
-    A statement must name subject and object; the others must name the subject and no true object, a sentence with a
-    blank must hold it once, a question must end as one.
+    A statement must name subject and object. The others must name the subject and no true object; a sentence with a
+    blank must have it once, and a question must end like one.
     """
     names = data.names
     subject = names.names(fact.subject_id)
@@ -146,14 +146,15 @@ def fault(text: str, style: str, fact: Fact, data: Data) -> str | None:
 
 
 def read_written(path: Path, tested: Sequence[Fact], data: Data) -> tuple[dict[str, list[WordedFact]], list[NotAsked]]:
-    """Read written questions, JSON Lines of `WrittenQuestion`, as a person has left them.
+    """Read proofread questions, JSON Lines of `WrittenQuestion`.
 
     Returns:
-        The wordings of each fact, and what was dropped or is of no fact that is asked, with the reason.
+        The wordings of each fact; and the rows that are not asked, with the reason: a person or a fault dropped them,
+        or their fact is not tested.
 
     Raises:
-        AlmanacError: the file cannot be read, a style or verdict is unknown, a row repeats, or one that is to be kept
-            has a fault; naming the fact and the style.
+        AlmanacError: the file cannot be read, a style or verdict is unknown, a row is repeated, or a text to be kept
+            has a fault. Names the fact and the style.
     """
     known = {fact.fact_id: fact for fact in tested}
     out: dict[str, list[WordedFact]] = defaultdict(list)
@@ -182,14 +183,14 @@ def read_written(path: Path, tested: Sequence[Fact], data: Data) -> tuple[dict[s
 
 
 def self_bleu(sentences: Sequence[Sequence[str]]) -> float | None:
-    """Return the mean BLEU of each sentence, as tokens, with all others as its references: 1 where all are the same.
+    """Return the mean BLEU of each tokenised sentence against all others as references: 1 if all are the same.
 
-    N-grams up to `ORDER` weigh the same; smoothing is method 1 of Chen and Cherry (2014). Identical to the
-    leave-one-out definition, but linear: a sentence's count of an n-gram, clipped by the largest in any other, is the
-    smaller of its own and the second largest of all.
+    N-grams up to `ORDER` have equal weights; smoothing is method 1 of Chen and Cherry (2014). The result equals the
+    leave-one-out definition, but takes linear time: clipping a sentence's count of an n-gram by the largest count in
+    any other sentence gives the minimum of its own count and the second largest of all.
 
     Returns:
-        None for fewer than two sentences.
+        The mean in [0, 1]; None for fewer than two sentences.
     """
     if len(sentences) < 2:
         return None
@@ -200,12 +201,12 @@ def self_bleu(sentences: Sequence[Sequence[str]]) -> float | None:
     counts: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for gram, count in itertools.chain(*(own.items() for own in grams)):
         counts[gram].append(count)
-    second = {gram: sorted([0, *found])[-2] for gram, found in counts.items()}  # may be as large as the largest
+    second = {gram: sorted([0, *found])[-2] for gram, found in counts.items()}  # the second largest count
     lengths = Counter(map(len, sentences))
     closest = {length: _closest(length, lengths) for length in lengths}
     values = []
     for tokens, own in zip(sentences, grams, strict=True):
-        matched = [0] * ORDER  # by n, less 1
+        matched = [0] * ORDER  # matches of n-grams, at n - 1
         for gram, count in own.items():
             matched[len(gram) - 1] += min(count, second[gram])
         values.append(_bleu(matched, len(tokens), closest[len(tokens)]))
@@ -213,13 +214,13 @@ def self_bleu(sentences: Sequence[Sequence[str]]) -> float | None:
 
 
 def _closest(length: int, lengths: Mapping[int, int]) -> int:
-    """Return the length of another sentence that is closest to one's own, the shorter of two."""
+    """Return the other sentence length closest to ``length``, the shorter of two; ``lengths`` counts all sentences."""
     others = (other for other in lengths if other != length or lengths[other] > 1)
     return min(others, key=lambda other: (abs(other - length), other))
 
 
 def _bleu(matched: Sequence[int], length: int, reference: int) -> float:
-    """Return BLEU of one sentence by its clipped matches, its length and that of its reference."""
+    """Return a sentence's BLEU from its clipped matches by n, its length and its reference's (tokens)."""
     if matched[0] == 0:
         return 0.0
     logs = [math.log((own or EPSILON) / max(1, length - n)) for n, own in enumerate(matched)]
@@ -228,9 +229,9 @@ def _bleu(matched: Sequence[int], length: int, reference: int) -> float:
 
 @dataclass
 class Repetition:
-    """Collects questions, and says how much those of a relation repeat each other: their self-BLEU.
+    """Collects questions, and computes the self-BLEU of those of each relation.
 
-    Questions are taken once, whatever is read before them.
+    A question counts once, whatever passages are read before it.
     """
 
     _sentences: dict[Group, list[list[str]]] = field(default_factory=lambda: defaultdict(list))
@@ -241,7 +242,7 @@ class Repetition:
         self._sentences[experiment, origin, negatives].append(TOKEN.findall(text.lower()))
 
     def relation(self, relation_id: str) -> list[QuestionTexts]:
-        """Return the rows of the questions since the last time, which are those of one relation."""
+        """Return the rows of a relation: of all questions added since the last call."""
         rows = []
         for group in sorted(self._sentences, key=str):
             sentences = self._sentences[group]
@@ -261,12 +262,16 @@ class Repetition:
 
 
 def ask_how_alike(before: Answers, asked: Asked, layer: int | None) -> Iterator[Batch]:
-    """Ask how alike the wordings of a question by a model and by templates are: true statements, blanks, Wh-questions.
+    """Yield requests for the similarity of each written question to those from templates of the same fact and style.
 
-    False statements are left out: what they say depends on the wrong object, not on the wording. A blank or a question
-    that is the same text in multiple choice and short answer is taken once; where a relation has several templates a
-    pair stands for each. A pair is linked to the first item that asks what a model has written. Compared are hidden
-    states of the embedder, of its last layer if none is named.
+    False statements are left out, since they depend on the wrong object and not on the wording alone. A text that is
+    used both for multiple choice and for short answers counts once. With several templates there is one request per
+    template. A request is linked to the first item with the written text.
+
+    Args:
+        before: the answers of the first round.
+        asked: collects the requests.
+        layer: the embedder's layer whose hidden states are compared; None: the last.
     """
     wanted = ("fact_id", "relation_id", "origin", "text")
     rows = (
@@ -286,10 +291,10 @@ def ask_how_alike(before: Answers, asked: Asked, layer: int | None) -> Iterator[
 
 
 def how_alike(links: pl.DataFrame) -> pl.DataFrame:
-    """Return how alike questions are to those from templates, a row an item (`rows.QuestionSimilarity`).
+    """Return the similarity of written questions to those from templates, a row an item (`rows.QuestionSimilarity`).
 
     Args:
-        links: one a pair: ``item``, ``status``, and ``similarities``, which are `VALUES`.
+        links: a row for each pair of wordings: ``item``, ``status``, and ``similarities``, in the order of `VALUES`.
     """
     answered = pl.when(pl.col("status") == "ok").then(pl.col("similarities"))
     found = links.select("item", *(answered.list.get(at).alias(name) for at, name in enumerate(VALUES)))

@@ -1,12 +1,12 @@
-"""How answers and names are read: folded words with their places, and where in an answer a name is mentioned.
+"""Finds where an answer mentions a name: both are read as normalised words with their places.
 
-A mention begins and ends at words: `York` stands in `New York`, `19` does not stand in `1982`. Names that are numbers
-or dates are compared by value (`values.py`).
+A mention consists of whole words: `New York` mentions `York`, `1982` does not mention `19`. Names that are numbers or
+dates are compared by value (`values.py`).
 
-Names of other objects may hold a true one's: who answers `New York Times` has not named `New York` (`LongerNames`). Two
-answers side by side are no such name: of `New York. Times change.` and the list `pop, rock` the words run on, but a
-sign divides them that does not stand in the names `New York Times` and `pop rock`. Nor is a true name found across the
-items of a list: `double bass, guitar` does not name the bass guitar.
+Names of other objects may contain a true name: the answer `New York Times` does not name `New York` (`LongerNames`).
+But two answers next to each other are no longer name: in `New York. Times change.` and in the list `pop, rock` a sign
+divides the words, which the names `New York Times` and `pop rock` lack. Nor is a true name found across the items of a
+list: `double bass, guitar` does not name the bass guitar.
 """
 
 import bisect
@@ -25,27 +25,27 @@ from almanac.punctuation import UNSPACED
 
 WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
 _OF_NAMES = r"(?:(?:in|at|on|by|from|to|of|an?|the)\s+){0,2}"
-# Also of the second of two that are denied together: `not Marseille or Nice`.
+# A negation before a mention, or before the first of two names that are denied together: `not Marseille or Nice`.
 NEGATED = re.compile(
     rf"(?:\b(?:not|never|neither|nor|cannot be)|n't(?: be)?)\s+{_OF_NAMES}"
     rf"(?:(?:(?!(?:only|sure|certain|clear|known|know|if|whether)\b)\w+\s+){{1,3}}n?or\s+{_OF_NAMES})?$"
 )
 BEFORE_MENTION = 60  # characters before a mention in which a negation can stand
 LEAST_WITHOUT_ARTICLE = 4  # letters; "The Who" is not "who"
-CODE = 3  # letters of a code such as ISL; one of fewer may stand in any answer, in whatever capitals it is written
+CODE = 3  # letters of a code such as ISL, at most; shorter ones may stand in any answer, in whatever case
 CODE_WORD = re.compile(rf"\b\w{{1,{CODE}}}\b")
 LONG_WORD = re.compile(rf"[^\W\d_]{{{CODE + 1}}}")
-MOST = 12  # words of a longer name; no answer states one that is longer still in full
-LISTED = re.compile(r"[,;/|•、،؛]")  # what divides the items of a list
+MOST = 12  # words of a longer name, at most: no answer states an even longer one in full
+LISTED = re.compile(r"[,;/|•、،؛]")  # signs that divide the items of a list
 SUFFIXES = ("jr", "sr", "inc", "ltd", "llc")  # with a comma before them or without: `Apple, Inc.`
 # A full stop after one or two letters ends no sentence: `St. Louis`, `J. R. Ewing`.
 DIVIDER = re.compile(rf"{LISTED.pattern}|(?:[!?]|(?<=\w{{3}})[.])[\"')\]]*\s")
 COMMA = re.compile(r",\s")
-# After a name, that it is told of: `Luxembourg is`, `Luxembourg's`.
+# A word after a name that makes it the subject of a sentence: `Luxembourg is`, `Luxembourg's`.
 TOLD_OF = ("is", "was", "are", "were", "has", "had", "s")
 
 Words = tuple[str, ...]
-Breaks = frozenset[int]  # before which words of a name, counted from 0, something divides it
+Breaks = frozenset[int]  # indices of the words before which a dividing sign stands
 
 
 class _Blanks(dict[int, str]):
@@ -62,15 +62,15 @@ _BLANKS = _Blanks()
 
 @dataclass(frozen=True)
 class Reading:
-    """A text as it is compared.
+    """A text, normalised for comparison.
 
     Attributes:
-        flat: the text folded (the project's normaliser) and without Latin diacritics.
+        flat: the text, normalised (`fold`).
         words: its words.
-        starts: where each word begins in ``flat``; ``ends`` where it ends.
+        starts: the place in ``flat`` where each word begins; ``ends`` where it ends.
         dates: the dates in it.
-        numbers: the numbers in it that are no part of a date.
-        capitals: its short words that are written in capitals, unless all of it is and it has others.
+        numbers: the numbers in it that are not part of a date.
+        capitals: its words of up to `CODE` letters in capitals; empty if a text with longer words is all in capitals.
     """
 
     flat: str
@@ -82,7 +82,7 @@ class Reading:
     capitals: frozenset[str]
 
     def span(self, start: int, end: int) -> Span:
-        """Return the words that stand between two places of ``flat``."""
+        """Return the span of the words between two places of ``flat``."""
         return bisect.bisect_right(self.ends, start), bisect.bisect_left(self.starts, end)
 
 
@@ -112,7 +112,7 @@ def _places(flat: str) -> Iterator[tuple[str, int, int]]:
 
 
 def fold(text: str) -> str:
-    """Return a text folded as the project's names are, without Latin diacritics (`São` is `Sao`) and `_emphasis_`."""
+    """Return a text normalised as names are, without Latin diacritics (`São` becomes `sao`) and `_emphasis_`."""
     return " ".join(unaccented(normalise(EMPHASIS.sub("", text))).split())
 
 
@@ -125,18 +125,19 @@ def read_name(text: str) -> Reading:
 def mentions(name: str, answer: Reading, alias: bool = False, unitless: bool = True) -> list[Span]:
     """Return where an answer mentions a name, without the places where it is denied (`not in Paris`).
 
-    A name that is a date is mentioned by any date at least as precise that agrees with it; one that is a number by an
-    equal number (in its unit, if it has one) or, where it may be a year, by the year of a date. Any other by its words,
-    with or without a leading article, and with no sign between them that divides a list unless it stands in the name. A
-    code among the aliases must be written in capitals or be the whole answer: IS is Iceland, "is" is not. Codes are
-    words of up to two letters, and of three in capitals (USA) or of those that stand in any text (him); the won and Rio
-    are none. Of labels, only those in capitals that stand in any text are (IS), and those of up to two letters that do
-    (He, In, I): a sign or the end must follow these, or what is told of them ("In is indium", not "In my view").
+    A date is mentioned by any date that agrees with it and is at least as precise. A number is mentioned by an equal
+    number (in its unit, if it has one) or, if it may be a year, by the year of a date. Any other name is mentioned by
+    its words, with or without a leading article, and no sign that divides a list between them, unless the name has it.
+
+    A code must be written in capitals or be the whole answer: IS is Iceland, "is" is not. Codes are aliases of up to
+    two letters, and of three if in capitals (USA) or a stop word (him), but not `won` or `Rio`; and labels in capitals
+    that are a stop word (IS). Other labels of up to two letters that are a stop word (He, In, I) must be followed by a
+    sign, the end, or a word of `TOLD_OF` ("In is indium", not "In my view").
 
     Args:
-        name: what is looked for.
-        answer: where.
-        alias: whether it is another name of its object than the label.
+        name: the name.
+        answer: the answer.
+        alias: whether the name is an alias of its object, not the label.
         unitless: whether a number that is the whole answer may lack the name's unit.
     """
     own = read_name(name)
@@ -168,13 +169,14 @@ def mentions(name: str, answer: Reading, alias: bool = False, unitless: bool = T
 
 
 def _stated(name: Reading, first: int, answer: Reading) -> list[Span]:
-    """Return where an answer has the words of a name from ``first`` on, undivided by a list's signs that it lacks."""
+    """Return where an answer has a name's words from ``first`` on, divided by no list sign that the name lacks."""
     found = runs(name.words[first:], answer.words)
     breaks = _breaks(name, first, len(name.words), LISTED) if found else Breaks()
     return [span for span in found if _breaks(answer, *span, LISTED) <= breaks]
 
 
 def _is_code(name: str, own: Reading, alias: bool) -> bool:
+    """Whether a name is a code (see `mentions`)."""
     word = own.words[0]
     if len(own.words) > 1 or len(word) > CODE or not word.isalpha():
         return False
@@ -183,34 +185,35 @@ def _is_code(name: str, own: Reading, alias: bool) -> bool:
 
 
 def _is_common(own: Reading) -> bool:
-    """Whether a label is a word of one or two letters that stands in any text: the symbols He, In and I."""
+    """Whether a label is a stop word of one or two letters, such as the symbols He, In and I."""
     return len(own.words) == 1 and len(own.words[0]) < CODE and own.words[0] in STOP_WORDS
 
 
 def _ends_or_is_told_of(span: Span, answer: Reading) -> bool:
-    """Whether no word follows a mention without a sign between, other than one by which something is told of it."""
+    """Whether a mention is followed by the end, a sign, or a word of `TOLD_OF`."""
     after = re.match(r"(?: (?!\d+[.)])|'(?!s\b))(\w+)", answer.flat[answer.ends[span[1] - 1] :])
     return after is None or after[1] in TOLD_OF
 
 
 def denied(span: Span, answer: Reading) -> bool:
-    """Whether a negation stands right before a mention."""
+    """Whether a negation right before a mention denies it."""
     start = answer.starts[span[0]] if answer.words else 0
     return NEGATED.search(answer.flat[max(0, start - BEFORE_MENTION) : start]) is not None
 
 
 @dataclass(frozen=True)
 class WrittenName:
-    """A way of writing a name: its words, what divides them, and where its parts after commas begin."""
+    """A way of writing a name: its words, and before which of them a divider stands, or a comma (``parts``)."""
 
     words: Words
     breaks: Breaks
     parts: Breaks
 
     def takes(self, first: int, last: int) -> bool:
-        """Whether its words from ``first`` to ``last`` are only a part of it: `France` in `Paris, France` is not.
+        """Whether a mention of its words from ``first`` to ``last`` is taken up by the whole name.
 
-        `Washington` in `Washington, D.C.` is, and `York` in `Frederick, Duke of York`: no whole part after a comma.
+        `Washington` is in `Washington, D.C.`, and `York` in `Frederick, Duke of York`. A whole part after a comma is
+        not: `Paris, France` mentions `France`.
         """
         begins = first in self.parts or (first - 1 in self.parts and self.words[first - 1] in ARTICLES)
         return not (begins and (last == len(self.words) or last in self.parts))
@@ -218,11 +221,11 @@ class WrittenName:
 
 @dataclass(frozen=True)
 class LongerNames:
-    """The names of objects that hold, with more words, a name that some question accepts.
+    """The names of objects that contain, with more words, a name that some question accepts.
 
     Attributes:
-        runs: each name's words, with the ways in which it is written.
-        called: all names of the objects that some label means, of labels that passages state or questions offer.
+        runs: by the words of a name, the ways in which it is written.
+        called: for each label that passages state or questions offer, all names of the objects with this label.
     """
 
     runs: Mapping[Words, tuple[WrittenName, ...]] = field(default_factory=dict)
@@ -232,12 +235,12 @@ class LongerNames:
     def of(
         cls, accepted: Iterable[str], names: Iterable[str], called: Mapping[str, tuple[str, ...]] | None = None
     ) -> "LongerNames":
-        """Keep those of some names that hold an accepted one.
+        """Select the names that contain an accepted one.
 
         Args:
-            accepted: what the questions accept, or their passages state.
-            names: of all objects, the true ones too.
-            called: all names of the objects that a label means.
+            accepted: the names that questions accept or passages state.
+            names: the names of all objects, true ones too.
+            called: by label, all names of the objects with this label.
         """
         wanted = {read_name(name).words for name in accepted}
         found: dict[Words, dict[WrittenName, None]] = defaultdict(dict)
@@ -250,11 +253,11 @@ class LongerNames:
 
     @functools.cached_property
     def most(self) -> int:
-        """The words of the longest."""
+        """The number of words of the longest name."""
         return max(map(len, self.runs), default=0)
 
     def hold(self, span: Span, said: Reading, accepted: Sequence[str]) -> bool:
-        """Whether a mention of an object in an answer is a part of a longer name that is no ``accepted`` one."""
+        """Whether a mention is only part of a longer name in the answer, which is not an ``accepted`` one itself."""
         first, last = span
         for start in range(max(0, last - self.most), first + 1):
             for end in range(last, min(len(said.words), start + self.most) + 1):
@@ -274,7 +277,7 @@ NO_LONGER = LongerNames()
 
 
 def _breaks(said: Reading, start: int, end: int, divider: re.Pattern[str] = DIVIDER) -> Breaks:
-    """Return before which of some words, counted from the first, something divides them."""
+    """Return the indices, counted from ``start``, of the words with a divider before them."""
     return frozenset(
         at - start
         for at in range(start + 1, end)
@@ -284,7 +287,7 @@ def _breaks(said: Reading, start: int, end: int, divider: re.Pattern[str] = DIVI
 
 @functools.lru_cache(maxsize=65536)
 def _written(name: str) -> tuple[WrittenName, ...]:
-    """Return a name as it is written, and without its article."""
+    """Return the ways of writing a name: with and without its leading article, if it has one."""
     own = read_name(name)
     size = len(own.words)
     commas = frozenset(at for at in range(1, size) if COMMA.search(own.flat, own.ends[at - 1], own.starts[at]))
@@ -297,6 +300,6 @@ def _written(name: str) -> tuple[WrittenName, ...]:
 
 
 def _parts(words: Words) -> Iterator[Words]:
-    """Yield the runs of some words that are shorter than all of them."""
+    """Yield the proper contiguous parts of a sequence of words."""
     ends = itertools.combinations(range(len(words) + 1), 2)
     return (words[start:end] for start, end in ends if end - start < len(words))

@@ -1,7 +1,7 @@
-"""What an answer says, and whether it is right: the sound reading, mode `strict`.
+"""Judges what an answer says: mode `strict`.
 
-The whole answer is read, word by word, under every accepted name, dates and numbers by value. When a model does not
-answer is said by a versioned list of phrases, compared word by word or as the released scorer does.
+The whole answer is searched for every accepted name, word by word, and for dates and numbers by value. Abstentions are
+recognised by a versioned list of phrases, compared word by word or as the released scorer does.
 """
 
 import functools
@@ -25,23 +25,23 @@ from almanac.yaml_file import load
 
 OWN_PHRASES = RESOURCES / "prompts" / "abstentions.yaml"
 SENTENCE = re.compile(r"(?<![.!?;])[.!?;]+(?:\s+|$)|\n+")
-# A model that was never told to stop writes the next question itself; that is no part of its answer.
+# A model that does not stop may write the next question itself; that is no part of its answer.
 NEXT_TURN = re.compile(
     r"(?:\A|[\r\n])[^\S\n]*(?:[#*]+[^\S\n]*)?(?:question|q|human|user|instruction|input)[^\S\n]*:", re.IGNORECASE
 )
 TRUTHS = {"correct": True, "true": True, "incorrect": False, "false": False, "untrue": False}
-SEVERAL = "several choices"  # are named where one was to be
-ALONE = {"yes": True, "no": False}  # verdicts where they begin the answer and no other stands with them
-# So are these where nothing else is said: `This statement is wrong.`
+SEVERAL = "several choices"  # reason of an answer that names more than one choice
+ALONE = {"yes": True, "no": False}  # verdicts if they begin the answer and its first sentence has no other verdict
+# Verdicts if the first sentence says nothing else: `This statement is wrong.`
 WHOLE = {"right": True, "accurate": True, "wrong": False, "inaccurate": False}
 WHOLE_SENTENCE = re.compile(
     r"(?:(?:this|that|it|(?:this|that|the)(?: given)? (?:statement|sentence|claim|fact))(?: is|'s)(?P<not> not|n't)? )?"
     rf"(?P<verdict>{'|'.join(WHOLE)})\W*"
 )
-SUBJECTS = ("neither", "none", "nothing", "no part")  # negations of which the verdict is said: "none of this is true"
+SUBJECTS = ("neither", "none", "nothing", "no part")  # negations that are the verdict's subject: "none of this is true"
 NEGATION = re.compile(rf"(?:\b(?:not|never|cannot|nor|no longer|{'|'.join(SUBJECTS)})\b|n't\b)(?! only\b)")
-CLAUSE = re.compile(r"[,:()>→–—]|\s-+\s")  # begins another clause, which the negation is no part of
-# What a pair of signs inserts between a negation and its verdict: `not, in fact, correct`.
+CLAUSE = re.compile(r"[,:()>→–—]|\s-+\s")  # begins another clause, which a negation before it does not reach
+# Insertions between a negation and its verdict, in a pair of commas or dashes: `not, in fact, correct`.
 _INSERTED = (
     "(?:in fact|of course|as such|however|by any means|strictly speaking|to my knowledge|i (?:think|believe)"
     "|as far as (?:i|we) (?:can tell|know)|as (?:stated|claimed|written))"
@@ -50,33 +50,34 @@ INSERTED = re.compile(
     rf"(?:(?<=\bnot)|(?<=\bnever)|(?<=n't))(,| [-–—]) {_INSERTED}\1"
     rf"(?= (?:entirely |quite |really |a )?(?:{'|'.join(TRUTHS)})\b)"
 )
-# So do these (`not Cusco so it is incorrect`); and, after a verb or a negation that is a subject, those of `FURTHER`.
+# Words that end a negation's reach, too: these always (`not Cusco so it is incorrect`), those of `FURTHER` after a verb
+# or if the negation is a subject.
 REASON = re.compile(r"\b(?:so|hence|thus|therefore|because|since|which|but)\b")
 FURTHER = re.compile(r"\b(?:and|as|making|makes?|(?<!of )(?<!in )(?<!about )the (?:statement|claim|sentence|answer))\b")
-# A verb before the verdict's own ends its reach, if its clause does not hold the other: `not the case that it is true`.
+# A verb before the verdict's own verb ends the reach as well, unless it governs the verdict's clause by one of `HOLDS`:
+# `not the case that it is true`.
 VERB = re.compile(r"\b(?:is|are|was|were|makes?|making|s)\b")
 HOLDS = re.compile(r"\b(?:that|if|whether|how|think|believe|say|said|consider|agree)\b")
-# Words in which a negation turns a verdict round: "I don't think that the given statement is correct".
-BEFORE_VERDICT = 8
-# Verdict words that are none: "the correct capital is", "correct answer: Lima".
+BEFORE_VERDICT = 8  # words before a verdict in which a negation reverses it: "I don't think that the claim is correct"
+# A verdict word before one of these is no verdict: "the correct capital is", "correct answer: Lima".
 NOUNS = ("answer", "answers", "statement", "sentence", "fact", "version")
-FOLLOWS = re.compile(r" (?:as|because|since|so|and|but|that)\b| (?:one|option|choice)\W*$")  # no thing that is correct
+FOLLOWS = re.compile(r" (?:as|because|since|so|and|but|that)\b| (?:one|option|choice)\W*$")  # the word stays a verdict
 DETERMINER = re.compile(r"\b(?:the|its|their|whose) \W*$")
-PREDICATE = re.compile(r"(?:\b(?:is|not)|'s|n't)(?: \w+)? an? \W*$")  # "this is a correct statement" is one
+PREDICATE = re.compile(r"(?:\b(?:is|not)|'s|n't)(?: \w+)? an? \W*$")  # "this is a correct statement" is a verdict
 SIGN = re.compile(rf"\s*(?:[.;!?]|{CLAUSE.pattern})")  # ends a sentence or a clause
 ONESELF = frozenset({"i", "we"})
-LINES = re.compile(r"[\r\n]+")  # reading squeezes white space; a line break divides a list
+LINES = re.compile(r"[\r\n]+")  # line breaks divide a list, but are lost when `read` squeezes white space
 SEPARATOR = re.compile(rf"{LISTED.pattern}|(?:^|(?<=\s))(?:and|or|&|[-*]|\(?\d{{1,2}}[.)])(?=\s)")
 
 
 @dataclass(frozen=True)
 class Abstentions:
-    """A list of phrases.
+    """A list of phrases by which a model abstains.
 
     Attributes:
-        phrases: all of them.
-        beyond: those that the released scorer takes for answers.
-        of_oneself: those that are none where somebody else is told of (`penguins are not able to fly`).
+        phrases: all phrases.
+        beyond: the phrases that the released scorer takes for answers.
+        of_oneself: the phrases that count only if the model speaks of itself (not in `penguins are not able to fly`).
     """
 
     phrases: tuple[str, ...]
@@ -84,12 +85,12 @@ class Abstentions:
     of_oneself: tuple[str, ...] = ()
 
     def released(self) -> "Abstentions":
-        """Return the list without what the released scorer takes for answers."""
+        """Return the list without the phrases that the released scorer takes for answers."""
         return Abstentions(tuple(phrase for phrase in self.phrases if phrase not in self.beyond))
 
     @functools.cached_property
     def readings(self) -> tuple[Reading, ...]:
-        """The phrases as they are compared."""
+        """The phrases, read as answers are."""
         return tuple(map(read, self.phrases))
 
     @functools.cached_property
@@ -97,12 +98,12 @@ class Abstentions:
         return frozenset(read(phrase).flat for phrase in self.of_oneself)
 
     def within(self, answer: Reading, named: Sequence[Span] = (), question: str = "") -> bool:
-        """Whether an answer holds one of the phrases, other than inside a name or repeated from its question.
+        """Whether an answer contains one of the phrases, other than inside a name or repeated from the question.
 
         Args:
-            answer: what the model said.
-            named: where it mentions a choice or an accepted name; the song `Sorry` is an answer.
-            question: what was asked; who made `Unknown Pleasures` may say so with its name.
+            answer: the model's answer.
+            named: where it mentions a choice or an accepted name: the song `Sorry` is an answer, no abstention.
+            question: the question's text: an answer about the album `Unknown Pleasures` may repeat its name.
         """
         names = Stretches(named)
         found = [
@@ -115,13 +116,13 @@ class Abstentions:
         return any(not _repeated(span, answer, _said(phrase, asked), asked) for phrase, span in found)
 
     def within_text(self, answer: str) -> bool:
-        """Whether the lower-cased answer holds one of the phrases as a string: the released scorer's test."""
+        """Whether the lower-cased answer contains one of the phrases as a string: the released scorer's test."""
         lowered = answer.lower()
         return any(phrase.lower() in lowered for phrase in self.phrases)
 
 
 def _said(phrase: Reading, answer: Reading) -> list[Span]:
-    """Return where an answer holds a phrase; one with a slash (`n/a`) with it, or as the whole answer (`N.A.`)."""
+    """Return where an answer contains a phrase; one with a slash (`n/a`) must keep it, unless alone (`N.A.`)."""
     found = runs(phrase.words, answer.words)
     if "/" not in phrase.flat or phrase.words == answer.words:
         return found
@@ -129,7 +130,10 @@ def _said(phrase: Reading, answer: Reading) -> list[Span]:
 
 
 def _tells_of_oneself(span: Span, answer: Reading) -> bool:
-    """Whether words begin their clause, have `I` or `we` before them in it, or end one that begins with `it`."""
+    """Whether a phrase is said of the model itself.
+
+    It is if it begins its clause, if `I` or `we` stands before it there, or if it ends a clause that begins with `it`.
+    """
     start, end = answer.starts[span[0]], answer.ends[span[1] - 1]
     begins = max((match.end() for match in SIGN.finditer(answer.flat, 0, start)), default=0)
     before = answer.words[slice(*answer.span(begins, start))]
@@ -139,11 +143,11 @@ def _tells_of_oneself(span: Span, answer: Reading) -> bool:
 
 @functools.cache
 def load_phrases(path: Path | None = None) -> Abstentions:
-    """Read a list of phrases: the project's own, or a file's.
+    """Read a list of phrases: a file's, or without one the project's own.
 
     Args:
-        path: YAML as the project's own (`version`, `phrases`, `beyond`, `of_oneself`), or a text file with one phrase a
-            line.
+        path: a YAML file like the project's own (`version`, `phrases`, `beyond`, `of_oneself`), or a text file with one
+            phrase per line.
 
     Raises:
         AlmanacError: the file cannot be read, holds no phrase, or a phrase of a YAML file has no word.
@@ -177,19 +181,19 @@ def load_phrases(path: Path | None = None) -> Abstentions:
 
 @dataclass(frozen=True)
 class JudgedQuestion:
-    """A question, as far as its answer is judged by it.
+    """A question, with what is needed to judge its answer.
 
     Attributes:
         type: ``tfq`` (true or false), ``mcq`` (multiple choice) or ``saq`` (short answer).
-        text: what was asked, without a passage.
-        gold: the accepted names, the label of each object first; of one object in ``mcq``, of all true ones in ``saq``.
-        gold_object: for each accepted name of a short answer, the object that it names.
-        choices: of multiple choice.
-        truth: whether a statement is true.
-        datatype: of an object that is a literal.
-        object_type: the kind of the object.
-        stated: the wrong object that the passage names.
-        called: all names of the objects that a choice may mean; one that is not there has its label alone.
+        text: the question without its passage.
+        gold: the accepted names, each object's label first: of one object in ``mcq``, of all true objects in ``saq``.
+        gold_object: for each accepted name of a short answer, the key of the object that it names.
+        choices: the choices of ``mcq``.
+        truth: whether the statement of ``tfq`` is true.
+        datatype: the datatype of the object, if that is a literal.
+        object_type: the type of the object.
+        stated: the label of the wrong object that the passage states.
+        called: by label, all names of the objects that it may mean; a choice that is no key has its label alone.
     """
 
     type: str
@@ -206,11 +210,11 @@ class JudgedQuestion:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an answer was found to be.
+    """The result of judging an answer.
 
     Attributes:
         outcome: correct, incorrect, missing (the model abstained), or invalid (a true-false answer without a verdict).
-        said: what was recognised in the answer: a verdict, choices, accepted names; none where nothing was.
+        said: what was recognised in the answer: a verdict, choices or accepted names; None if nothing was.
         reason: why it is not correct, where the outcome does not say it.
         precision: of the things listed in a short answer, the share that are true objects.
         recall: of the true objects, the share that are named.
@@ -224,7 +228,7 @@ class Verdict:
 
     @property
     def credit(self) -> float:
-        """1 for correct and 0 for not; of a short answer that names an object F1 over objects."""
+        """1 if correct and 0 if not; for a correct short answer F1 over objects."""
         if self.outcome != "correct":
             return 0.0
         if self.precision is None or self.recall is None:
@@ -235,11 +239,11 @@ class Verdict:
 def judge(question: JudgedQuestion, answer: str, abstentions: Abstentions, longer: LongerNames = NO_LONGER) -> Verdict:
     """Judge an answer.
 
-    It is read as far as the next question that the model writes itself (`own_turn`). With a phrase of abstention it is
-    missing, whatever else it says, as the paper counts; a phrase inside a name that the question offers or accepts, or
-    repeated from the question, is none.
+    The answer ends where the model writes a next question itself (`own_turn`). With a phrase of abstention it is
+    missing, whatever else it says, as in the paper; but a phrase does not count inside a name that the question offers
+    or accepts, or if it is repeated from the question.
 
-    Of a short answer a true name does not count within a longer one of another object (``longer``).
+    In a short answer a true name does not count inside a longer name of another object (``longer``).
     """
     said = own_turn(question, answer)
     if question.type == "saq":
@@ -248,9 +252,9 @@ def judge(question: JudgedQuestion, answer: str, abstentions: Abstentions, longe
 
 
 def own_turn(question: JudgedQuestion, answer: str) -> str:
-    """Return an answer without the question, where it begins with that, and the turns that the model writes after it.
+    """Return an answer without a repetition of its question at the beginning, and without further turns at the end.
 
-    Where it begins with the turn of another question nothing was answered.
+    It is empty if it begins with the turn of another question.
     """
     said = answer.strip()
     turn = NEXT_TURN.match(said)
@@ -261,12 +265,12 @@ def own_turn(question: JudgedQuestion, answer: str) -> str:
 
 
 def of_lines(answer: str) -> Reading:
-    """Read an answer whose line breaks divide it."""
+    """Read an answer, keeping its line breaks as signs that divide a list."""
     return read(LINES.sub(" ; ", answer))
 
 
 def _true_false(question: JudgedQuestion, answer: str, abstentions: Abstentions) -> Verdict:
-    """Take the first sentence that holds a verdict; both verdicts in one sentence are none."""
+    """Judge by the first sentence that contains a verdict; one with both verdicts is invalid."""
     if abstentions.within(read(answer), question=question.text):
         return Verdict("missing")
     asked = read(question.text)
@@ -282,7 +286,7 @@ def _true_false(question: JudgedQuestion, answer: str, abstentions: Abstentions)
 
 
 def _truths(sentence: Reading, asked: Reading, begins: bool) -> set[bool]:
-    """Return the verdicts of a sentence, a denied one turned round."""
+    """Return the verdicts of a sentence, negated ones reversed; ``begins``: it is the answer's first sentence."""
     out = set()
     for at, word in enumerate(sentence.words):
         here = (at, at + 1)
@@ -298,7 +302,7 @@ def _truths(sentence: Reading, asked: Reading, begins: bool) -> set[bool]:
 
 
 def _attributive(sentence: Reading, at: int) -> bool:
-    """Whether a verdict word belongs to the word after it, and is no verdict on the statement."""
+    """Whether a verdict word only modifies the word after it ("the correct capital"), and so is no verdict."""
     after, before = sentence.flat[sentence.ends[at] :], sentence.flat[: sentence.starts[at]]
     if not re.match(r" \w", after):
         return False
@@ -311,7 +315,10 @@ def _attributive(sentence: Reading, at: int) -> bool:
 
 
 def _turned(sentence: Reading, at: int, asked: Reading) -> bool:
-    """Whether a negation stands before a word, in its clause and within reach, that is no part of the statement."""
+    """Whether the verdict at word ``at`` is reversed by a negation before it.
+
+    The negation must be in the same clause, within reach, and not repeated from the question.
+    """
     start, end = sentence.starts[max(0, at - BEFORE_VERDICT)], sentence.starts[at]
     said = INSERTED.sub(lambda inserted: " " * len(inserted[0]), sentence.flat)
     clause = max((match.end() for match in CLAUSE.finditer(said, start, end)), default=start)
@@ -327,21 +334,21 @@ def _turned(sentence: Reading, at: int, asked: Reading) -> bool:
 
 
 def _reaches(between: str, subject: bool) -> bool:
-    """Whether a negation, perhaps a subject (`none`), is of the verdict that follows these words."""
+    """Whether a negation reaches the verdict across the words between them; ``subject``: it is one of `SUBJECTS`."""
     if REASON.search(between):
         return False
     verbs = [match.end() for match in VERB.finditer(between)]
     if HOLDS.search(between) or not verbs:
         return not (subject and FURTHER.search(between))
-    # `not everything here is true`: its one verb stands right before the verdict.
+    # `not everything here is true`: the only verb stands right before the verdict.
     alone = len(verbs) == 1 and len(between[verbs[0] :].split()) <= 1
     return alone and not FURTHER.search(between)
 
 
 def _multiple_choice(question: JudgedQuestion, answer: str, abstentions: Abstentions) -> Verdict:
-    """Correct where the gold choice is the only one that is mentioned; each may be under any of its names.
+    """Correct if the gold choice is the only one that is mentioned; each choice may be called by any of its names.
 
-    What the answer repeats from the question is no mention: it may tell of the Nintendo DS, and Nintendo is a choice.
+    Repeating the question is no mention: it may be about the Nintendo DS while Nintendo is a choice.
     """
     said, asked = of_lines(answer), read(question.text)
     choices = tuple(dict.fromkeys(question.choices or ()))
@@ -363,19 +370,19 @@ def _multiple_choice(question: JudgedQuestion, answer: str, abstentions: Abstent
 
 
 def _unitless(question: JudgedQuestion) -> bool:
-    """Whether a bare number may answer with a quantity: not where the object is something else, as the film 8 Mile."""
+    """Whether a bare number may stand for a quantity with a unit: not if the object is, say, the film 8 Mile."""
     if question.datatype is None:
         return question.object_type is None
     return question.datatype == "quantity"
 
 
 def within_longer(span: Span, others: Sequence[Span]) -> bool:
-    """Whether a mention is a part of a longer one: of `York` in `New York` where both are choices."""
+    """Whether a mention is part of a longer one: `York` in `New York`, if both are choices."""
     return any(other[0] <= span[0] and span[1] <= other[1] and other != span for other in others)
 
 
 def _short_answer(question: JudgedQuestion, answer: str, abstentions: Abstentions, longer: LongerNames) -> Verdict:
-    """Correct where any true object is named; precision and recall are over the things that are listed."""
+    """Correct if any true object is named; precision is over the things listed, recall over the true objects."""
     said = of_lines(answer)
     found: dict[str, list[Span]] = defaultdict(list)
     names: dict[str, str] = {}
@@ -397,7 +404,7 @@ def _short_answer(question: JudgedQuestion, answer: str, abstentions: Abstention
 
 
 def _told(name: str, said: Reading, asked: Reading, alias: bool, unitless: bool) -> list[Span]:
-    """Return where an answer mentions a name other than by repeating its question; see `mentions`."""
+    """Return where an answer mentions a name, unless it repeats the question; see `mentions`."""
     own = mentions(name, said, alias, unitless)
     before = mentions(name, asked, alias, unitless) if own else []
     repeats = len(own) <= len(before)
@@ -405,12 +412,11 @@ def _told(name: str, said: Reading, asked: Reading, alias: bool, unitless: bool)
 
 
 def _repeated(span: Span, said: Reading, places: Sequence[Span], asked: Reading) -> bool:
-    """Whether an answer repeats words of its question: it begins to tell of them, or has them beside the same word.
+    """Whether words of an answer (``span``) only repeat its question, where they stand at ``places``.
 
-    `Luxembourg is a country` repeats what was asked about, and does not name its capital; so does `Vienna is the
-    capital of Luxembourg`, and `the capital is Luxembourg` does not.
-
-    ``places`` are where the same words stand in the question.
+    They do if they begin the answer as its subject (`Luxembourg is a country`), or if they stand next to the same word
+    as in the question (`Vienna is the capital of Luxembourg`). `The capital is Luxembourg` repeats nothing: it names
+    the capital.
     """
     first, last = span
     if not places:
@@ -422,7 +428,7 @@ def _repeated(span: Span, said: Reading, places: Sequence[Span], asked: Reading)
 
 
 def _beside(span: Span, text: Reading) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the words before and after a span, each up to the first that does not stand in any text."""
+    """Return the words before a span and those after it, each up to the nearest word that is no stop word."""
     first, last = span
     return (
         _to_word(text.words[at] for at in range(first - 1, -1, -1)),
@@ -431,7 +437,7 @@ def _beside(span: Span, text: Reading) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _to_word(words: Iterable[str]) -> Sequence[str]:
-    """Return words up to the first that does not stand in any text; none if one tells of something before it."""
+    """Return words up to the first that is no stop word; none if a verb such as `is` (`TOLD_OF`) comes first."""
     out = []
     for word in words:
         out.append(word)
@@ -443,19 +449,18 @@ def _to_word(words: Iterable[str]) -> Sequence[str]:
 
 
 def _precision(said: Reading, found: Mapping[str, Sequence[Span]]) -> float:
-    """Return the share of the listed things that name a true object."""
+    """Return the share of the things listed in an answer that name a true object."""
     spans = [span for own in found.values() for span in own]
     listed, true = things(said, spans), Stretches(spans)
     right = sum(true.meet(start, end) for start, end in listed)
-    return right / len(listed) if listed else 1.0  # a name of signs alone
+    return right / len(listed) if listed else 1.0  # the answer is a name of signs alone
 
 
 def things(said: Reading, whole: Sequence[Span] = ()) -> list[Span]:
-    """Return the things that an answer lists, as runs of words.
+    """Return the things that an answer lists, as spans of words.
 
-    They stand between commas, semicolons, line breaks, slashes, bullets, `and`, `or`. Nothing divides a mention
-    (``whole``) of an accepted name (`Washington, D.C.`), a date or a number, and words that end in a colon announce the
-    list.
+    They are separated by commas, semicolons, line breaks, slashes, bullets, `and` or `or`. Mentions (``whole``) of
+    accepted names (`Washington, D.C.`), dates and numbers are never split. Words before a colon only announce the list.
     """
     names = [(said.starts[first], said.ends[last - 1]) for first, last in whole if first < last]
     values = [*((one.start, one.end) for one in said.dates), *((one.start, one.end) for one in said.numbers)]
