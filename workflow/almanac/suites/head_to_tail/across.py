@@ -1,4 +1,4 @@
-"""Numbers of all datasets together; judge against rules over models (Sun et al., section 3.5, Table 8)."""
+"""Metrics of all datasets together; correlation of judge and rules over models (Sun et al., section 3.5, Table 8)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,15 +16,15 @@ from almanac.suites.head_to_tail.measures import BY, ONCE, SCORES, WRONG, divide
 from almanac.suites.judged import Condition, Judged, Not, as_text
 
 CELL = ("experiment", "prompt", "domain", "level")
-# The judge's rates, and by which column of the rules each is held against them, by score.
+# The rates that are correlated: the judge's column, and the suffix of the rules' score columns.
 PAIRS = {"accuracy": ("hit", ""), "hallucination": ("hallucinated", WRONG)}
 CORRELATIONS = {"spearman": spearman, "pearson": pearson}
 
 
 def over(judged: Mapping[str, Judged]) -> list[Measure]:
-    """Compute the numbers of all datasets together: of each model `divided`, and judge against rules over models.
+    """Compute the metrics of all datasets together: `divided` for each model, and `correlations` over models.
 
-    Only what was asked in all datasets is counted: a prompt of one alone would say nothing of the others.
+    Only ways of asking that all datasets share are counted.
 
     Args:
         judged: the items of each model, with the column ``dataset``.
@@ -38,16 +38,17 @@ def over(judged: Mapping[str, Judged]) -> list[Measure]:
 
 
 def correlations(judged: Mapping[str, Judged]) -> list[Measure]:
-    """Return the correlations over models between what the judge says and what rules score, of each cell.
+    """Return the correlations over models between the judge's rates and the scores by rules, for each cell.
+
+    A cell is an experiment, prompt, domain and level.
 
     Args:
-        judged: the items of each model on a dataset, or on several together, by its name.
+        judged: by model, its items on one dataset or on several together.
 
     Returns:
-        ``spearman_accuracy_exact`` and so on: correlation, rate of the judge, score of the rules; by experiment,
-        prompt, domain and level, with the number of models as ``n``, and under ``_min`` and ``_mean`` the least and the
-        mean over the cells that have one. A cell in which fewer than four models were judged, or one side is the same
-        for all, has none.
+        ``CORRELATION_RATE_SCORE``, such as ``spearman_accuracy_exact``, by cell, with the number of models as ``n``;
+        and by experiment and prompt the minimum (``_min``) and the mean (``_mean``) over the cells with a value. A cell
+        has no value if fewer than four models were judged, or if one side is the same for all.
     """
     if not judged:
         return []
@@ -70,7 +71,7 @@ def correlations(judged: Mapping[str, Judged]) -> list[Measure]:
 
 
 def _cells(judged: Judged) -> pl.DataFrame:
-    """Return what judge and rules say of one model, a row a cell, over the answers of which both say something."""
+    """Return one model's rates by the judge and scores by rules, a row a cell, over the answers that both judged."""
     once = judged.where(ONCE).where(level=Not(None), hit=Not(None)).frame.with_columns(pl.col(CELL).cast(pl.String))
     judge = once.filter(pl.col("reading") == JUDGE)
     rules = once.filter(pl.col("reading") == RULES).join(judge, on="item", how="semi")
@@ -84,6 +85,6 @@ def _cells(judged: Judged) -> pl.DataFrame:
 
 
 def _row(some: Judged, metric: str, where: Mapping[str, Condition], found: Estimate, n: int) -> Measure:
-    """Return one number between models, ``some`` being the items of any of them; it counts models."""
+    """Return a metric over models, whose ``n`` counts models; ``some`` are the items of any of them."""
     told, counts = as_text(where), (n, 0, 0, 0, 0, 0)
     return Measure(some.suite, some.dataset, None, None, metric, told, "other", ("hit",), *found, None, *counts)

@@ -1,4 +1,4 @@
-"""From drawn questions to prompts: each question in every prompt, and as a sentence to be completed."""
+"""Makes prompts of drawn questions: each question by every prompt, and as a cloze (a sentence to be completed)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,40 +20,40 @@ from almanac.suites.prompts import prompts
 from almanac.tables import seed_of
 
 QUESTION, CLOZE = "question", "cloze"
-ANSWER = "answer"  # the role of the request that is answered
-TOP = 10  # one in so many of the head's questions is among the most popular
+ANSWER = "answer"  # the role of the request for the answer
+TOP = 10  # one in so many of the head's questions counts as most popular
 
 
 class HeadToTailSetting(NamedTuple):
-    """In which way an item is asked, and which of the answers at temperature 1 is judged; none: the greedy one."""
+    """The prompt of an item; and which of the answers at temperature 1 is judged (empty: the greedy answer)."""
 
     prompt: str
     repeat: int | None = None
 
     def label(self) -> str:
-        """Say it to a reader."""
+        """Describe the setting to a reader of the page."""
         said = self.prompt.replace("_", "-")
         return said if self.repeat is None else f"{said}, asked again at temperature 1, answer {self.repeat + 1}"
 
 
 def instruction(prompt: str, example: tuple[str, str] | None = None) -> str:
-    """Return what stands before a question: the instruction, and its shots with a blank line around each.
+    """Return the text before a question: the instruction and its shots, separated by blank lines.
 
     Args:
-        prompt: the way of asking.
-        example: a question of the same template with its answer, where the way of asking wants one.
+        prompt: the name of the prompt.
+        example: a question of the same template with its answer, which some prompts include.
     """
     told = prompts("head_to_tail")["ask"][prompt]
     shots = [tuple(shot) for shot in told.get("shots", ())]
     if told.get("example") and example is not None:
         shots.append(example)
     parts = [told["text"], *(f"Question: {question}\nAnswer: {answer}" for question, answer in shots)]
-    # A wrapper ends the instruction's line, so that one break more makes a blank line before the question.
+    # The model's wrapper adds one line break; a second one makes a blank line before the question.
     return "\n\n".join(parts) + ("\n" if shots else "")
 
 
 def ask(data: Data, options: HeadToTailOptions, own: Mapping[str, type]) -> Iterator[Batch]:
-    """Draw the questions and ask them; see `QuestionDrawing`."""
+    """Draw the questions (`QuestionDrawing`), and yield their requests."""
     asked = Asked(own)
     drawing = QuestionDrawing(data, options, asked.refuse)
     askings = list(drawing.askings())
@@ -66,7 +66,7 @@ def ask(data: Data, options: HeadToTailOptions, own: Mapping[str, type]) -> Iter
 
 
 def most_popular(drawn: Sequence[DrawnQuestion]) -> set[tuple[str, str]]:
-    """Return fact and name of the tenth most popular of the head's questions of each type, rounded up; ties by fact."""
+    """Return (fact, name) of the most popular tenth of each type's head questions, rounded up; ties by fact."""
     head = [row for row in drawn if row.bucket == "head"]
     head.sort(key=lambda row: (row.kind, -(row.popularity or 0), row.fact_id))
     kinds = [list(own) for _, own in groupby(head, lambda row: row.kind)]
@@ -74,7 +74,7 @@ def most_popular(drawn: Sequence[DrawnQuestion]) -> set[tuple[str, str]]:
 
 
 def _names(data: Data, askings: Sequence[AskedWording]) -> ObjectNames:
-    """Return the names of the objects that are asked for, of all that a dataset may have."""
+    """Return the names of the objects of the drawn questions alone, since a dataset may be large."""
     rows = [row for one in askings for row in (*one.drawn, *([one.spare] if one.spare else []))]
     keys = sorted({key for row in rows for key in row.objects})
     found = data.frame("entities", Entity).filter(pl.col("entity_id").is_in(keys))
@@ -85,7 +85,7 @@ def _names(data: Data, askings: Sequence[AskedWording]) -> ObjectNames:
 
 
 class _DrawnAsker:
-    """Asks what was drawn."""
+    """Makes the items and requests of drawn questions."""
 
     def __init__(self, data: Data, options: HeadToTailOptions, asked: Asked, askings: Sequence[AskedWording]) -> None:
         self.options, self.asked = options, asked
@@ -93,7 +93,7 @@ class _DrawnAsker:
         self.top = most_popular([row for one in askings for row in one.drawn])
 
     def ask(self, asking: AskedWording) -> None:
-        """Ask the questions of one wording in every way."""
+        """Ask the questions of one template in every form and by every prompt."""
         for form in (QUESTION, CLOZE) if self.options.cloze else (QUESTION,):
             if form == CLOZE and asking.wording.cloze is None and asking.drawn:
                 self.asked.refuse(f"relation {asking.relation.relation_id}: {CLOZE}", "no sentence ends in the object")
@@ -112,13 +112,13 @@ class _DrawnAsker:
                     self._one(asking, row, form, prompt, instruction(prompt, example))
 
     def _text(self, wording: QuestionWording, row: DrawnQuestion, form: str) -> str:
-        """Return the question, or the sentence with a blank, of one subject."""
+        """Return the question or the cloze about one subject."""
         kind = self.names.entities[row.objects[0]].type if row.objects[0] in self.names.entities else None
         own = wording.variants.get(kind or "", {QUESTION: wording.question, CLOZE: wording.cloze or ""})
         return own[form].replace("[Y]", prompts("head_to_tail")["blank"]).replace("[X]", row.name)
 
     def _one(self, asking: AskedWording, row: DrawnQuestion, form: str, prompt: str, told: str) -> None:
-        """Ask one question in one way, once, and again at temperature 1 where that is wanted."""
+        """Ask one question in one way: greedily, and again at temperature 1 if ``repeats`` is set."""
         options, relation, wording = self.options, asking.relation, asking.wording
         once = greedy(self._text(wording, row, form), options.answer_tokens, instruction=told)
         seed = seed_of(options.seed, "repeats", once.instruction, once.text) % 2**31

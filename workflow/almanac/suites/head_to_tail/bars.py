@@ -1,4 +1,4 @@
-"""Head-to-Tail's bars for planted models: accuracy falls from head to tail where exposure does, and only there."""
+"""Head-to-Tail's validation bars for planted models: accuracy falls from head to tail only if exposure does."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -13,21 +13,21 @@ from almanac.suites.head_to_tail.measures import BY, ONCE
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.suite import BarResult
 
-EQUAL = 0.1  # accuracies that differ by less, with their interval, are equal
-MOVED = {"missing": 1, "hallucination": -1}  # in which way a model moves that is taught to say unsure
+EQUAL = 0.1  # accuracies are equal if the interval of their difference lies within this distance of 0
+MOVED = {"missing": 1, "hallucination": -1}  # the sign of each rate's change if a model is taught to say unsure
 Way = tuple[str, str]  # experiment and prompt
 
 
 def verdicts(measures: Sequence[Measure], options: HeadToTailOptions) -> list[BarResult]:
-    """Hold each way of asking of one model against the bars, by rules.
+    """Check each way of asking of one model against the bars, by the accuracy by rules.
 
-    Where popularity is exposure, the interval of the accuracy in the head minus that in the tail must lie above 0, and
-    the torso's accuracy between the two. Where it is anything else it must say nothing of what a model knows: at the
-    same dose of the fact (the mean over doses) the interval of the difference must lie within `EQUAL` of 0, although
-    the facts taught most are answered better than those never taught.
+    If popularity is exposure, the interval of the difference head − tail must lie above 0, and the torso must lie
+    between the two. Any other popularity must not matter for a planted model: the interval of head − tail at the same
+    dose of the fact (mean over doses) must lie within `EQUAL` of 0, while facts taught most are answered better than
+    facts never taught.
 
     Args:
-        measures: one model's numbers.
+        measures: one model's metrics.
         options: the settings.
     """
     bar = _falls if options.popularity == EXPOSURE else _level
@@ -39,14 +39,14 @@ def verdicts(measures: Sequence[Measure], options: HeadToTailOptions) -> list[Ba
 
 
 def unsure(measures: Sequence[Measure], base: Sequence[Measure]) -> list[BarResult]:
-    """Hold a model that was taught to say unsure against its base: fewer hallucinations, more missing answers.
+    """Check that a model taught to say unsure has fewer hallucinations and more missing answers than its base.
 
-    The interval of each difference, as of independent shares, must lie on that side of 0; since both answer the same
-    questions it is wider than need be.
+    The interval of each difference must lie on the right side of 0. It treats the two shares as independent, so it is
+    wider than necessary, since both models answer the same questions.
 
     Args:
-        measures: the tuned model's numbers.
-        base: those of the model that it was tuned from.
+        measures: the tuned model's metrics.
+        base: the metrics of the model that it was tuned from.
     """
     moved: dict[Way, list[BarResult]] = {}
     for metric, sign in MOVED.items():
@@ -63,7 +63,7 @@ def unsure(measures: Sequence[Measure], base: Sequence[Measure]) -> list[BarResu
 
 
 def _falls(said: str, found: Mapping[tuple[Any, ...], Estimate]) -> BarResult:
-    """Say whether accuracy falls from head to tail."""
+    """Check whether accuracy falls from head to tail; ``found`` has the accuracy by bucket."""
     head, torso, tail = levels = [found.get((bucket,), NOTHING) for bucket in BUCKETS]
     told = ", ".join(f"{name} {one}" for name, one in zip(BUCKETS, levels, strict=True))
     if NOTHING in levels:
@@ -74,7 +74,7 @@ def _falls(said: str, found: Mapping[tuple[Any, ...], Estimate]) -> BarResult:
 
 
 def _level(said: str, found: Mapping[tuple[Any, ...], Estimate]) -> BarResult:
-    """Say whether accuracy is level from head to tail at the same dose, and rises with the dose."""
+    """Check whether accuracy is equal in head and tail at the same dose, and rises with the dose."""
     shared = [{dose for dose, level in found if level == end} for end in ("head", "tail")]
     doses = sorted(set.intersection(*shared))
     if len(doses) < 2:
@@ -88,7 +88,7 @@ def _level(said: str, found: Mapping[tuple[Any, ...], Estimate]) -> BarResult:
 
 
 def _numbers(measures: Sequence[Measure], metric: str, *keys: str) -> Iterator[tuple[Way, tuple[Any, ...], Estimate]]:
-    """Yield the numbers of a metric by rules that were made by these columns: way of asking, their values, number."""
+    """Yield way of asking, values of ``keys`` and estimate for each value of a metric by rules, grouped by ``keys``."""
     shown = Shown("", 0, (), measures=measures)
     for row in shown.valued(metric, *BY, *keys, reading=RULES, **ONCE):
         where = shown.at(row)
@@ -101,6 +101,6 @@ def _mean(found: Sequence[Estimate]) -> Estimate:
 
 
 def _said(way: Way) -> str:
-    """Name a way of asking."""
+    """Describe a way of asking."""
     experiment, prompt = way
     return f"{experiment}, {HeadToTailSetting(prompt).label()}"

@@ -1,6 +1,6 @@
-"""Head, torso and tail of subjects: by a source's popularity, by their facts, or by what a model was taught.
+"""Head, torso and tail of subjects: by a source's popularity, by number of facts, or by a planted model's exposure.
 
-All are divided by one rule, in thirds of the total popularity of a type (`dataset.popularity`; section 2, A.7).
+Each bucket holds a third of the total popularity of a type (`dataset.popularity`; Sun et al., section 2, A.7).
 """
 
 import polars as pl
@@ -12,21 +12,21 @@ from almanac.suites.data import Data
 from almanac.suites.head_to_tail.rows import BucketCount
 
 BUCKETS = ("head", "torso", "tail")
-THING = "thing"  # the type of what has none
+THING = "thing"  # the type of entities that have none
 DENSITY, SOURCE, EXPOSURE = "density", "source", "exposure"
 SUBJECT = {"subject": pl.String, "kind": pl.String, "popularity": pl.Int64, "asked_bucket": pl.String}
 
 
 def subjects(data: Data, by: str) -> tuple[pl.DataFrame, str]:
-    """Return how popular things are: ``subject``, ``kind``, ``popularity`` and ``asked_bucket``, a row a thing.
+    """Return the popularity of entities: ``subject``, ``kind``, ``popularity`` and ``asked_bucket``, a row an entity.
 
     Args:
         data: the dataset.
-        by: ``source``, ``density``, ``exposure`` (nothing is known before a model is), or ``auto``: the first where
-            there is any, else the second.
+        by: ``source``, ``density``, ``exposure`` (no rows: it depends on the model), or ``auto``: ``source`` if the
+            dataset has popularity, else ``density``.
 
     Returns:
-        The things, and by what they were measured in the end.
+        The rows, and the measure that was used.
     """
     if by == EXPOSURE:
         return pl.DataFrame(schema=SUBJECT), by
@@ -36,10 +36,10 @@ def subjects(data: Data, by: str) -> tuple[pl.DataFrame, str]:
 
 
 def bucketed(scores: pl.DataFrame) -> pl.DataFrame:
-    """Return the columns of `SUBJECT` of things that are divided among those of their type.
+    """Divide entities into buckets within their type, and return the columns of `SUBJECT`.
 
     Args:
-        scores: rows of `Popularity`; of several measures of one thing the first counts, as in `Judged`.
+        scores: rows of `Popularity`; the first counts if an entity has several, as in `Judged`.
     """
     rows, _ = with_buckets(scores.lazy())
     found = rows.sort("entity_id", "source", "type").unique("entity_id", keep="first", maintain_order=True)
@@ -48,14 +48,14 @@ def bucketed(scores: pl.DataFrame) -> pl.DataFrame:
 
 
 def _mentions(data: Data) -> pl.DataFrame:
-    """Return how many facts name each thing, as subject and as object."""
+    """Return the number of facts with each entity as subject or object, as rows of `Popularity`."""
     facts = data.frame("facts", Fact, ["subject_id", "object_id"])
     named = pl.concat(facts.select(entity_id=column) for column in ("subject_id", "object_id")).drop_nulls()
     return _scored(data, named.group_by("entity_id", maintain_order=True).agg(score=pl.len().cast(pl.Int64)), MENTIONS)
 
 
 def _scored(data: Data, scores: pl.DataFrame, source: str) -> pl.DataFrame:
-    """Return scores (``entity_id``, ``score``) as rows of `Popularity`, typed by what each thing is."""
+    """Return scores (``entity_id``, ``score``) as rows of `Popularity`, with each entity's type."""
     types = data.frame("entities", Entity, ["entity_id", "type"])
     found = scores.join(types, on="entity_id", how="left", maintain_order="left")
     found = found.with_columns(pl.col("type").fill_null(THING), source=pl.lit(source), bucket=pl.lit(None, pl.String))
@@ -63,7 +63,7 @@ def _scored(data: Data, scores: pl.DataFrame, source: str) -> pl.DataFrame:
 
 
 def count(found: pl.DataFrame, measured: str) -> list[BucketCount]:
-    """Return how many things each bucket of each type holds (Table 1)."""
+    """Count the entities in each bucket of each type (Table 1)."""
     score = pl.col("popularity")
     groups = (
         found.filter(pl.col("asked_bucket").is_not_null())
@@ -75,7 +75,7 @@ def count(found: pl.DataFrame, measured: str) -> list[BucketCount]:
 
 
 def predicates(data: Data) -> dict[str, str | None]:
-    """Return the bucket of each relation by its number of facts (Table 6): the source's, or that of the dataset."""
+    """Return each relation's bucket by number of facts (Table 6): the source's, or else computed from the dataset."""
     relations = data.relations
     if all(row.bucket is None for row in relations):
         counts = data.frame("facts", Fact, ["relation_id"]).group_by("relation_id").len()
@@ -84,14 +84,14 @@ def predicates(data: Data) -> dict[str, str | None]:
 
 
 def exposed(data: Data, exposures: pl.DataFrame | None) -> dict[str, tuple[int, str | None]]:
-    """Return how often a model was taught facts of each subject, and the bucket of that among those of its type.
+    """Return each subject's exposure (the summed doses of its facts), and its bucket by exposure within its type.
 
     Args:
         data: the dataset.
-        exposures: how often the model was taught each fact; none: it was not taught these.
+        exposures: the dose of each fact; None if the model was not taught the dataset.
 
     Returns:
-        By fact, so that an item finds that of its subject; subjects of which no fact has a dose are not there.
+        The exposure and the bucket of the subject, by fact; subjects without any dose are left out.
     """
     if exposures is None:
         return {}

@@ -18,7 +18,7 @@ from almanac.suites.head_to_tail.variants import VERSION
 from almanac.suites.judged import Condition, Not
 
 HEAD = tuple(RATES)
-Way = tuple[Any, ...]  # values of `BY`: how questions are read and asked
+Way = tuple[Any, ...]  # values of `BY`: how answers are judged, and how questions are asked
 READ_HOW = (
     "Accuracy, hallucination and missing rate are shares of the answers and sum to 1; an answer is missing if the "
     "model says unsure or nothing. An item whose request failed is left out. By rules, an answer is correct if it "
@@ -27,7 +27,7 @@ READ_HOW = (
 
 
 def rates_by(shown: Shown, *keys: str, **fixed: Condition) -> dict[tuple[str, tuple[Any, ...]], dict[str, Measure]]:
-    """Return the rates that have a value, by model and the values of `BY` and these columns."""
+    """Return the rates that have a value, by model and by the values of `BY` and ``keys``; then by rate."""
     found: dict[tuple[str, tuple[Any, ...]], dict[str, Measure]] = {}
     conditions: dict[str, Any] = {**ONCE, **fixed}
     for metric in HEAD:
@@ -38,7 +38,7 @@ def rates_by(shown: Shown, *keys: str, **fixed: Condition) -> dict[tuple[str, tu
 
 
 def _falls(shown: Shown) -> dict[tuple[str, Way, str], Measure]:
-    """Return by how much accuracy is lower in the tail than in the head, by model, way of asking and domain."""
+    """Return the accuracy in the head minus that in the tail, by model, way of asking and domain."""
     found = {}
     for keys in ((), ("domain",)):
         for row in shown.valued("fall", *BY, *keys, level=ENDS, **ONCE):
@@ -48,7 +48,7 @@ def _falls(shown: Shown) -> dict[tuple[str, Way, str], Measure]:
 
 
 def rate_rows(shown: Shown, *keys: str, **fixed: Condition) -> list[Sequence[Cell]]:
-    """Return a table's rows: model, how it was asked, the columns, the number of answers, and the rates."""
+    """Return a table's rows: model, way of asking, the values of ``keys``, the number of answers, and the rates."""
     return [
         [model, said(key), *map(str, key[len(BY) :]), _answered(own["accuracy"]), *(own[one] for one in HEAD)]
         for (model, key), own in rates_by(shown, *keys, **fixed).items()
@@ -56,10 +56,10 @@ def rate_rows(shown: Shown, *keys: str, **fixed: Condition) -> list[Sequence[Cel
 
 
 def chapter(shown: Shown, options: HeadToTailOptions) -> Chapter | None:
-    """Return what the page shows of a dataset; nothing where nothing was asked."""
+    """Return Head-to-Tail's chapter about a dataset; None if nothing was asked."""
     if not shown.find("accuracy", *BY, **ONCE):
         return None
-    # What figures and single tables show: the judge's reading, as the paper, where it gives verdicts.
+    # Figures and some tables show one way: by the judge, as in the paper, if it gives verdicts; else by rules.
     given = [row.value or 0.0 for row in shown.find("verdict_given", *BY[1:], parsed=Not(None), reading=JUDGE, **ONCE)]
     ruled = bool(given) and min(given) >= 0.5
     way = (JUDGE if ruled else RULES, QUESTION, options.prompts[0])
@@ -99,7 +99,7 @@ def chapter(shown: Shown, options: HeadToTailOptions) -> Chapter | None:
 
 
 def _measured(options: HeadToTailOptions, shown: Shown) -> str:
-    """Say what popularity is."""
+    """Describe the measure of popularity."""
     if options.popularity == EXPOSURE:
         return (
             "Popularity is how often a planted model was taught facts about the subject; facts are drawn without "
@@ -123,19 +123,19 @@ def rates_table(name: str, caption: str, rows: Sequence[Sequence[Cell]], *more: 
 
 
 def _several(rows: Sequence[Sequence[Cell]]) -> Sequence[Sequence[Cell]]:
-    """Return a table's rows where they part anything: where the third column has several values."""
+    """Return a table's rows if they divide anything (the third column has several values), else none."""
     return rows if len({row[2] for row in rows}) > 1 else []
 
 
 def natural(shown: Shown) -> Table:
-    """Return the rates without what people hardly ask, where anything of that kind was asked."""
+    """Return the table of rates without unnatural questions; without rows if there were none of these."""
     rows, every = rate_rows(shown, natural=True), rate_rows(shown)
     kept = rows if [row[2] for row in rows] != [row[2] for row in every] else []
     return rates_table("natural", "Without questions that people hardly ask (Table 10).", kept, folded=True)
 
 
 def drawing(shown: Shown, way: Way) -> Iterator[Drawing]:
-    """Yield the figure of what was asked and read in one way, where it has levels."""
+    """Yield the figure of one way of asking and judging, if it has levels."""
     from almanac.suites.head_to_tail import figures  # matplotlib, which nothing else of the suite needs
 
     fixed: dict[str, Any] = {**ONCE, **dict(zip(BY, way, strict=True))}
@@ -185,7 +185,7 @@ def levels(shown: Shown) -> Table:
 
 
 def _fell(shown: Shown, way: Way) -> Iterator[str]:
-    """Yield of which models accuracy falls from head to tail."""
+    """Yield a sentence that says for which models accuracy falls from head to tail."""
     found: dict[str, list[str]] = defaultdict(list)
     for (model, key, domain), row in _falls(shown).items():
         if (key, domain) == (way, "all"):
@@ -208,7 +208,7 @@ def _predicates(shown: Shown) -> Table:
 
 
 def _forms(shown: Shown) -> Table:
-    """Return questions and sentences to be completed side by side (Table 11)."""
+    """Return the rates of questions and clozes side by side (Table 11)."""
     every = rates_by(shown, "level")
     rows: list[Sequence[Cell]] = []
     for (model, key), own in every.items():
@@ -222,7 +222,7 @@ def _forms(shown: Shown) -> Table:
 
 
 def _sizes(shown: Shown, way: Way) -> Table:
-    """Return the models by size, and what they were tuned from (Table 7)."""
+    """Return the models by size, with their base models (Table 7)."""
     own = rates_by(shown)
     rows: list[Sequence[Cell]] = [
         [one.series, one.name, one.base or "–", one.parameters, *(own[one.name, way][rate] for rate in HEAD)]
@@ -244,7 +244,7 @@ def _stability(shown: Shown) -> Table:
 
 
 def _doses(shown: Shown) -> Iterator[Table]:
-    """Yield the rates by how often facts were taught, and within that by bucket: the control."""
+    """Yield the control, rates by dose and bucket, and the rates by exposure of the subject."""
     caption = "At the same dose of the fact: does the subject's popularity change the rates?"
     yield rates_table("control", caption, rate_rows(shown, "dose", "level"), "times taught", "bucket", folded=True)
     caption = "By how often a planted model was taught facts about the subject."

@@ -1,7 +1,7 @@
-"""Which questions are asked: for each template equally many from head, torso and tail (Sun et al., section 2).
+"""Draws the questions that are asked: for each template equally many of head, torso and tail (Sun et al., section 2).
 
-A question is about a relation and a subject; all its objects are right answers. Facts are held as columns; only what is
-drawn becomes rows.
+A question is about a relation and a subject; all its objects are right answers. Facts are held as columns; only drawn
+questions become Python objects.
 """
 
 import re
@@ -25,21 +25,21 @@ from almanac.tables import hash_order
 
 FACTS = ["fact_id", "relation_id", "subject_id", "object_id", "value", "qualifiers"]
 CHARACTER = "character="
-CANDIDATES = 4  # facts of a relation that may be its example: a question cannot be made of each
+CANDIDATES = 4  # facts per relation that are tried as its example, since not every fact makes a question
 
 
 @dataclass(frozen=True)
 class DrawnQuestion:
-    """A question that is asked.
+    """A question that was drawn.
 
     Attributes:
-        fact_id: the first of the facts that answer it.
-        subject: its subject.
-        name: the subject as it is named, with what tells it from others.
-        objects: the keys of its objects.
+        fact_id: the fact that it stands for: the subject's test fact, or else the first that answers it.
+        subject: the subject's id.
+        name: the subject's name in the question, with its context.
+        objects: the keys of the objects that answer it.
         kind: the subject's type.
-        popularity: the subject's, where it is known.
-        bucket: likewise.
+        popularity: the subject's popularity, if known.
+        bucket: the subject's bucket, if known.
     """
 
     fact_id: str
@@ -53,13 +53,13 @@ class DrawnQuestion:
 
 @dataclass(frozen=True)
 class AskedWording:
-    """What is asked by one wording.
+    """The questions of one template.
 
     Attributes:
-        relation: its relation.
-        wording: the wording.
-        drawn: the questions.
-        spare: one that is not asked, as an example; none where all are.
+        relation: the relation.
+        wording: the template.
+        drawn: the questions that are asked.
+        spare: a question that is not asked, to serve as an example; None if all are asked.
     """
 
     relation: Relation
@@ -72,12 +72,12 @@ class QuestionDrawing:
     """Draws the questions of a dataset."""
 
     def __init__(self, data: Data, options: HeadToTailOptions, refuse: Callable[[str, str], None]) -> None:
-        """Keep a dataset, the settings, and what is told what is not asked, and why."""
+        """Prepare the draw; ``refuse`` is called with everything that is not asked, and the reason."""
         self.data, self.options, self.refuse = data, options, refuse
         self.popular, self.measured = subjects(data, options.popularity)
 
     def askings(self) -> Iterator[AskedWording]:
-        """Yield what is asked of each relation, by each of its wordings."""
+        """Yield the questions of each relation's templates."""
         facts = self._facts.partition_by("relation_id", as_dict=True, maintain_order=True)
         for relation, found, reason in asked_of(self.data, self.options.filters):
             own = facts.get((relation.relation_id,))
@@ -95,9 +95,9 @@ class QuestionDrawing:
 
     @cached_property
     def _facts(self) -> pl.DataFrame:
-        """Facts with the names of both ends, the type of the subject, and what is known of its popularity.
+        """Facts with the names of subject and object, and the type, popularity and bucket of the subject.
 
-        Names are joined here, once: relation by relation each join would look at every entity again.
+        Names are joined once for all relations: a join per relation would go through every entity each time.
         """
         facts = self.data.frame("facts", Fact, FACTS)
         facts = facts.with_columns(key=pl.coalesce("object_id", "value")).drop("object_id", "value")
@@ -111,7 +111,7 @@ class QuestionDrawing:
         found = found.with_columns(**named_so).drop("type")
         if self.measured != EXPOSURE:
             return found
-        # Those that are asked or shown, and their subjects' namesakes.
+        # Keep facts that are asked or shown, and those of their subjects' namesakes.
         kept = [fact.fact_id for own in (*self._tested.values(), *self._shown.values()) for fact in own]
         reads = found.with_columns(read=pl.col("own").str.to_lowercase())
         wanted = reads.filter(pl.col("fact_id").is_in(kept)).select("relation_id", "read").unique()
@@ -123,7 +123,7 @@ class QuestionDrawing:
 
     @cached_property
     def _shown(self) -> dict[str, list[Fact]]:
-        """Of each relation a few facts that no suite asks, of which one is the example."""
+        """For each relation a few train facts, which no suite asks, as candidates for its example."""
         train = {fact.fact_id: fact for fact in self.data.facts if fact.split == "train"}
         found: dict[str, list[Fact]] = {}
         for name in hash_order(train, self.options.seed, "head_to_tail", "example"):
@@ -142,7 +142,7 @@ class QuestionDrawing:
         if self.measured == EXPOSURE:
             tested = {fact.subject_id: fact.fact_id for fact in self._tested[relation.relation_id]}
             rows = _rows(pool)
-            # Here each question stands for the fact that other suites ask, too.
+            # Each question stands for the test fact, which other suites ask too.
             drawn = [replace(row, fact_id=tested[row.subject]) for row in rows if row.subject in tested]
             shown = [fact.subject_id for fact in self._shown.get(relation.relation_id, ())]
             others = {row.subject: row for row in rows if row.subject not in tested}
@@ -151,7 +151,7 @@ class QuestionDrawing:
         return AskedWording(relation, wording, drawn, spare)
 
     def _pool(self, relation: Relation, wording: QuestionWording, facts: pl.DataFrame) -> pl.DataFrame:
-        """Return what could be asked, a row a question, by fact; what cannot be is counted, with the reason."""
+        """Return the questions that can be asked, a row a question; others are counted and refused with the reason."""
         if wording.template_id.endswith("/title_character"):
             characters = pl.col("qualifiers").list.eval(
                 pl.element().filter(pl.element().str.starts_with(CHARACTER)).str.strip_prefix(CHARACTER)
@@ -170,7 +170,7 @@ class QuestionDrawing:
         )
         thing = f"relation {relation.relation_id}, {wording.template_id}"
         pool = self.naming.named(pool, wording)
-        # Of all questions: one that is left out for another reason is an answer to its namesake's all the same.
+        # Compare all questions: even one that is left out below makes its namesake's question ambiguous.
         pool = pool.with_columns(alike=pl.col("name").str.to_lowercase().is_duplicated())
         answered = self._examples(wording) if self.options.mode != "faithful" else []
         pool = self._without(
@@ -194,7 +194,7 @@ class QuestionDrawing:
 
     @cached_property
     def _tests(self) -> dict[tuple[object, ...], pl.DataFrame]:
-        """By relation the subjects of test facts and that fact of each which a sample of other suites takes first."""
+        """By relation, the subjects of test facts with the first of their facts in the samples of other suites."""
         rows = self.data.frame("facts", Fact, ["fact_id", "relation_id", "subject_id", "split"]).filter(split="test")
         order = hash_order(rows["fact_id"], self.options.seed, "sample")
         places = pl.DataFrame({"tested": order, "turn": range(len(order))}, {"tested": pl.String, "turn": pl.UInt32})
@@ -202,7 +202,7 @@ class QuestionDrawing:
         return first.unique(["relation_id", "subject_id"], keep="first").partition_by("relation_id", as_dict=True)
 
     def _as_tested(self, relation: Relation, wording: QuestionWording, pool: pl.DataFrame) -> pl.DataFrame:
-        """Let a question stand for the test fact of its subject, with its ``turn`` in the samples of other suites."""
+        """Let questions stand for their subjects' test facts; add ``turn``, their place in other suites' samples."""
         tests = self._tests.get((relation.relation_id,))
         several = wording.values is not None or pool["part"].is_not_null().any()  # questions about one subject
         if tests is None or several:
@@ -213,7 +213,7 @@ class QuestionDrawing:
         return found.with_columns(fact_id=pl.coalesce("tested", "fact_id")).drop("tested")
 
     def _examples(self, wording: QuestionWording) -> list[str]:
-        """Return the subjects, in small letters, of which an instruction's own example asks the same question."""
+        """Return the subjects, in lower case, about which an example in an instruction asks the same question."""
         asks = (prompts("head_to_tail")["ask"][prompt] for prompt in self.options.prompts)
         shots = {question for told in asks for question, _ in told.get("shots", ())}
         questions = {wording.question, *(own["question"] for own in wording.variants.values())}
@@ -228,7 +228,7 @@ class QuestionDrawing:
         return pl.col("objects").list.first().str.slice(0, 4).cast(pl.Int64, strict=False).gt(last).fill_null(False)
 
     def _told_apart(self, pool: pl.DataFrame, wording: QuestionWording, thing: str) -> pl.DataFrame:
-        """Return the questions that read unlike any other, or as the released code has it."""
+        """Drop ambiguous questions: all that read alike, or in mode ``faithful`` those that the released code drops."""
         faithful = self.options.mode == "faithful"
         if wording.template_id.endswith(YEARS_OF_TITLES):
             alone = pl.col("namesakes").fill_null(0) == 0
@@ -247,9 +247,9 @@ class QuestionDrawing:
     def _draw(
         self, relation: Relation, wording: QuestionWording, pool: pl.DataFrame
     ) -> tuple[list[DrawnQuestion], DrawnQuestion | None]:
-        """Draw as many of each bucket as the smallest has, at most the cap, and one more as an example.
+        """Draw as many questions from each bucket as the smallest has, up to the cap, and one more as an example.
 
-        What other suites ask is drawn first, so that methods are asked about the same facts.
+        Facts that other suites ask are drawn first, so that methods are compared on the same facts.
         """
         thing = f"relation {relation.relation_id}, {wording.template_id}"
         options, parts = self.options, len(BUCKETS) * len(self.data.relations)

@@ -14,10 +14,10 @@ RATES = ("accuracy", "hallucination")
 
 
 def head_to_tail(rows: Mapping[str, Sequence[Measure]]) -> Figure:
-    """Draw accuracy and hallucination rate from head to tail, a column a domain, a line a model (Figure 1, Table 4).
+    """Draw accuracy and hallucination rate from head to tail, a column per domain, a line per model (Fig. 1, Table 4).
 
     Args:
-        rows: of each rate its numbers by domain and level, or by level alone, of one way of asking; all have a value.
+        rows: for each rate its metrics by domain and level, or by level alone, in one way of asking; all have a value.
     """
     domains = sorted({str(_at(row, "domain")) for row in rows[RATES[0]]})
     if len(domains) == 2 and "None" in domains:  # all, and a single one, which is all

@@ -1,4 +1,4 @@
-"""The request to a judge model about an answer, and how its reply is read (Sun et al., section 2 and Prompt 2)."""
+"""Requests to a judge model about answers, and how its replies are read (Sun et al., section 2 and Prompt 2)."""
 
 import json
 import re
@@ -18,11 +18,11 @@ from almanac.suites.head_to_tail.variants import variants
 from almanac.suites.prompts import prompts
 from almanac.tables import seed_of
 
-VERDICT = "verdict"  # the role of the request that the judge answers
-CHECK = "check"  # and of the one with a wrong answer on purpose
-CHECKED = 10  # one question in so many, of those with an answer to be judged, is asked with it
-TOKENS = 8  # of its reply: one word is wanted
-# "The correct answer is 1975" is none: it may be said of what is right and of what is wrong.
+VERDICT = "verdict"  # the role of the request to judge a model's answer
+CHECK = "check"  # the role of the request to judge an answer that is wrong on purpose
+CHECKED = 10  # one in so many of the judged questions has a check
+TOKENS = 8  # of the judge's reply, at most: one word is wanted
+# "The correct answer is 1975" is no verdict: a judge may say it about right answers and about wrong ones.
 STATED = re.compile(r"\bcorrect\s+\w+\s*(?::|\b(?:is|are|was|were|would|should|to|for|in|here)\b|$)", re.IGNORECASE)
 INCORRECT = re.compile(r"\bincorrect\b|(?:\bnot|n't)\s+(?:\w+\s+)?correct\b", re.IGNORECASE)
 CORRECT = re.compile(r"\bcorrect\b", re.IGNORECASE)
@@ -30,19 +30,19 @@ CORRECT = re.compile(r"\bcorrect\b", re.IGNORECASE)
 
 @cache
 def unsure(listed: str) -> frozenset[str]:
-    """Return the answers that say nothing, as they are compared: those of the ``strict`` or the ``extended`` list."""
+    """Return the normalised answers that count as missing: the ``strict`` or the ``extended`` list."""
     return frozenset(prompts("head_to_tail")["unsure"][listed])
 
 
 def says_nothing(answer: str, listed: str, accepted: Sequence[str]) -> bool:
-    """Return whether an answer is in one of the lists (`unsure`): of the longer one only what is no true answer.
+    """Return whether an answer counts as missing: it is in a list of such answers (`unsure`).
 
-    The symbol of sodium is in it, and the country code of Namibia. An answer of which nothing is compared (`A`) says
-    nothing, unless it is a true one.
+    A true answer does not count, if it is in the extended list alone: the list contains `NA`, the symbol of sodium and
+    the country code of Namibia. An answer whose normalised form is empty (`A`) counts, unless it is a true one.
 
     Args:
-        answer: what the model says.
-        listed: the list.
+        answer: the model's answer.
+        listed: ``strict`` or ``extended``.
         accepted: the true answers.
     """
     told = normalise(answer)
@@ -52,10 +52,10 @@ def says_nothing(answer: str, listed: str, accepted: Sequence[str]) -> bool:
 
 
 def verdict(reply: str) -> bool | None:
-    """Return whether a judge calls an answer correct; none where its reply holds neither word.
+    """Return whether a judge's reply calls an answer correct; None if it contains no verdict.
 
-    Words count whole and in any case, and ``incorrect`` or ``not correct`` is looked for first: whoever writes both has
-    not said that all is well. A reply that names the correct answer instead is no verdict.
+    Verdicts are the whole words ``correct``, ``incorrect`` and ``not correct``, in any case. A reply with both is read
+    as incorrect. A reply that states the correct answer instead is no verdict.
     """
     reply = STATED.sub(" ", reply.replace("\u2019", "'"))
     if INCORRECT.search(reply):
@@ -64,18 +64,18 @@ def verdict(reply: str) -> bool | None:
 
 
 def question_of(text: str, accepted: Sequence[str], answer: str) -> str:
-    """Return one question to the judge."""
+    """Return the text of one question to the judge."""
     golds = json.dumps(list(accepted), ensure_ascii=False)
     return f"Question: {text}\nGround truth: {golds}\nPrediction: {answer}\nCorrectness:"
 
 
 def request(text: str, accepted: Sequence[str], answer: str, examples: bool) -> Request:
-    """Return the request that has an answer judged.
+    """Return the request to judge an answer.
 
     Args:
         text: the question.
         accepted: the true answers.
-        answer: the answer.
+        answer: the model's answer.
         examples: whether the judge is shown the eight examples.
     """
     told = prompts("head_to_tail")["judge"]
@@ -84,12 +84,12 @@ def request(text: str, accepted: Sequence[str], answer: str, examples: bool) -> 
 
 
 def _wrong(row: Mapping[str, Any], others: Sequence[str], seed: int) -> str | None:
-    """Return an answer that is right of another question of the template and by rules not of this one; none: no such.
+    """Return a wrong answer: a true one of another question of the template, if wrong by rules; None if there is none.
 
     Args:
-        row: the question, with its true answers and of which kind these are (see `variants`).
+        row: the question, with its true answers and their kind (see `variants`).
         others: true answers of the template's questions.
-        seed: where among them to begin.
+        seed: selects the answer to try first.
     """
     start, golds = seed // CHECKED % len(others), variants(row["accepted"], row["answer_kind"])
     turned = (others[(start + at) % len(others)] for at in range(len(others)))
@@ -97,10 +97,10 @@ def _wrong(row: Mapping[str, Any], others: Sequence[str], seed: int) -> str | No
 
 
 def ask(before: Answers, options: HeadToTailOptions, own: Mapping[str, type]) -> Iterator[Batch]:
-    """Ask the judge about the answers of one model, those that are missing aside; equal ones are asked once.
+    """Yield the requests to judge the answers of one model, except missing ones; equal ones are asked once.
 
-    With one of them in `CHECKED` it is asked about a wrong answer to the same question too (see `_wrong`): how often it
-    calls these correct is its rate of false accepts.
+    For one question in `CHECKED` the judge is also shown a wrong answer (`_wrong`). The share of these that it calls
+    correct is its rate of false accepts.
     """
     asked = Asked(own, first=before.count)
     for part in before.parts(("template_id", "accepted", "role", "index", "text", "status", "texts"), ("questions",)):

@@ -1,4 +1,4 @@
-"""From answers to outcomes, by rules and by the judge."""
+"""Judges answers by rules and by the judge model's replies."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,17 +24,17 @@ from almanac.suites.suite import Judgements
 
 RULES, JUDGE = "rules", "judge"
 WANTED = ("fact_id", "accepted", "role", "index", "text", "status", "reason", "texts")
-NOTHING = Scores(False, False, 0.0, 0.0)  # what a missing answer scores
+NOTHING = Scores(False, False, 0.0, 0.0)  # the scores of a missing answer
 
 
 @dataclass(frozen=True)
 class Bench:
-    """What every answer is held against.
+    """What judging needs besides the answers.
 
     Attributes:
         options: the settings.
-        exposed: how often the model was taught facts of a fact's subject, with the bucket.
-        labels: a person's verdict, by fact and compared answer.
+        exposed: by fact, how often the model was taught facts about its subject, and the subject's bucket by that.
+        labels: a person's verdicts, by fact and normalised answer.
     """
 
     options: HeadToTailOptions
@@ -43,10 +43,10 @@ class Bench:
 
 
 def read_labels(path: str | None) -> dict[tuple[str, str], bool]:
-    """Read a person's verdicts, by fact and answer as it is compared; none without a file.
+    """Read a person's verdicts, by fact and normalised answer; empty without a file.
 
     Raises:
-        AlmanacError: the file cannot be read, or judges an answer twice, in two ways.
+        AlmanacError: the file cannot be read, or has contradictory verdicts on one answer.
     """
     found: dict[tuple[str, str], bool] = {}
     for row in tables.read_jsonl(path, HumanLabel) if path is not None else ():
@@ -57,14 +57,14 @@ def read_labels(path: str | None) -> dict[tuple[str, str], bool]:
 
 
 def judge(answers: Answers, data: Data, options: HeadToTailOptions) -> Iterator[Judgements]:
-    """Judge every answer by rules, and by what the judge said of it.
+    """Judge every answer by rules and, if there is a judge, by its reply.
 
-    By rules an answer is correct if it names a true one, or a variant of one; the score is its token F1. By the judge
-    the score is 1 or 0, and 0 too where its reply holds no verdict; a judge that did not reply is an error. A missing
-    answer is missing in both.
+    By rules an answer is correct if it names a true answer or a variant of one; the score is the token F1. By the judge
+    the score is 1 or 0; a reply without a verdict counts as incorrect, no reply as an error. A missing answer is
+    missing in both.
 
     Raises:
-        AlmanacError: the file of labels cannot be read, or judges an answer twice, in two ways.
+        AlmanacError: the file of labels cannot be read, or has contradictory verdicts on one answer.
     """
     bench = Bench(options, exposed(data, answers.exposures), read_labels(options.labels))
     for part in answers.parts(WANTED, own=("questions",)):
@@ -83,12 +83,12 @@ def judge(answers: Answers, data: Data, options: HeadToTailOptions) -> Iterator[
 
 
 def _reply(row: Mapping[str, Any] | None) -> str | None:
-    """Return what a judge said; none where it was not asked or did not reply."""
+    """Return the judge's reply; None if it was not asked or did not reply."""
     return None if row is None or row["status"] != "ok" else str(row["texts"][0])
 
 
 class _Item:
-    """One answer, and what is made of it."""
+    """One answer with the judge's replies, and the rows made of them."""
 
     def __init__(
         self,
@@ -117,14 +117,14 @@ class _Item:
 
     @property
     def answered(self) -> bool:
-        """Whether the model said anything, be it that it is unsure."""
+        """Whether the model answered, even if only that it is unsure."""
         return self.answer is not None or self.missing
 
     def _says_nothing(self, listed: str) -> bool:
         return says_nothing(self.answer or "", listed, self._row["accepted"])
 
     def outcomes(self) -> Iterator[Outcome]:
-        """Yield what becomes of it in each reading."""
+        """Yield the outcome of the answer by rules and, if there is one, by the judge."""
         readings = (RULES,) if self._bench.options.judge is None else (RULES, JUDGE)
         for reading in readings:
             if not self.answered or (reading == JUDGE and not self.missing and self._reply is None):
@@ -138,7 +138,7 @@ class _Item:
             yield Outcome(self.item, reading, self.answer, outcome, score, None)
 
     def scored(self) -> Score:
-        """Return the row of its scores."""
+        """Return the answer's row of scores."""
         dose, bucket = self._bench.exposed.get(self._row["fact_id"], (None, None))
         if not self.answered:
             nothing: dict[str, Any] = dict.fromkeys(columns(Score))
@@ -158,7 +158,7 @@ class _Item:
         )
 
     def parted(self) -> Iterator[Disagreement]:
-        """Yield a row where rules and judge part, or the judge gave no verdict."""
+        """Yield a row if rules and judge disagree, or the judge's reply has no verdict."""
         if self._reply is not None and self.answer is not None and self._ruling != self.varied.named:
             ruled = {True: "correct", False: "incorrect", None: "neither"}[self._ruling]
             rules = "correct" if self.varied.named else "incorrect"

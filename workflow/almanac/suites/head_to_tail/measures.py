@@ -1,7 +1,7 @@
-"""Head-to-Tail's numbers of one model: accuracy, hallucination and missing rate, divided in all the ways of the paper.
+"""Head-to-Tail's metrics of one model: accuracy, hallucination and missing rate, in all the groups of the paper.
 
-The three are means over questions (micro); items without any answer (errors) are left out, so they sum to 1 in every
-group. Where a score is a degree (F1, ROUGE-L), the hallucination rate is 1 minus the score and the missing rate.
+The three are means over questions (micro averages). Errors, items without any answer, are left out, so the three sum to
+1 in every group. With a graded score (F1, ROUGE-L) the hallucination rate is 1 − score − missing rate.
 """
 
 from collections.abc import Mapping
@@ -20,18 +20,19 @@ BY = ("reading", "experiment", "prompt")
 ONCE = {"repeat": None}  # the greedy answer, not those at temperature 1
 RATES = {"accuracy": "hit", "hallucination": "hallucinated", "missing": "missing"}
 SCORES = ("named", "exact", "f1", "rouge_l")
-PLAIN = "_plain"  # ends the names of scores without variants
-WRONG = "_wrong"  # and of what by a score is hallucinated
+PLAIN = "_plain"  # suffix of scores without variants of the true answers
+WRONG = "_wrong"  # suffix of the hallucination rate by a score
 PARTS = (("level",), ("domain",), ("domain", "level"))
 ENDS = ("head", "tail")
 COMMON = ("head", "torso")  # the buckets of predicates that Table 6 takes together
 
 
 def derived(frame: pl.DataFrame, options: HeadToTailOptions) -> pl.DataFrame:
-    """Add what numbers are made of: ``level``, ``missing``, ``hallucinated``, what scores leave.
+    """Add the columns that metrics are computed from.
 
-    ``agrees`` says whether a person's verdict is the outcome's.
-    ``level`` is the subject's bucket: as it was asked by, or of a planted model by how often it was taught facts of it.
+    ``level`` is the subject's bucket: the one it was asked by, or with popularity by exposure the one by how often the
+    planted model was taught facts about it. ``missing``, ``hallucinated``; SCORE``_wrong``, 1 minus the score, or 0 if
+    the answer is missing; ``agrees``: a person's verdict equals the outcome.
     """
     answered = pl.col("hit").is_not_null()
     missing = pl.when(answered).then(pl.col("outcome") == "missing")
@@ -49,12 +50,12 @@ def derived(frame: pl.DataFrame, options: HeadToTailOptions) -> pl.DataFrame:
 
 
 def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: HeadToTailOptions) -> list[Measure]:
-    """Compute every number of one model on one dataset.
+    """Compute every metric of one model on one dataset.
 
     Returns:
-        By reading, experiment (question or cloze) and prompt, of the greedy answers: those of `divided`, by type and
-        relation, and by the popularity of predicates (6); what judge and person say; stability; and where the model was
-        taught the facts, its recovery.
+        By reading, experiment (question or cloze) and prompt, for greedy answers: the metrics of `divided`; the rates
+        by type of the subject, by relation and by popularity of the relation (Table 6); metrics of the judge and of a
+        person's verdicts; for planted models recovery. From repeated answers: stability.
     """
     once = judged.where(ONCE)
     rows = divided(once)
@@ -69,10 +70,10 @@ def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: HeadToTail
 
 
 def divided(once: Judged) -> list[Measure]:
-    """Return the rates over all questions and in each of `PARTS`, and the scores by rules with and without variants.
+    """Return the rates over all questions and by `PARTS`, and the scores by rules, with and without variants.
 
-    So Tables 3, 4, 9, 11 and 14, with by how much accuracy falls from head to tail (``fall``); the rates of the head's
-    most popular (5, 12, 13) and of natural questions (10) too.
+    These are Tables 3, 4, 9, 11 and 14; with the rates for the most popular subjects of the head (Tables 5, 12, 13) and
+    for natural questions (Table 10), and the fall of accuracy from head to tail (``fall``).
     """
     rows = rates(once, *BY)
     for part in PARTS:
@@ -84,7 +85,7 @@ def divided(once: Judged) -> list[Measure]:
 
 
 def _falls(once: Judged) -> list[Measure]:
-    """Return by how much accuracy is lower in the tail than in the head: other subjects, so independent shares."""
+    """Return the accuracy in the head minus that in the tail; their subjects differ, so the shares are independent."""
     rows = []
     for by in (BY, (*BY, "domain")):
         for group in once.where({"level": ENDS}, **{name: Not(None) for name in by[len(BY) :]}).groups(*by):
@@ -97,23 +98,26 @@ def _falls(once: Judged) -> list[Measure]:
 
 
 def rates(judged: Judged, *by: str) -> list[Measure]:
-    """Return accuracy, hallucination and missing rate of groups."""
+    """Return accuracy, hallucination and missing rate by group."""
     return [row for metric, of in RATES.items() for row in judged.measures(metric, "mean", of, by=by)]
 
 
 def _scores(rules: Judged) -> list[Measure]:
-    """Return the mean of each score by rules, with variants and without, and what by it is hallucinated (Table 14)."""
+    """Return the mean of each score by rules, with and without variants, and its hallucination rate (Table 14)."""
     rows = []
     for by in (BY, (*BY, "level"), (*BY, "domain", "level")):
         own = rules.where({name: Not(None) for name in by[len(BY) :]})
         for name in (score + form for score in SCORES for form in ("", PLAIN)):
             rows += own.measures(name, "mean", name, by=by) + own.measures(name + WRONG, "mean", name + WRONG, by=by)
-    # What would be missing if more ways of saying so were known.
+    # The missing rate by the extended list.
     return rows + rules.measures("missing_extended", "mean", "unknown", by=BY)
 
 
 def _judged(once: Judged) -> list[Measure]:
-    """Return what the judge says: verdicts given, other than the rules, false accepts; and a person's agreement."""
+    """Return the judge's rates of verdicts given, of disagreement with the rules and of false accepts.
+
+    With a person's verdicts also the agreement of each reading with them, as share and as Cohen's kappa.
+    """
     rows: list[Measure] = []
     for own, metric, of in (
         (once.where(reading=JUDGE, parsed=Not(None)), "verdict_given", "parsed"),
@@ -131,9 +135,9 @@ def _judged(once: Judged) -> list[Measure]:
 
 
 def _taught(once: Judged, options: HeadToTailOptions) -> list[Measure]:
-    """Return what was recovered of what a model was taught, and the rates by how often it was taught of the subject.
+    """Return recovery, and the rates of a planted model by exposure of the subject.
 
-    At one dose of the fact the rates by ``level`` are the control: a subject's popularity without the fact's own dose.
+    The rates by dose and ``level`` are the control: at one dose of the fact, does the subject's popularity matter?
     """
     rows = recovery(once.where(reading=RULES), "experiment", "prompt")
     taught = once.where(dose=Not(None))

@@ -1,4 +1,4 @@
-"""How a question names its subject: the name, and what distinguishes it from others (docs/head_to_tail.md)."""
+"""How a question names its subject: by its name, and what distinguishes it from namesakes (docs/head_to_tail.md)."""
 
 from functools import cached_property
 
@@ -8,12 +8,12 @@ from almanac.rows import Entity
 from almanac.suites.data import Data
 from almanac.suites.head_to_tail.templates import QuestionWording
 
-TITLES = ("imdb.namesakes", "imdb.first_year")  # by which titles are told apart
-YEARS_OF_TITLES = ("title_start_year", "title_release_year")  # which add no year to the name, since it is asked for
+TITLES = ("imdb.namesakes", "imdb.first_year")  # relations that distinguish titles
+YEARS_OF_TITLES = ("title_start_year", "title_release_year")  # templates that ask for the year: names must not say it
 
 
 def contexts(wording: QuestionWording) -> tuple[str, ...]:
-    """Return the relations that tell a wording's subjects apart, in the order in which the name holds their objects."""
+    """Return the relations that distinguish a template's subjects, in the order of their objects in the name."""
     relation, _, name = wording.template_id.partition("/")
     source, _, local = relation.partition(".")
     degree = local.partition("_")[0]
@@ -31,23 +31,23 @@ def contexts(wording: QuestionWording) -> tuple[str, ...]:
 
 
 class Naming:
-    """Names the subjects of a dataset, as columns."""
+    """Names the subjects of a dataset; works on columns."""
 
     def __init__(self, data: Data) -> None:
         self._data = data
 
     def named(self, pool: pl.DataFrame, wording: QuestionWording) -> pl.DataFrame:
-        """Return questions with ``name``, the subject's with its context, and ``namesakes``, of a title.
+        """Add ``name``, the subject's name with its context, and ``namesakes``, how many titles share a title's name.
 
         Args:
-            pool: ``subject_id``, ``own`` (its name) and ``part`` (a character).
-            wording: says which context there is.
+            pool: questions with ``subject_id``, ``own`` (the subject's plain name) and ``part`` (a title's character).
+            wording: the template, which determines the context.
         """
         pool = pool.join(self._titles, on="subject_id", how="left", maintain_order="left")
         return self._with(pool, wording).with_columns(pl.coalesce("name", "own").alias("name"))
 
     def _with(self, pool: pl.DataFrame, wording: QuestionWording) -> pl.DataFrame:
-        """Add ``name``; none where what tells the subject apart is not known."""
+        """Add ``name``; null where the subject's context is unknown."""
         own, context = pl.col("own"), wording.context
         if context is None:
             paper = wording.domain == "academics" and "/paper_" in wording.template_id
@@ -69,13 +69,13 @@ class Naming:
         return pool.with_columns(name=pl.format(form, own, *contexts(wording)))
 
     def _values(self, relation: str, name: str) -> pl.DataFrame:
-        """Return the object of each subject of a relation in a column of this name, of several the first by its key."""
+        """Return each subject's object of a relation, in the column ``name``; of several objects the first by key."""
         own = self._data.said.filter(relation_id=relation).select("subject_id", pl.col("object").alias(name))
         return own.sort("subject_id", name).unique("subject_id", keep="first", maintain_order=True)
 
     @cached_property
     def _titles(self) -> pl.DataFrame:
-        """Return titles as they are named, ``title``: with the year where others share the name; and how many do."""
+        """Titles with their ``title``, which includes the year if others share the name, and their ``namesakes``."""
         shared = self._values("imdb.namesakes", "namesakes").with_columns(pl.col("namesakes").cast(pl.Int64))
         years = self._values("imdb.first_year", "year")
         labels = self._data.frame("entities", Entity, ["entity_id", "label"])

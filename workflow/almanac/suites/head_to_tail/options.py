@@ -7,16 +7,16 @@ from pydantic import Field
 from almanac.options import OnDisk
 from almanac.suites.options import WRITER, WRITTEN_TOKEN, SampledOptions
 
-QUESTION_TOKENS = 60  # instruction, examples and question, about
-JUDGED_TOKENS = 500  # that the judge reads of an answer, and for one in ten of a wrong one
-OPEN_CAP = 10  # the paper's, of facts that are of none of its sources
+QUESTION_TOKENS = 60  # tokens of instruction, examples and question, about
+JUDGED_TOKENS = 500  # tokens that the judge reads for an answer, with the checks of one in ten, about
+OPEN_CAP = 10  # the paper's cap for facts of other sources than its own
 
 Filter = Literal["unspecific", "dynamic", "source_specific", "non_textual"]
 Prompt = Literal["few_shot", "zero_shot", "in_domain", "brief", "best_guess", "none"]
 
 
 class HeadToTailOptions(SampledOptions):
-    """Which questions are asked, how, and how answers are judged."""
+    """The settings of a suite `head_to_tail`: which questions are asked, how, and how answers are judged."""
 
     popularity: Annotated[
         Literal["auto", "source", "density", "exposure"],
@@ -97,7 +97,7 @@ class HeadToTailOptions(SampledOptions):
     seed: Annotated[int, Field(ge=0, description="seed of the draws and of repeated asking")] = 0
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
-        """Return the tokens that a model reads, about; see `SuiteOptions`."""
+        """Estimate the tokens that a model reads; see `SuiteOptions`."""
         asked = self.of_relation(facts, relations)
         if self.popularity != "exposure":  # of each of three buckets
             asked = min(3 * min(self.cap or OPEN_CAP, self.of_relation(facts, 3 * relations)), facts)

@@ -1,4 +1,4 @@
-"""Head-to-Tail's chapter of all sources together: the paper's tables that are printed over all its domains."""
+"""Head-to-Tail's chapter about all sources together: the paper's tables over all of its domains."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,11 @@ from almanac.suites.head_to_tail.score_tables import correlations, score_levels
 
 
 def overview(shown: Shown, datasets: Sequence[str]) -> Chapter | None:
-    """Return what the page shows of several datasets together; nothing where no model was asked alike of all.
+    """Return the chapter about several datasets together; None if no model was asked all of them in the same way.
 
     Args:
-        shown: the numbers over them (`across.over`).
-        datasets: their names.
+        shown: the metrics over all datasets (`across.over`).
+        datasets: the names of the datasets.
     """
     every = rates_by(shown)
     if not every:

@@ -6,13 +6,13 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True)
 class EntityTraits:
-    """What an item asks about.
+    """The labels of an item's question that metrics are grouped by.
 
-    ``domain`` is movie, book, academics, open, or the relation's own; ``kind`` the subject's type; ``popularity`` and
-    ``asked_bucket`` the subject's, where they are known before a model is. ``top``: among the tenth most popular of the
-    head's questions of its type (section 3.3). ``predicate_bucket`` is the relation's, by its number of facts (Table
-    6). ``natural``: whether people are likely to ask this (appendix A.4). ``answer_kind`` says which variants count:
-    ``persons``, ``year``, ``profession``, ``school`` or ``text``.
+    ``domain`` is movie, book, academics, open, or the relation's own; ``kind`` is the subject's type; ``popularity``
+    and ``asked_bucket`` are the subject's, empty if they depend on the model. ``top``: among the most popular tenth of
+    the head's questions of its type (section 3.3). ``predicate_bucket`` is the relation's bucket, by its number of
+    facts (Table 6). ``natural``: people are likely to ask this (appendix A.4). ``answer_kind`` says which variants of
+    true answers count: ``persons``, ``year``, ``profession``, ``school`` or ``text``.
     """
 
     KEY: ClassVar = ("item",)
@@ -29,7 +29,7 @@ class EntityTraits:
 
 @dataclass(frozen=True, slots=True)
 class BucketCount:
-    """A bucket of one type of subject: how many the dataset has, and their popularity (the paper's Table 1)."""
+    """A bucket of one type of entity: the number of entities, and their popularity (the paper's Table 1)."""
 
     KEY: ClassVar = ("measure", "kind", "bucket")
     measure: str
@@ -43,14 +43,13 @@ class BucketCount:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How an answer scores by rules, with variants of the true answers and without, and what the judge says.
+    """An answer's scores by rules, with variants of the true answers and without (``_plain``), and further verdicts.
 
-    All are none where there is no answer at all; the scores are 0 where the answer is missing. ``unknown``: it is
-    missing by the extended list. ``differs``: an answer at temperature 1 is another one than the first of these.
-    ``parsed`` and ``disagrees`` are the judge's: whether it gave a verdict, and another than the rules.
-    ``false_accept``: it called a wrong answer correct that it was shown on purpose; none where it was shown none.
-    ``human`` is a person's verdict. ``exposed`` is how often the model was taught facts of the subject, with its
-    bucket; none of a subject of whose facts no dose is known.
+    Scores are empty if the item has no answer, and 0 if the answer is missing. ``unknown``: it is missing by the
+    extended list. ``differs``: an answer at temperature 1 differs from the first one. ``parsed``: the judge's reply has
+    a verdict; ``disagrees``: that differs from the rules'. ``false_accept``: the judge called an answer correct that
+    was wrong on purpose; empty if it was shown none. ``human`` is a person's verdict. ``exposed``: how often the model
+    was taught facts about the subject, with the bucket by that; empty if no dose is known.
     """
 
     KEY: ClassVar = ("item",)
@@ -75,7 +74,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """An answer on which judge and rules part, or the judge gave no verdict; ``reply`` is what it said."""
+    """An answer on which judge and rules disagree, or the judge gave no verdict; ``reply`` is the judge's text."""
 
     KEY: ClassVar = ("item",)
     item: int
@@ -88,7 +87,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class HumanLabel:
-    """A person's verdict on an answer to the question that a fact answers."""
+    """A person's verdict on an answer to the question of a fact."""
 
     KEY: ClassVar = ("fact_id", "answer")
     fact_id: str

@@ -1,4 +1,4 @@
-"""Head-to-Tail's tables of scores by rules, of what judge and people say, and of how these correlate."""
+"""Head-to-Tail's tables of scores by rules, of verdicts by the judge and by people, and of their correlations."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -16,7 +16,7 @@ NAMES = {"named": "names one", "exact": "exact match", "f1": "token F1", "rouge_
 
 
 def said(key: Sequence[Any]) -> str:
-    """Say how items were asked and read, by the values of `BY`."""
+    """Describe to a reader how items were asked and judged; ``key`` begins with the values of `BY`."""
     reading, experiment, prompt = map(str, key[: len(BY)])
     return f"{experiment}, {HeadToTailSetting(prompt).label()}, by {reading}"
 
@@ -49,7 +49,7 @@ def score_levels(shown: Shown) -> Table:
 
 
 def judged(shown: Shown) -> Iterator[Table]:
-    """Yield what the judge says, and a person, against the rules."""
+    """Yield the tables of the judge's replies, of a person's verdicts, and of the correlations."""
     rows: list[Sequence[Cell]] = []
     for row in shown.find("verdict_given", "experiment", "prompt", parsed=Not(None), reading=JUDGE, **ONCE):
         where = dict(shown.at(row))
@@ -74,7 +74,7 @@ def judged(shown: Shown) -> Iterator[Table]:
 
 
 def correlations(shown: Shown) -> Table:
-    """Return how the judge's rates and the rules' correlate over models (Table 8)."""
+    """Return the correlations over models between the judge's rates and those by rules (Table 8)."""
     rows: list[Sequence[Cell]] = []
     for rate, score in product(PAIRS, SCORES):
         metrics = [f"{name}_{rate}_{score}_{end}" for name in CORRELATIONS for end in ("min", "mean")]

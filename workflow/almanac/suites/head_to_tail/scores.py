@@ -1,7 +1,7 @@
-"""Scores of an answer by rules: exact match and token F1 as SQuAD computes them, ROUGE-L by `rouge-score`.
+"""Scores of an answer by rules: exact match and token F1 as in SQuAD, ROUGE-L by `rouge-score`, and naming.
 
-Models tuned for chats answer in sentences, which match nothing exactly: so whether an answer names a true one
-counts too, as PopQA does (Mallen et al., When Not to Trust Language Models, 2023).
+Chat models answer in sentences, which match nothing exactly. So a further score says whether an answer contains a true
+one, as in PopQA (Mallen et al., When Not to Trust Language Models, 2023).
 """
 
 import functools
@@ -21,25 +21,25 @@ from almanac.dataset.text import UNSEEN, marked, runs, singular, typed, unaccent
 from almanac.dataset.values import value_of, values_in
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
-# ASCII's and, as MLQA extends SQuAD for all languages (Lewis et al. 2020), what Unicode calls punctuation.
+# ASCII punctuation and, as MLQA extends SQuAD to all languages (Lewis et al. 2020), Unicode's.
 _SIGNS = (char for char in map(chr, range(0x10000)) if unicodedata.category(char).startswith("P"))
 PUNCTUATION: dict[int, str | None] = dict.fromkeys(map(ord, {*string.punctuation, *_SIGNS}))
-MARKS = {".": "\ue000", "-": "\ue001"}  # of a number: the point of a fraction, a minus
+MARKS = {".": "\ue000", "-": "\ue001"}  # placeholders of a number's decimal point and minus
 PUNCTUATION |= {ord(mark): sign for sign, mark in MARKS.items()}
-# What parts words where no space does; within names points of initials, apostrophes and hyphens do not.
+# Signs that separate words without a space; not the full stops of initials, apostrophes and hyphens within names.
 PARTING = re.compile(r"[/—()\[\]{}|;:!?\"“”„«»…]|\.\.+|(?<=\w\w)\.(?=[^\W\d])|(?<!\d),|,(?!\d)|(?<=\d)[-–.](?=\d)")
 HYPHEN = re.compile(r"(?<=[^\W\d_])[-‐‑–](?=[^\W\d_])")
 WORD = re.compile(punctuation.WORD)
-# Tags of HTML and of tokenizers; <Paris> is none.
+# Tags of HTML and of tokenizers; not <Paris>.
 _TAGS = "a|b|i|u|s|em|strong|br|p|div|span|font|code|pre|sub|sup|li|ul|ol|h[1-6]|think|answer|unk|pad|eos|bos"
 TAG = re.compile(rf"</?(?:{_TAGS})\b[^<>]*>", re.IGNORECASE)
-CODED = re.compile(r"0\d+$")  # no number: 007
-# What follows a name that any sentence may hold as a word: none, or what tells of it. *In is indium*, not *In my view*.
+CODED = re.compile(r"0\d+$")  # 007 is no number
+# After a name that is also a common word: no word, or a verb such as *is*: *In is indium*, not *In my view*.
 APART = r"(?! (?!(?:is|was|are|were|has|had)\b)\w|'(?!s\b)\w)"
 
 
 class Scores(NamedTuple):
-    """How an answer scores, the best over the true ones; ``named``: whether it names one, in whatever words."""
+    """The scores of an answer, each the best over the true answers; ``named``: it contains a true answer."""
 
     named: bool
     exact: bool
@@ -48,36 +48,33 @@ class Scores(NamedTuple):
 
 
 def said(text: str) -> str:
-    """Return what an answer says: its first line (see `first_line`), without tags, emphasis and unseen characters.
-
-    What is left is composed (NFC).
-    """
+    """Return an answer's first line (see `first_line`) without tags, emphasis and invisible characters, in NFC."""
     composed = unicodedata.normalize("NFC", UNSEEN.sub("", html.unescape(TAG.sub("", text))))
     return first_line("\n".join(line.strip().strip("*`") for line in composed.splitlines()))
 
 
 @functools.lru_cache(10_000)
 def normalise(text: str) -> str:
-    """Return a text as SQuAD compares it: lower case, no punctuation, no English articles, spaces squeezed.
+    """Normalise a text as SQuAD does: lower case, no punctuation, no English articles, single spaces.
 
-    Other than there a number keeps its minus and the point of its fraction, as in DROP: 3.5 is not 35; and what is not
-    ASCII is folded as names are (`dataset.text`), so that full width and ligatures make no other word.
+    Unlike SQuAD, but as in DROP, numbers keep their minus and decimal point: 3.5 is not 35. Other than ASCII is
+    normalised as in names (`dataset.text`), so that full width and ligatures make no difference.
     """
     plain = marked(names.normalise(text), *MARKS.values()).translate(PUNCTUATION)
     return " ".join(ARTICLES.sub(" ", plain).split())
 
 
 def is_true(answer: str, golds: Sequence[str]) -> bool:
-    """Return whether an answer is a true one, case, outer spaces and its full stop aside; an empty one is not.
+    """Return whether an answer equals a true one, ignoring case, outer spaces and a full stop; an empty one does not.
 
-    This tells apart what SQuAD compares as nothing: the answers `A`, `A+` and `%`.
+    This distinguishes answers of which SQuAD's normalisation leaves nothing: `A`, `A+` and `%`.
     """
     told = names.normalise(answer)
     return not {told, told.removesuffix(".")}.isdisjoint({*map(names.normalise, golds)} - {""})
 
 
 def f1(answer: str, gold: str) -> float:
-    """Return the harmonic mean of precision and recall over tokens (SQuAD): 1 of two texts without any, 0 of one."""
+    """Return F1 over tokens (SQuAD); 1 if neither text has any tokens, 0 if only one has."""
     one, other = normalise(answer).split(), normalise(gold).split()
     if not one or not other:
         return float(one == other)
@@ -86,10 +83,10 @@ def f1(answer: str, gold: str) -> float:
 
 
 class _Words:
-    """Words of any script. `rouge-score` by itself knows ASCII's alone; of ASCII texts both find the same words."""
+    """A tokenizer for any script; `rouge-score`'s own knows ASCII alone, for which both find the same words."""
 
     def tokenize(self, text: str) -> list[str]:
-        """Return the words, folded as names are."""
+        """Return the words, normalised as in names."""
         return WORD.findall(names.normalise(text))
 
 
@@ -101,16 +98,16 @@ def _scorer() -> Any:
 
 
 def rouge_l(answer: str, gold: str) -> float:
-    """Return ROUGE-L's F measure: by the longest common subsequence of words, not stemmed."""
+    """Return ROUGE-L's F measure, from the longest common subsequence of words, without stemming."""
     return float(_scorer().score(gold, answer)["rougeL"].fmeasure)
 
 
 @functools.lru_cache(10_000)
 def _readings(text: str) -> tuple[str, ...]:
-    """Return a text as names are looked for in it, without accents.
+    """Return three normalised forms of a text, without accents, in which names are searched.
 
-    As it is compared; with words that a sign parts (*Paris—the capital*); and, where it has several words then, with
-    those that a hyphen parts too: Coca Cola is Coca-Cola, and Guinea not in Guinea-Bissau.
+    These are: as SQuAD compares it; with words also split at signs (*Paris—the capital*); and split at hyphens, too.
+    The third is used for names with several words in it: Coca Cola is Coca-Cola, but Guinea is not in Guinea-Bissau.
     """
     text = unaccented(names.normalise(text))
     parted = PARTING.sub(" ", marked(text, *MARKS.values()))
@@ -118,10 +115,10 @@ def _readings(text: str) -> tuple[str, ...]:
 
 
 def _names(answer: str, gold: str, question: str) -> bool:
-    """Return whether a true answer stands in an answer as whole words, more often than in the question.
+    """Return whether an answer contains a true answer as whole words, more often than the question does.
 
-    A date or a number is named however it is written, and what ends in a common noun in the plural too; a word of most
-    sentences (`STOP_WORDS`) as `_alone` says.
+    Dates and numbers match in any format. A name that ends in a common noun matches its plural too. For a name that is
+    a stop word (`STOP_WORDS`) see `_alone`.
     """
     if normalise(gold) in STOP_WORDS:
         there = _alone(" ".join(typed(gold).split()))
@@ -143,10 +140,11 @@ def _names(answer: str, gold: str, question: str) -> bool:
 
 @functools.lru_cache(10_000)
 def _alone(gold: str) -> re.Pattern[str]:
-    """Return where a name stands that is a word of most sentences, or becomes one without its article.
+    """Return a pattern for a name that is a stop word, or is one without its article.
 
-    With the article (The Who) it stands in any capitals, else in its own: as a code (IS, with points or without: U.S.),
-    after other words (the film Up), or apart (*He is helium*). The symbol I stands apart alone.
+    With its article (The Who) it matches in any case. Without, it matches only in its own case: a code anywhere (IS,
+    U.S. with or without full stops), others after another word (the film Up) or as in *He is helium* (`APART`). A
+    symbol of one letter (I) matches only in the last way; a name in lower case never.
     """
     if " " in gold:
         return re.compile(rf"(?<!\w){re.escape(gold)}(?!\w)", re.IGNORECASE)
@@ -161,17 +159,17 @@ def _alone(gold: str) -> re.Pattern[str]:
 
 @functools.lru_cache(10_000)
 def _values(text: str) -> Counter[Hashable]:
-    """Return the dates and numbers of a text, with how often each stands there (see `dataset.values`)."""
+    """Count the dates and numbers of a text, by value (see `dataset.values`)."""
     return Counter(values_in(unaccented(names.normalise(text))))
 
 
 def _times(name: str, text: str) -> int:
-    """Return how often a name stands in a text as whole words; both as they are compared."""
+    """Count a name in a text as whole words; both are normalised."""
     return len(runs(name.split(), text.split())) if name in text else 0
 
 
 def names_one(answer: str, golds: Sequence[str], question: str) -> bool:
-    """Return whether an answer is a true one or names one, more often than the question does (see `scores`)."""
+    """Return whether an answer is a true one, or contains one more often than the question does (see `scores`)."""
     told = normalise(answer)
     return is_true(answer, golds) or any(told == normalise(gold) or _names(answer, gold, question) for gold in golds)
 
@@ -179,12 +177,17 @@ def names_one(answer: str, golds: Sequence[str], question: str) -> bool:
 def scores(answer: str, golds: Sequence[str], question: str = "") -> Scores:
     """Return the best of each score over the true answers.
 
-    A true answer is named if it is the whole answer, or stands in it as whole words, and that more often than in the
-    question: where the Ford Motor Company is asked about, repeating "Ford" says nothing. A true answer itself has all
-    of each score, although ROUGE-L finds no word in one that is signs alone.
+    A true answer is named if it is the whole answer, or if the answer contains it as whole words, more often than the
+    question: to a question about the Ford Motor Company, repeating "Ford" says nothing. An answer that equals a true
+    one has the full score in each, even if it has no word for ROUGE-L.
+
+    Args:
+        answer: the answer (see `said`).
+        golds: the true answers.
+        question: the question's text.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there is no true answer.
     """
     if not golds:
         raise ValueError("a question has no true answer")

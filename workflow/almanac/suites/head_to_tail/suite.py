@@ -27,13 +27,13 @@ from almanac.suites.suite import ANY_TRUE, BarResult, Method, Own, Round, Suite
 
 
 def _method(experiment: str, label: str) -> Method:
-    """Return a headline, by rules; an answer in one's own words cannot be guessed."""
+    """Return the headline of an experiment: accuracy by rules, with a guessing rate of 0 since answers are open."""
     asked = {"reading": RULES, "experiment": experiment, "repeat": None}
     return Method(experiment, label, asked, ("prompt",), guess=0.0, compared=ANY_TRUE)
 
 
 class HeadToTail(Suite[HeadToTailOptions]):
-    """Short answers to equally many questions on popular and other subjects, scored by rules and by a judge model."""
+    """Asks equally many questions about popular and other subjects; scores short answers by rules and by a judge."""
 
     name = "head_to_tail"
     label = "Head-to-Tail"
@@ -67,11 +67,11 @@ class HeadToTail(Suite[HeadToTailOptions]):
     )
 
     def readings(self, options: HeadToTailOptions) -> tuple[str, ...]:
-        """Return rules and, where there is one, the judge."""
+        """Return ``rules`` and, if there is a judge, ``judge``."""
         return (RULES,) if options.judge is None else (RULES, JUDGE)
 
     def ask(self, at: Round, data: Data, options: HeadToTailOptions, before: Answers | None) -> Iterator[Batch]:
-        """Ask the questions; then, of each model's answers, the judge whether they are correct."""
+        """Ask the questions; in the second round, ask the judge whether each model's answers are correct."""
         if before is None:
             return asking.ask(data, options, self.tables("asked"))
         return judges.ask(before, options, self.tables("asked"))
@@ -81,13 +81,13 @@ class HeadToTail(Suite[HeadToTailOptions]):
         return forms(data, options.filters)
 
     def by_label(self, data: Data, options: HeadToTailOptions) -> set[str]:
-        """Return the relations that have no question, and of which none ships."""
+        """Return the relations that are asked by their label, since no question is given or shipped for them."""
         return templates.by_label(data, options.filters)
 
     def raised(
         self, items: pl.DataFrame, asked: int, counts: Sequence[RelationCount], options: HeadToTailOptions
     ) -> str | None:
-        """Return the setting that bounds a bucket of some template; none: each smallest bucket is asked whole."""
+        """Return the setting that limits a bucket of some template; None if every smallest bucket is asked whole."""
         if options.popularity == EXPOSURE:
             return super().raised(items, asked, counts, options)
         parts = len(BUCKETS) * sum(row.qualifies for row in counts)
@@ -97,15 +97,15 @@ class HeadToTail(Suite[HeadToTailOptions]):
         return "sample" if drawn >= sample < cap else "cap" if drawn >= cap else None
 
     def across(self, judged: Mapping[str, Judged], shown: Shown, options: HeadToTailOptions) -> list[Measure]:
-        """Return how judge and rules correlate over models; nothing without a judge."""
+        """Return the correlations of judge and rules over models; empty without a judge."""
         return [] if options.judge is None else across.correlations(judged)
 
     def bars(self, measures: Sequence[Measure], options: HeadToTailOptions) -> list[BarResult]:
-        """Hold a planted model against the bars, where the edition asks that; see `bars.verdicts`."""
+        """Check a planted model against the bars, if the configuration sets ``judged``; see `bars.verdicts`."""
         return bars.verdicts(measures, options) if options.judged else []
 
     def tuned_bars(
         self, measures: Sequence[Measure], base: Sequence[Measure], options: HeadToTailOptions
     ) -> list[BarResult]:
-        """Hold a tuned model against its base, where the edition asks that; see `bars.unsure`."""
+        """Check a tuned model against its base, if the configuration sets ``judged``; see `bars.unsure`."""
         return bars.unsure(measures, base) if options.judged else []

@@ -1,7 +1,8 @@
-"""The shipped templates for IMDb, Goodreads, MAG, OpenAlex, DBLP and DBpedia, and the predicates that are left out.
+"""The templates of relations: their own, those shipped for IMDb, Goodreads, MAG, OpenAlex, DBLP and DBpedia, or labels.
 
-A relation's own question comes first: these are for relations without one, by the ids that the sources give them. Those
-of DBpedia's predicates are of its facts alone (`team` may be anything elsewhere). Others are asked by their label.
+A relation's own question comes first. Without one, the shipped questions are used, by the id that the source gives the
+relation; those of DBpedia's predicates only for DBpedia's facts (`team` may mean anything elsewhere). Other relations
+are asked by their label. Some predicates are left out.
 """
 
 import functools
@@ -21,27 +22,27 @@ FOLDER = RESOURCES / "head_to_tail"
 ONTOLOGY, ELEMENTS = "http://dbpedia.org/ontology/", "http://purl.org/dc/elements/1.1/"
 DBPEDIA = "dbpedia"  # the source of its facts
 OPEN = "open"
-CONTEXT = "context"  # the sources' domain of relations that tell subjects apart, and are not asked themselves
-CAPS = {"imdb": 85, "goodreads": 250, "mag": 100, "openalex": 100, "dblp": 100}  # of Sun et al.'s code
+CONTEXT = "context"  # domain of relations that only distinguish subjects, and are not asked
+CAPS = {"imdb": 85, "goodreads": 250, "mag": 100, "openalex": 100, "dblp": 100}  # from Sun et al.'s code
 Wordings = Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class QuestionWording:
-    """How facts of a relation are asked.
+    """A template of a relation: a question and a cloze.
 
     Attributes:
-        template_id: its name.
-        domain: the domain that it is counted under.
-        question: with ``[X]`` for the subject.
-        cloze: a sentence that ends in ``[Y]``; none where there is none.
-        answer_kind: what the answer is: persons, year, profession, school, or anything else.
-        context: what is said of the subject to tell it from others.
-        values: the only values for which it is asked; none: all.
-        variants: other wordings by the object's type.
+        template_id: the template's id.
+        domain: the domain that it counts towards.
+        question: the question, with ``[X]`` for the subject.
+        cloze: a sentence that ends in ``[Y]``, if there is one.
+        answer_kind: persons, year, profession, school, or anything else.
+        context: what the question says of the subject to distinguish it.
+        values: the only object values that are asked for; None: all.
+        variants: other questions and clozes, by the object's type.
         natural: whether people are likely to ask it.
-        single: whether it is asked only of subjects with one object, none of which is named in the question.
-        cap: the paper's number of questions a bucket.
+        single: whether it is asked only about subjects with one object, which the question does not name.
+        cap: the paper's number of questions per bucket.
     """
 
     template_id: str
@@ -59,7 +60,7 @@ class QuestionWording:
 
 @functools.cache
 def shipped() -> tuple[Mapping[str, Sequence[QuestionWording]], Mapping[str, tuple[str, str]]]:
-    """Read the wordings that ship, by relation (``dbpedia/capital``), and what is left out, with kind and reason."""
+    """Read the shipped templates by relation (``dbpedia/capital``), and the predicates left out (kind, reason)."""
     found: dict[str, list[QuestionWording]] = {}
     for domain in ("movie", "book", "academics"):
         for row in _rows(domain):
@@ -91,7 +92,7 @@ def _rows(name: str) -> list[dict[str, Any]]:
 
 
 def asked_of(data: Data, filters: Sequence[str]) -> Iterator[tuple[Relation, Sequence[QuestionWording], str | None]]:
-    """Yield the relations by id, each with its `wordings`."""
+    """Yield the relations in order of their ids, each with its `wordings`."""
     templates: dict[str, list[Template]] = {}
     for row in data.templates:
         templates.setdefault(row.relation_id, []).append(row)
@@ -105,12 +106,15 @@ def asked_of(data: Data, filters: Sequence[str]) -> Iterator[tuple[Relation, Seq
 def wordings(
     relation: Relation, templates: Iterable[Template], filters: Sequence[str], of_dbpedia: bool = False
 ) -> tuple[Sequence[QuestionWording], str | None]:
-    """Return how a relation is asked, or none and the reason; of one that tells subjects apart neither.
+    """Return the templates of a relation; none, with the reason, if it is left out.
+
+    A relation that only distinguishes subjects (`CONTEXT`) has no templates and no reason.
 
     Args:
         relation: the relation.
-        templates: its own; the first question by id serves, and for a cloze the first sentence that ends in its object.
-        filters: the kinds of DBpedia's predicates that are left out, and of Wikidata's properties whose question ships.
+        templates: its own templates: the first question by id is used, and as a cloze the first sentence that ends in
+            its object.
+        filters: the kinds left out of DBpedia's predicates, and of Wikidata's properties with a shipped question.
         of_dbpedia: whether it is one of DBpedia's predicates.
     """
     if relation.domain == CONTEXT:
@@ -139,7 +143,7 @@ def wordings(
 def _wording(
     relation: Relation, question: Template, templates: Iterable[Template], statement: str | None = None
 ) -> QuestionWording:
-    """Return how a relation is asked by a question; ``statement`` is the cloze where no template ends in the object."""
+    """Return the template made of a question; ``statement`` is its cloze if no template ends in the object."""
     ends = [row.text for row in templates if row.style == "statement" and ends_in_object(row.text)]
     prefixes = [in_full(row) for row in templates if row.style == "prefix"]
     cloze = next((text for text in (*ends, *prefixes) if text.count("[X]") == 1), statement)

@@ -1,4 +1,4 @@
-"""The accepted forms of a true answer, by versioned rules (Sun et al. name only one: W Shakespeare)."""
+"""Accepted variants of a true answer, by versioned rules (Sun et al. give one example: W Shakespeare)."""
 
 import calendar
 import re
@@ -13,7 +13,7 @@ from almanac.suites.data import Data
 from almanac.suites.head_to_tail.scores import normalise
 from almanac.suites.head_to_tail.templates import asked_of
 
-VERSION = 8  # raise it with every change of a rule by which an answer is correct
+VERSION = 8  # increase it with every change of the rules by which an answer is correct
 YEAR = re.compile(r"\d{4}")
 MONTH = "|".join(f"{name}|{name[:3]}" for name in map(str.lower, calendar.month_name[1:]))
 # A date: day, month and year in any order, as words or as numbers.
@@ -21,8 +21,8 @@ DATE = re.compile(
     rf"(?:(?:on|in) )?(?:(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)?|{MONTH}|of)[ .,/-]+)*\d{{4}}(?:[/-]\d{{1,2}}){{0,2}}"
 )
 DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
-APART = re.compile(r"(?<=\b[^\W\d_]\.)(?=[^\W\d_])")  # after an initial there is no space yet
-CLOSE = re.compile(r"(?<=\b[^\W\d_])(\.?) (?=[^\W\d_]\b)")  # or there is one
+APART = re.compile(r"(?<=\b[^\W\d_]\.)(?=[^\W\d_])")  # after an initial without a space
+CLOSE = re.compile(r"(?<=\b[^\W\d_])(\.?) (?=[^\W\d_]\b)")  # the space between two initials
 JUNIOR = re.compile(r"[JS]r\.?")
 REGNAL = re.compile(r"[IVX]+\.?")
 GENDERED = {"actor": "actress", "actress": "actor"}
@@ -31,21 +31,22 @@ GENDERED = {"actor": "actress", "actress": "actor"}
 def variants(golds: Iterable[str], kind: str) -> tuple[str, ...]:
     """Return the true answers and their variants, each once.
 
+    Of any kind, a day (1990-05-22) may have its month's name (22 May 1990), and initials may have a space between them
+    or none.
+
     Args:
         golds: the true answers.
-        kind: what the answer is: ``persons`` may have initials for given names or the first of these alone (see
-            `_of_person`), a ``profession`` spaces for underscores and either gender or no *department*, a ``school``
-            goes without its country. A day (1990-05-22) is written with its month's name too, and initials with a space
-            between them or without, whatever the kind.
+        kind: ``persons`` may have initials for given names, or the first given name alone (see `_of_person`); a
+            ``profession`` spaces for underscores, either gender, and no *department*; a ``school`` no country.
     """
     every = (form for gold in golds for form in (gold, *_forms(gold, kind)))
     return tuple(dict.fromkeys(written for form in every for written in _initials(form)))
 
 
 def forms(data: Data, filters: Sequence[str]) -> Mapping[str, Set[str]]:
-    """Return the variants of the objects that are asked for, by name as facts have it (`text.normalise`).
+    """Return the variants of the names of all objects that may be asked for, by normalised name (`text.normalise`).
 
-    With them is the name itself as answers are compared: C is C++ then.
+    Among them is the name as answers are compared (`scores.normalise`), which makes C of C++.
 
     Args:
         data: the dataset.
@@ -81,9 +82,9 @@ def _forms(gold: str, kind: str) -> Iterator[str]:
 
 
 def _initials(name: str) -> Iterator[str]:
-    """Yield a name, and with a space after each initial, and without between them: J. K. Rowling, J.K. Rowling.
+    """Yield a name as it is, with a space after each initial, and with none between initials: J. K., J.K. Rowling.
 
-    What is initials alone would be another word without spaces (W. H. O.).
+    The last form is left out if it is a single word: initials alone would become another word (W. H. O.).
     """
     yield from (name, APART.sub(" ", name))
     if " " in (closed := CLOSE.sub(r"\1", name)):
@@ -91,7 +92,7 @@ def _initials(name: str) -> Iterator[str]:
 
 
 def _of_day(year: int, month: int, day: int) -> Iterator[str]:
-    """Yield a day with the name of its month, which may be short: 22 May 1990, May 22nd, 1990."""
+    """Yield a day with the full or short name of its month: 22 May 1990, May 22nd 1990."""
     ending = "th" if day in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
     for name in {calendar.month_name[month]: None, calendar.month_abbr[month]: None} if 0 < month < 13 else ():
         for number in (f"{day}", f"{day}{ending}"):
@@ -99,11 +100,11 @@ def _of_day(year: int, month: int, day: int) -> Iterator[str]:
 
 
 def _of_person(gold: str) -> Iterator[str]:
-    """Yield a person's name with initials for given names, or with the first of these alone.
+    """Yield a person's name with initials for given names, and with the first given name alone.
 
-    There are none of what is not made of given names and a surname (the Soldier King, Alexis I, Louis of Toulouse). A
-    form of which one word remains as answers are compared is none either: A Garfunkel loses its *article*, and any
-    Garfunkel would be right. A surname begins at its first small letter (Ludwig van Beethoven), and *Jr.* is of it.
+    Names not made of given names and a surname have none (the Soldier King, Alexis I, Louis of Toulouse). A form that
+    normalises to one word is left out: A Garfunkel would lose its *article*, and any Garfunkel would be right. The
+    surname begins at the first word in lower case (Ludwig van Beethoven), or is the last word; *Jr.* belongs to it.
     """
     words = gold.split()
     final = len(words) - 1 - bool(len(words) > 1 and JUNIOR.fullmatch(words[-1]))
@@ -119,11 +120,11 @@ def _of_person(gold: str) -> Iterator[str]:
 
 
 def reduced(answer: str, kind: str) -> str:
-    """Return the year alone of an answer that is a date, where a year is asked for; else the answer.
+    """Return the year alone if the answer is a date and the question asks for a year; else the answer.
 
     Args:
-        answer: what was said.
-        kind: what the answer is.
+        answer: the model's answer.
+        kind: the kind of the true answer (see `variants`).
     """
     if kind == "year" and (found := DATE.fullmatch(answer.strip(" .").lower())):
         return YEAR.findall(found[0])[0] if len(YEAR.findall(found[0])) == 1 else answer
