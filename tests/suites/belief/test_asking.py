@@ -158,7 +158,7 @@ def test_what_cannot_be_asked_is_said(tmp_path):
     alone = asked(
         tmp_path / "question", Data.of(**own), templates="dataset", prompting=("zero_shot",), styles=("question",)
     )
-    assert ("relation born as a question", "none of its templates that are asked is a question") in alone.refused()
+    assert ("relation born as a question", "none of its chosen templates has a question") in alone.refused()
 
 
 def test_the_second_round_asks_how_likely_the_sampled_answers_are(tmp_path):

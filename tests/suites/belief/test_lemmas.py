@@ -100,7 +100,7 @@ def test_a_file_of_lemmas_comes_before_the_rule(tmp_path):
     tables.write_jsonl(path, [Lemmatised("mice", ("mouse",)), Lemmatised("rats", ())])
     known = lemmas_of(str(path))
     assert [known(text) for text in ("mice", "rats")] == [("mouse",), ()]
-    with pytest.raises(AlmanacError, match=r"lemmas\.jsonl: lacks the text 'cats', and by rule"):
+    with pytest.raises(AlmanacError, match=r"lemmas\.jsonl: has no lemmas of the text 'cats', and lemmas by rule"):
         known("cats")
 
 

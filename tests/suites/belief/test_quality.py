@@ -34,8 +34,8 @@ def test_the_reading_that_ships_told_spoiled_templates_apart_and_found_the_other
     said = capsys.readouterr().out
     assert "| all | 200 | 0.995 | 0.955 | 0.985 | 1.000 | 3.94 | 0.27 |" in said
     assert "| templates | 0 | 0 | 1 | 11 | 188 |" in said
-    assert "of 200 that were not spoiled 0 were called so" in said
-    assert "holds : of 40 spoiled templates 37 were called so" in said
+    assert "0 of 200 templates that were not spoiled were called spoiled" in said
+    assert "holds : 37 of 40 spoiled templates were called spoiled" in said
     assert said.count("holds : ") == 3
     assert "| lama | 0.8950 | " in said, "as the command of diversity says"
     tables_said = [table.splitlines() for table in said.split("\n\n") if table.startswith("|")]
@@ -46,15 +46,15 @@ def test_the_reading_that_ships_told_spoiled_templates_apart_and_found_the_other
 def test_a_sheet_of_todays_texts_has_none_that_was_altered(capsys, tmp_path):
     as_now = marks(tmp_path / "now.jsonl", lambda row: {"text": TEXTS[row["set"], row["template_id"]]})
     assert main([as_now]) == 0
-    assert "altered since" not in capsys.readouterr().out
+    assert "changed since" not in capsys.readouterr().out
 
 
 def test_a_reader_who_sees_nothing_or_templates_that_are_poor_miss_the_bars(capsys, tmp_path):
     assert main([marks(tmp_path / "blind.jsonl", lambda row: {"called_spoiled": False})]) == 1
     said = capsys.readouterr().out
-    assert "missed: of 40 spoiled templates 0 were called so" in said and said.count("holds : ") == 2
+    assert "missed: 0 of 40 spoiled templates were called spoiled" in said and said.count("holds : ") == 2
     assert main([marks(tmp_path / "poor.jsonl", lambda row: {"fluency": 0})]) == 1
-    assert "missed: the others have at least 3.6 of 4" in capsys.readouterr().out
+    assert "missed: the other templates have a mean of at least 3.6 of 4" in capsys.readouterr().out
 
 
 def test_means_and_deviation_are_those_of_a_hand_made_sheet(capsys, tmp_path):
@@ -71,7 +71,10 @@ def test_means_and_deviation_are_those_of_a_hand_made_sheet(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"template_id": "P19/g9/0"}, "template 'P19/g9/0' of 'lama' does not ship; sets are lama, shipped, invented"),
+        (
+            {"template_id": "P19/g9/0"},
+            "template 'P19/g9/0' of 'lama' is no shipped template; sets are lama, shipped, invented",
+        ),
         ({"fluency": 2}, "fluency is 2; write 0 or 1"),
         ({"overlap": 0, "template_in_relation": 1}, "overlap is 0, though one implies the other"),
     ],
@@ -141,9 +144,12 @@ def test_a_filled_in_sheet_is_read_with_its_key(capsys, tmp_path):
     rows = [row | dict.fromkeys(ITEMS, 1) | {"called_spoiled": row["number"] in spoiled} for row in rows_of(path)]
     assert main([written(path, rows)]) == 0
     said = capsys.readouterr().out
-    assert "| all | 200 | 1.000 | 1.000 | 1.000 | 1.000 | 4.00 | 0.00 |" in said and "40 were called so" in said
+    assert (
+        "| all | 200 | 1.000 | 1.000 | 1.000 | 1.000 | 4.00 | 0.00 |" in said
+        and "40 of 40 spoiled templates were called spoiled" in said
+    )
     assert main(["--draw", "2", str(path)]) == 1
-    assert "is there already; name another file" in capsys.readouterr().out
+    assert "exists already; name another file" in capsys.readouterr().out
     assert main([written(path, [rows[0] | {"text": "[X]: [Y]"}, *rows[1:]])]) == 1
     assert main([written(path, [*rows, rows[0] | {"fluency": 0}])]) == 1
     assert capsys.readouterr().out.count("number 1 must be there once and read") == 2

@@ -157,17 +157,17 @@ def mistake(folder, rows):
         ({"gold": ["Paris", ""]}, "column 'gold': ['Paris', ''] has an empty text"),
         ({"gold": [["Paris", "City of Light"]]}, "column 'gold': ['Paris', 'City of Light'] is no text"),
         ({"gold": {"Paris": 1}}, "column 'gold': {'Paris': 1} is no list of texts"),
-        ({"gold": ["Paris", "\ud800"]}, "column 'gold': holds half a character"),
+        ({"gold": ["Paris", "\ud800"]}, "column 'gold': has half a character"),
         ({"gold_object": ["1", "2"]}, "column 'gold_object': has 2 texts and gold 1"),
         ({"type": "mcq"}, "column 'choices': has fewer than two"),
         ({"type": "mcq", "choices": ["Rome", "Oslo"]}, "column 'choices': ('Rome', 'Oslo') holds none of gold"),
         (
             {"type": "mcq", "gold": ["Paris", "Lutetia"], "choices": ["Lutetia", "Rome", "Paris"]},
-            "column 'choices': holds ['Lutetia', 'Paris'], all of gold; a multiple-choice question has one true choice",
+            "column 'choices': ['Lutetia', 'Paris'] are all in gold; a multiple-choice question has one true choice",
         ),
         ({"answer": None}, "column 'answer': there is none"),
         ({"answer": ["Paris"]}, "column 'answer': ['Paris'] is no text"),
-        ({"answer": "\ud800"}, "column 'answer': holds half a character"),
+        ({"answer": "\ud800"}, "column 'answer': has half a character"),
         ({"status": "lost"}, "column 'status': 'lost' is no status"),
     ],
 )
@@ -198,7 +198,7 @@ def test_all_bad_rows_are_named_at_once(tmp_path):
 
 def test_a_question_of_a_model_has_one_row(tmp_path):
     said = mistake(tmp_path, [GOOD | {"item_id": "q"}] * 2)
-    assert "row 2, column 'item_id': 'q' of model 'model' stands in row 1 too" in said
+    assert "row 2, column 'item_id': 'q' of model 'model' is in row 1 too" in said
 
 
 @pytest.mark.parametrize(

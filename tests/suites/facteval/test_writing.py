@@ -205,7 +205,7 @@ ROW = {
     [
         ([ROW | {"style": "poem"}], "poem is no style; allowed are statement, fib, wh"),
         ([ROW | {"verdict": "maybe"}], "verdict 'maybe'; allowed are keep and drop"),
-        ([ROW, ROW], "stands twice"),
+        ([ROW, ROW], "is there twice; keep one row"),
         ([ROW | {"text": "Is it Paris, France?"}], "names the object; mend it or say drop"),
         ([ROW | {"texts": "x"}], "line 1 is no row of WrittenQuestion"),
     ],

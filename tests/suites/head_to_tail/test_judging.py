@@ -258,5 +258,5 @@ def test_a_persons_verdicts_are_held_against_the_rules(tmp_path):
     assert measures["agreement"].n == len(known)
     assert measures["agreement"].value == sum(row["correct"] for row in rows) / len(rows)
     write_labels(tmp_path / "labels.jsonl", [*rows, rows[0] | {"correct": True}])
-    with pytest.raises(AlmanacError, match=r"labels.jsonl: .* is correct and is not; keep one of the two rows"):
+    with pytest.raises(AlmanacError, match=r"labels.jsonl: .* is both correct and incorrect; keep one row"):
         asked.outcomes()

@@ -140,7 +140,7 @@ class _Asker:
             self._content_free(relation, wordings, labels)
         askable = {style: usable(wordings, style) for style in (self.options.styles if self.options.prompting else ())}
         for style in (style for style, own in askable.items() if not own):
-            self.asked.refuse(f"relation {relation} as a {style}", "none of its templates that are asked is a question")
+            self.asked.refuse(f"relation {relation} as a {style}", "none of its chosen templates has a question")
         for pair in asked:
             if self.options.fill:
                 self._fill(pair, wordings)
@@ -257,7 +257,7 @@ class _Asker:
             if context is None:
                 self.asked.refuse(
                     f"relation {fact.relation_id}: {prompting}",
-                    "its facts that are shown have fewer than five subjects",
+                    "its facts that may be examples have fewer than five subjects",
                 )
                 return
             sampled = prompt == drawn and fact.fact_id in self.sampled

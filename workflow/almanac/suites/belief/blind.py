@@ -140,7 +140,7 @@ def write(path: Path, rows: Sequence[tuple[SheetRow, KeyRow]]) -> None:
     """
     for one in (path, key_of(path)):
         if one.exists():
-            raise AlmanacError(f"{one}: is there already; name another file")
+            raise AlmanacError(f"{one}: exists already; name another file")
     for at, one in enumerate((path, key_of(path))):
         with tables.atomic(one) as temporary:
             text = "".join(json.dumps(asdict(row[at]), ensure_ascii=False) + "\n" for row in rows)

@@ -51,7 +51,7 @@ def guessed(data: Data, fill: Fill) -> list[Guessed]:
     for relation, subject, key in data.said.filter(pl.col("relation_id").is_in(known.implode())).iter_rows():
         objects.setdefault((relation, subject), set()).add(normalise(data.names.label(key)))
     if not objects:
-        raise AlmanacError(f"{data.folder}: has none of the relations {', '.join(KINDS)}; the rule is of these alone")
+        raise AlmanacError(f"{data.folder}: has none of the relations {', '.join(KINDS)}, to which the rule is limited")
     wanted = {pair: [(str(kinds[pair[0]]), part) for part in data.names.label(pair[1]).split()] for pair in objects}
     asked = sorted({one for own in wanted.values() for one in own})
     sentence: str = prompts("belief")["common_name"]["text"]
@@ -97,7 +97,7 @@ def filler(folder: str) -> Fill:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the file of a dataset's guessed pairs."""
-    parser = argparse.ArgumentParser(description="the pairs that LAMA-UHN's second rule leaves out, by a masked model")
+    parser = argparse.ArgumentParser(description="find the pairs that LAMA-UHN's second rule leaves out (masked model)")
     parser.add_argument("dataset", type=Path, help="a dataset's folder: results/EDITION/dataset/NAME")
     parser.add_argument("--model", required=True, help="a masked checkpoint's folder (the paper: bert-base-cased)")
     parser.add_argument("--output", required=True, type=Path)

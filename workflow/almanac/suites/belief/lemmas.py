@@ -58,8 +58,8 @@ def lemmas_of(path: str | None) -> Lemmas:
     def lemmas(text: str) -> tuple[str, ...]:
         if text not in known:
             raise AlmanacError(
-                f"{path}: lacks the text {text[:60]!r}, and by rule its lemmas would be others than those of names; "
-                "make the file anew of the answered edition (docs/belief.md), or leave `lemmas` out"
+                f"{path}: has no lemmas of the text {text[:60]!r}, and lemmas by rule would not match its others; "
+                "make the file again from the answered edition (docs/belief.md), or leave `lemmas` out"
             )
         return known[text]
 

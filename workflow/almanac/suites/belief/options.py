@@ -19,9 +19,9 @@ class BeliefOptions(SampledOptions):
     templates: Annotated[
         Literal["auto", "lama", "shipped", "invented", "dataset"],
         Field(
-            description="where templates come from first: a file of resources/templates, the dataset's own, or (auto) "
-            "the dataset's where you wrote two or more of a relation, else the file of resources/templates that has "
-            "most of the dataset's relations, the others, and last, without a `file`, two made of the label"
+            description="where templates are taken from first: a file of resources/templates, or the dataset; auto: "
+            "the dataset for relations with two or more templates that you wrote, else the file of resources/templates "
+            "that has most of the dataset's relations; then the other places, and last, without a `file`, the label"
         ),
     ] = "auto"
     file: Annotated[
@@ -29,14 +29,16 @@ class BeliefOptions(SampledOptions):
         OnDisk("file", "ask"),
         Field(description="your own file of templates (a source's table, see docs/belief.md), used before all others"),
     ] = None
-    groups: Annotated[int, Field(ge=1, description="independent templates of a relation, at most")] = 5
+    groups: Annotated[int, Field(ge=1, description="independently written templates per relation, at most")] = 5
     per_group: Annotated[
-        int, Field(ge=1, description="paraphrases of each of them, itself first, at most (the paper: 20)")
+        int, Field(ge=1, description="wordings of each of them, at most: itself and its paraphrases (the paper: 20)")
     ] = 1
-    names: Annotated[int, Field(ge=0, description="names of a subject that are used, its label first (0: all)")] = 1
+    names: Annotated[int, Field(ge=0, description="names per subject, at most, its label first (0: all)")] = 1
     aliases: Annotated[
         Literal["all", "safe"],
-        Field(description="accepted names of objects: all, or without stop words and names of at most two letters"),
+        Field(
+            description="accepted names of objects: all, or no aliases that are stop words or have at most two letters"
+        ),
     ] = "all"
     guessed: Annotated[
         str | None,
@@ -49,7 +51,7 @@ class BeliefOptions(SampledOptions):
     fill: Annotated[bool, Field(description="fill the blank (BELIEF), which only masked models can")] = True
     candidates: Annotated[
         int,
-        Field(ge=-1, description="wrong objects that the true ones are ranked against (0: none; -1: all the fact's)"),
+        Field(ge=-1, description="wrong objects that true ones are ranked against (0: not asked; -1: all of the fact)"),
     ] = 0
     prompting: Annotated[
         tuple[Prompting, ...],
@@ -79,7 +81,7 @@ class BeliefOptions(SampledOptions):
         Field(description="how prompt sets are drawn: one template per relation, or one prompt per pair"),
     ] = "relation"
     draws: Annotated[int, Field(ge=2, description="prompt sets that are drawn")] = 50_000
-    bins: Annotated[int, Field(ge=1, description="bins of confidence, with equally many answers")] = 10
+    bins: Annotated[int, Field(ge=1, description="number of bins of confidence, with equally many answers each")] = 10
     lemmas: Annotated[
         str | None,
         OnDisk("file", "measure"),

@@ -95,7 +95,7 @@ def _mistakes(rows: Sequence[TemplateReading], known: Templates) -> Iterator[str
     for row in rows:
         name = f"template {row.template_id!r} of {row.set!r}"
         if row.template_id not in ids.get(row.set, ()):
-            yield f"{name} does not ship; sets are {', '.join(known)}"
+            yield f"{name} is no shipped template; sets are {', '.join(known)}"
         if count[row.set, row.template_id] > 1:
             yield f"{name} is there more than once; keep one"
         for item in ITEMS:
@@ -161,20 +161,21 @@ def report(rows: Sequence[TemplateReading], known: Templates) -> tuple[list[str]
     caught, wrongly = (sum(row.called_spoiled for row in own) for own in (spoiled, sound))
     lines, least = apart(known)
     bars = {
-        f"of {len(spoiled)} spoiled templates {caught} were called so (at least {CAUGHT:.0%})": bool(spoiled)
+        f"{caught} of {len(spoiled)} spoiled templates were called spoiled (at least {CAUGHT:.0%})": bool(spoiled)
         and caught >= CAUGHT * len(spoiled),
-        f"the others have at least {MEAN} of 4": bool(sound) and statistics.fmean(row.sum for row in sound) >= MEAN,
-        f"words of two templates of a relation are {APART} apart or more": least >= APART,
+        f"the other templates have a mean of at least {MEAN} of 4": bool(sound)
+        and statistics.fmean(row.sum for row in sound) >= MEAN,
+        f"in each relation, templates have a mean word distance of at least {APART}": least >= APART,
     }
     found = [
         *(rubric(sound) if sound else []),
-        f"of {len(sound)} that were not spoiled {wrongly} were called so",
+        f"{wrongly} of {len(sound)} templates that were not spoiled were called spoiled",
         *(f"{'holds ' if held else 'missed'}: {said}" for said, held in bars.items()),
         "",
         *lines,
     ]
     if changed := altered(rows, known):
-        found += ["", "altered since they were read, so of these the sheet says nothing:", *changed]
+        found += ["", "changed since they were read, so the ratings do not apply to:", *changed]
     return found, all(bars.values())
 
 

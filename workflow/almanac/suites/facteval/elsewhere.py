@@ -136,7 +136,7 @@ def _rows(path: Path, cells: Iterable[tuple[int, Mapping[str, Any] | None]]) -> 
             before[same] += 1
         elif (other := named.setdefault((row.model, name), number)) != number:
             mistakes.append(
-                f"{path}: row {number}, column 'item_id': {name!r} of model {row.model!r} stands in row {other} too; "
+                f"{path}: row {number}, column 'item_id': {name!r} of model {row.model!r} is in row {other} too; "
                 "give each question of a model one row"
             )
         rows.append(row)
@@ -221,7 +221,7 @@ def _check(cells: Mapping[str, Any]) -> None:
     if kind == MCQ and not set(gold) & set(choices):
         raise ValueError(f"column 'choices': {choices} holds none of gold {gold}; add the true one")
     if kind == MCQ and len(true := sorted(set(gold) & set(choices))) > 1:
-        raise ValueError(f"column 'choices': holds {true}, all of gold; a multiple-choice question has one true choice")
+        raise ValueError(f"column 'choices': {true} are all in gold; a multiple-choice question has one true choice")
 
 
 def _lacks(value: Any) -> bool:
@@ -236,7 +236,7 @@ def _text(name: str, value: Any) -> str | None:
         raise ValueError(f"column {name!r}: {value!r} is no text")
     text = str(value)
     if any("\ud800" <= char <= "\udfff" for char in text):
-        raise ValueError(f"column {name!r}: holds half a character; write whole ones")
+        raise ValueError(f"column {name!r}: has half a character (a surrogate); write complete characters")
     return text if name == "answer" else text.strip() or None
 
 

@@ -41,7 +41,7 @@ class FactEvalOptions(SampledOptions):
         ),
     ] = "paper"
     templates: Annotated[
-        int, Field(ge=1, description="statements and questions per relation that are used, of each")
+        int, Field(ge=1, description="statements that are used per relation, and as many questions")
     ] = 1
     written: Annotated[
         str | None,
@@ -66,7 +66,7 @@ class FactEvalOptions(SampledOptions):
     official_abstentions: Annotated[
         str | None,
         OnDisk("file", "measure"),
-        Field(description="such a file for the official mode, for the published list (none: part of ours)"),
+        Field(description="such a file for mode official: the published list (none: ours without its key `beyond`)"),
     ] = None
     official_choices: Annotated[
         Literal["dash", "comma"],

@@ -166,7 +166,7 @@ def read_written(path: Path, tested: Sequence[Fact], data: Data) -> tuple[dict[s
         if row.verdict not in VERDICTS:
             raise AlmanacError(f"{where}: verdict {row.verdict!r}; allowed are keep and drop")
         if key in refused:
-            raise AlmanacError(f"{where}: stands twice; keep one of them")
+            raise AlmanacError(f"{where}: is there twice; keep one row")
         refused[key] = None
         if row.verdict == DROP or row.fact_id not in known:
             dropped = row.reason or "dropped" if row.verdict == DROP else "the fact is not asked here"

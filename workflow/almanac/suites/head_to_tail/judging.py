@@ -52,7 +52,7 @@ def read_labels(path: str | None) -> dict[tuple[str, str], bool]:
     for row in tables.read_jsonl(path, HumanLabel) if path is not None else ():
         key = (row.fact_id, normalise(row.answer))
         if found.setdefault(key, row.correct) != row.correct:
-            raise AlmanacError(f"{path}: {row.fact_id}: {row.answer!r} is correct and is not; keep one of the two rows")
+            raise AlmanacError(f"{path}: {row.fact_id}: {row.answer!r} is both correct and incorrect; keep one row")
     return found
 
 

@@ -41,9 +41,9 @@ class HeadToTailOptions(SampledOptions):
     mode: Annotated[
         Literal["unique", "faithful"],
         Field(
-            description="questions that read alike; unique: none is asked, and years only for titles whose name is "
-            "unique; faithful: as in the released code, the first is asked, and years only for titles that share "
-            "their name"
+            description="of questions with the same text, unique: none is asked, and years are asked only of titles "
+            "with a unique name; faithful: as in the released code, the first is asked, and years only of titles that "
+            "share their name"
         ),
     ] = "unique"
     filters: Annotated[
