@@ -13,7 +13,7 @@ from tests.suites.support import Trial, number, ok, silent
 from almanac.statistics.intervals import wilson
 from almanac.suites import headline
 from almanac.suites.agreement import called
-from almanac.suites.belief.measures import _levels, across, written_rank
+from almanac.suites.belief.measures import _biases, across, written_rank
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.suite import Belief
 from almanac.suites.data import Data
@@ -218,8 +218,8 @@ def test_bias_is_a_mean_over_templates_and_there_is_none_of_one_object():
     def level(share):
         return 1 + (share * math.log2(share) + (1 - share) * math.log2(1 - share))
 
-    assert _levels(items, leanings) == pytest.approx((level(0.9) / 2, level(0.7)))
-    assert _levels(items[2:], leanings[4:]) == (None, None)
+    assert _biases(items, leanings) == pytest.approx((level(0.9) / 2, level(0.7)))
+    assert _biases(items[2:], leanings[4:]) == (None, None)
 
 
 def test_written_templates_are_ranked_among_the_wordings_of_their_relation():

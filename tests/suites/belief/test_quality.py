@@ -54,7 +54,7 @@ def test_a_reader_who_sees_nothing_or_templates_that_are_poor_miss_the_bars(caps
     said = capsys.readouterr().out
     assert "missed: 0 of 40 spoiled templates were called spoiled" in said and said.count("holds : ") == 2
     assert main([marks(tmp_path / "poor.jsonl", lambda row: {"fluency": 0})]) == 1
-    assert "missed: the other templates have a mean of at least 3.6 of 4" in capsys.readouterr().out
+    assert "missed: the others average at least 3.6 of 4" in capsys.readouterr().out
 
 
 def test_means_and_deviation_are_those_of_a_hand_made_sheet(capsys, tmp_path):

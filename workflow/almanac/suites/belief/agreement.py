@@ -1,11 +1,10 @@
 """Consistency: how often two prompts of one pair of subject and relation have matching answers (section 4.3).
 
 The agreement of prompt i of n answered prompts is ``sum(match(i, j) for j != i) / (n - 1)``. Its mean over the pair's
-prompts is the share of matches among the ½n(n−1) unordered pairs of prompts: Zhao et al.'s consistency.
-
-Answers to blanks match if they are equal, so it is enough to count prompts by answer. Texts match if one contains the
-other. This is not transitive, so the distinct texts of a pair are compared, each weighted by how often it occurs. An
-empty text matches none; a token of white space alone is a prediction like any other.
+prompts is the share of matches among the ½n(n−1) unordered pairs of prompts: Zhao et al.'s consistency. Answers to
+blanks match if they are equal, so it is enough to count prompts by answer. Texts match if one contains the other. This
+is not transitive, so the distinct texts of a pair are compared, each weighted by how often it occurs. An empty text
+matches none; a token of white space alone is a prediction like any other.
 """
 
 from collections.abc import Sequence
@@ -28,11 +27,11 @@ def agreement(frame: pl.DataFrame, within: Sequence[str], texts: bool) -> pl.Ser
     """
     answers = frame.select(*within, pl.col("answer").cast(pl.String))
     empty = pl.lit(texts) & (pl.col("answer") == "")
-    said = answers.filter(pl.col("answer").is_not_null() & ~empty).group_by([*within, "answer"], maintain_order=True)
-    alike = said.agg(pl.len().cast(pl.Int64).alias("alike"))
+    counts = answers.filter(pl.col("answer").is_not_null() & ~empty).group_by([*within, "answer"], maintain_order=True)
+    matches = counts.agg(pl.len().cast(pl.Int64).alias("alike"))
     if texts:
-        alike = _contained(alike, within)
-    found = answers.join(alike, on=[*within, "answer"], how="left", nulls_equal=True, maintain_order="left")
+        matches = _contained(matches, within)
+    found = answers.join(matches, on=[*within, "answer"], how="left", nulls_equal=True, maintain_order="left")
     share = pl.when(empty).then(0).otherwise(pl.col("alike") - 1) / _others(within)
     return found.select(pl.when(pl.col("answer").is_not_null() & (_others(within) > 0)).then(share)).to_series()
 
@@ -40,8 +39,7 @@ def agreement(frame: pl.DataFrame, within: Sequence[str], texts: bool) -> pl.Ser
 def between(frame: pl.DataFrame, within: Sequence[str], parts: str, whole: pl.Series, inner: pl.Series) -> pl.Series:
     """Return each prompt's agreement with the answered prompts in the other parts of its set.
 
-    Matches in other parts are those in the whole set minus those in the own part: for a set of n answered prompts and a
-    part of m, ``(whole * (n - 1) - inner * (m - 1)) / (n - m)``; null if n = m.
+    With n answered prompts in the set and m in the part: ``(whole * (n - 1) - inner * (m - 1)) / (n - m)``.
 
     Args:
         frame: as in `agreement`.
@@ -50,10 +48,10 @@ def between(frame: pl.DataFrame, within: Sequence[str], parts: str, whole: pl.Se
         whole: the `agreement` within the sets, ``(prompts,)``.
         inner: the `agreement` within the parts, ``(prompts,)``.
     """
-    every, own = _others(within), _others([*within, parts])
-    share = (pl.col("whole") * every - pl.col("inner") * own) / (every - own)
+    every, part = _others(within), _others([*within, parts])
+    share = (pl.col("whole") * every - pl.col("inner") * part) / (every - part)
     found = frame.with_columns(whole.alias("whole"), inner.fill_null(0.0).alias("inner"))
-    return found.select(pl.when(every > own).then(share)).to_series()
+    return found.select(pl.when(every > part).then(share)).to_series()
 
 
 def _others(within: Sequence[str]) -> pl.Expr:
@@ -61,25 +59,23 @@ def _others(within: Sequence[str]) -> pl.Expr:
     return pl.col("answer").is_not_null().sum().over(within).cast(pl.Int64) - 1
 
 
-def _contained(said: pl.DataFrame, within: Sequence[str]) -> pl.DataFrame:
-    """Return for each distinct text of a set how many prompts match it: by itself, a part of it, or a text around it.
+def _contained(counts: pl.DataFrame, within: Sequence[str]) -> pl.DataFrame:
+    """Return how many prompts match each distinct text of a set: by itself, a part of it, or a text around it.
 
     Args:
-        said: a row for each set and distinct text: ``within``, ``answer`` and ``alike``, how often it occurs.
+        counts: a row for each set and distinct text: ``within``, ``answer`` and ``alike``, how often it occurs.
         within: the columns whose values define the sets.
-
-    Returns:
-        The same columns, ``alike`` being the number of matching prompts.
     """
-    distinct = said["answer"].unique().to_list()
+    texts = counts["answer"].unique().to_list()
     stretches = pl.DataFrame(
-        [(one, part) for one in distinct for part in parts_of(one.split(SEPARATOR)) if part != one],
+        [(one, part) for one in texts for part in parts_of(one.split(SEPARATOR)) if part != one],
         {"answer": pl.String, "part": pl.String},
         orient="row",
     )
-    parts = said.rename({"answer": "part", "alike": "times"})
-    holds = said.join(stretches, on="answer", how="inner")
+    parts = counts.rename({"answer": "part", "alike": "times"})
+    holds = counts.join(stretches, on="answer", how="inner")
     holds = holds.join(parts, on=[*within, "part"], how="inner", nulls_equal=True)
     whole = holds.select(*within, "answer", pl.col("times").alias("alike"))
     part = holds.select(*within, pl.col("part").alias("answer"), "alike")
-    return pl.concat([said, whole, part]).group_by([*within, "answer"], maintain_order=True).agg(pl.col("alike").sum())
+    every = pl.concat([counts, whole, part])
+    return every.group_by([*within, "answer"], maintain_order=True).agg(pl.col("alike").sum())

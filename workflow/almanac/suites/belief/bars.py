@@ -38,7 +38,7 @@ def _verdict(shown: Shown, way: Mapping[str, Any]) -> BarResult:
     area, prior = (
         next(map(_estimate, shown.find(name, "hit", "dose", **way)), NOTHING) for name in ("recovery_auc", "prior_auc")
     )
-    said = [f"{name} {found}" for name, found in (("AUC", area), ("prior", prior))]
+    lines = [f"{name} {found}" for name, found in (("AUC", area), ("prior", prior))]
     missed = [] if (area.low or 0.0) > AUC else [f"the AUC's interval is not above {AUC:g}"]
     if abs((prior.value or 0.0) - 0.5) > PRIOR:
         missed.append(f"the prior's AUC is not .50 ± {PRIOR:g}")
@@ -49,10 +49,10 @@ def _verdict(shown: Shown, way: Mapping[str, Any]) -> BarResult:
     for name, rows in by_dose.items():
         found = {shown.at(row)["dose"]: _estimate(row) for row in rows}
         never, most = found.get(0, NOTHING), found.get(max(found, default=0), NOTHING)
-        said.append(f"{name} never taught {never}, most {most}")
+        lines.append(f"{name} never taught {never}, most {most}")
         if (combined([(1, most), (-1, never)]).low or 0.0) <= 0:
             missed.append(f"{name} does not rise with what was taught")
-    return BarResult("; ".join([f"{label}: {said[0]}", *said[1:], *missed]), not missed)
+    return BarResult("; ".join([f"{label}: {lines[0]}", *lines[1:], *missed]), not missed)
 
 
 def _estimate(row: Measure) -> Estimate:

@@ -48,8 +48,8 @@ def overconfidence(frame: pl.DataFrame, column: str) -> Estimate:
     gaps = frame.select("subject", "worth", gap.alias("gap"))
     whole = float(gaps["worth"].sum())
     mean = float((gaps["worth"] * gaps["gap"]).sum()) / whole
-    own = ((pl.col("gap") - mean) * pl.col("worth")).sum().alias("sum")
-    sums = gaps.group_by("subject", maintain_order=True).agg(own)["sum"].to_numpy()
+    weighted = ((pl.col("gap") - mean) * pl.col("worth")).sum().alias("sum")
+    sums = gaps.group_by("subject", maintain_order=True).agg(weighted)["sum"].to_numpy()
     count = len(sums)
     if count < 2:
         return Estimate(mean, None, None)
@@ -89,13 +89,13 @@ def calibration_error(frame: pl.DataFrame, column: str, bins: str) -> tuple[floa
     subjects = answers.group_by(bins, "subject", maintain_order=True).agg(
         pl.len(), pl.col(column, "hit").sum(), pl.col("sd").sum() ** 2
     )
-    found = (
+    totals = (
         subjects.group_by(bins, maintain_order=True)
         .agg(pl.len().alias("subjects"), pl.col("len", column, "hit", "sd").sum())
         .sort(bins)
     )
-    if found.is_empty() or not (found["subjects"] >= LEAST).all():
+    if totals.is_empty() or not (totals["subjects"] >= LEAST).all():
         return None, None
-    size, said, right, variance = (found[name].to_numpy() for name in ("len", column, "hit", "sd"))
-    error = float(np.abs(said - right).sum() / size.sum())
+    size, confidences, hits, variance = (totals[name].to_numpy() for name in ("len", column, "hit", "sd"))
+    error = float(np.abs(confidences - hits).sum() / size.sum())
     return error, math.sqrt(2 / math.pi) * float(np.sqrt(variance).sum() / size.sum())

@@ -28,26 +28,26 @@ def fewest(models: Sequence[Hits], within: float = WITHIN) -> list[list[int]] | 
     weights = np.array([one.weights for one in models])  # (models, relations)
     accuracy = [np.array([one.accuracy[at] for one in models]) for at in range(len(weights[0]))]  # (models, templates)
     chosen: list[list[int]] = [[] for _ in accuracy]
-    for _ in range(max(own.shape[1] for own in accuracy)):
-        for own, places in zip(accuracy, chosen, strict=True):
-            if len(places) < own.shape[1]:
-                places.append(_next(own, places))
-        gaps = [own[:, places].mean(axis=1) - own.mean(axis=1) for own, places in zip(accuracy, chosen, strict=True)]
+    for _ in range(max(acc.shape[1] for acc in accuracy)):
+        for acc, places in zip(accuracy, chosen, strict=True):
+            if len(places) < acc.shape[1]:
+                places.append(_next(acc, places))
+        gaps = [acc[:, places].mean(axis=1) - acc.mean(axis=1) for acc, places in zip(accuracy, chosen, strict=True)]
         if np.abs((weights * np.array(gaps).T).sum(axis=1)).max() <= within:
             return [sorted(places) for places in chosen]
     return None
 
 
-def _next(own: Array, places: Sequence[int]) -> int:
+def _next(accuracy: Array, chosen: Sequence[int]) -> int:
     """Return the index of the template to add: the one with the least squared error of the mean, over models.
 
     Args:
-        own: the accuracy of a relation's templates, ``(models, templates)``.
-        places: the indices chosen so far.
+        accuracy: the accuracy of a relation's templates, ``(models, templates)``.
+        chosen: the indices chosen so far.
     """
-    left = [at for at in range(own.shape[1]) if at not in places]
-    target = own.mean(axis=1)
-    errors = [float(((own[:, [*places, at]].mean(axis=1) - target) ** 2).sum()) for at in left]
+    left = [at for at in range(accuracy.shape[1]) if at not in chosen]
+    target = accuracy.mean(axis=1)
+    errors = [float(((accuracy[:, [*chosen, at]].mean(axis=1) - target) ** 2).sum()) for at in left]
     return left[int(np.argmin(errors))]
 
 

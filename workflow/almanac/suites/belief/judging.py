@@ -66,7 +66,7 @@ def judge(answers: Answers, data: Data, options: BeliefOptions) -> Iterator[Judg
     lemmas = lemmas_of(options.lemmas)
     for part in answers.parts(WANTED, own=("prompts",)):
         outcomes: list[tuple[Any, ...]] = []
-        said: list[tuple[Any, ...]] = []
+        traits: list[tuple[Any, ...]] = []
         leanings: list[Leaning] = []
         asked = part.links.join(
             part.own["prompts"].select("item", "labels"), on="item", how="left", maintain_order="left"
@@ -75,11 +75,11 @@ def judge(answers: Answers, data: Data, options: BeliefOptions) -> Iterator[Judg
             links = {row["role"]: row for row in rows}
             verdict = _verdict(experiment, links, lemmas)
             outcomes.append((item, "", *verdict[:4]))
-            said.append((item, *verdict[4:]))
+            traits.append((item, *verdict[4:]))
             if experiment == CONTENT_FREE and verdict.outcome == "invalid":
                 values = enumerate(_values(links[FILL]))
                 leanings += [Leaning(item, at, value) for at, value in values if value > -math.inf]
-        own = {"said": frame_of_values(Said, said), "leanings": frame_of(Leaning, leanings)}
+        own = {"said": frame_of_values(Said, traits), "leanings": frame_of(Leaning, leanings)}
         yield Judgements(frame_of_values(Outcome, outcomes), own)
 
 
@@ -168,9 +168,9 @@ def of_candidates(row: Row) -> Judgement:
     )
 
 
-def _names_object(name: Sequence[str], own: Sequence[str], subject: Sequence[str]) -> bool:
+def _names_object(name: Sequence[str], answer: Sequence[str], subject: Sequence[str]) -> bool:
     """Return whether an answer contains a name, ignoring the subject's where the name is a part of that (lemmas)."""
-    return within(name, without(subject, own) if name != subject and within(name, subject) else own)
+    return within(name, without(subject, answer) if name != subject and within(name, subject) else answer)
 
 
 def of_text(row: Row, samples: Row | None, sequence: Row | None, lemmas: Lemmas) -> Judgement:
@@ -185,20 +185,20 @@ def of_text(row: Row, samples: Row | None, sequence: Row | None, lemmas: Lemmas)
         lemmas: returns the lemmas of a text.
     """
     text, lemmas = first_line(row["texts"][0]), naming(row["accepted"], lemmas)
-    own = lemmas(text)
+    answer = lemmas(text)
     subject = lemmas(row["name"]) if row["name"] else ()
-    names = [name for name in row["accepted"] if _names_object(lemmas(name), own, subject)]
+    names = [name for name in row["accepted"] if _names_object(lemmas(name), answer, subject)]
     confidence = None
     if samples is not None and samples["status"] == "ok" and samples["texts"]:
         drawn = [lemmas(first_line(one)) for one in samples["texts"]]
-        confidence = sum(alike(own, one) for one in drawn) / len(drawn)
+        confidence = sum(alike(answer, one) for one in drawn) / len(drawn)
     likely = sequence if sequence is not None and sequence["status"] == "ok" else None
     return Judgement(
         text,
         "correct" if names else "incorrect",
         float(bool(names)),
         confidence,
-        SEPARATOR.join(own),
+        SEPARATOR.join(answer),
         one_word=is_one_word(text),
         unsafe=bool(names) and all(map(unsafe, names)),
         sequence=None if likely is None else math.exp(likely["logprobs"][0]),

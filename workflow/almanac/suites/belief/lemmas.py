@@ -86,13 +86,13 @@ def naming(accepted: Sequence[str], lemmas: Lemmas) -> Lemmas:
         lemmas: lemmatises texts that have words.
     """
 
-    def found(text: str) -> tuple[str, ...]:
-        if own := lemmas(text) if text else ():
-            return own
-        said = _signs(text)
-        return tuple(said.split()) if said in map(_signs, accepted) else ()
+    def lemmatise(text: str) -> tuple[str, ...]:
+        if words := lemmas(text) if text else ():
+            return words
+        signs = _signs(text)
+        return tuple(signs.split()) if signs in map(_signs, accepted) else ()
 
-    return found
+    return lemmatise
 
 
 def _signs(text: str) -> str:

@@ -27,15 +27,9 @@ ASKED = (VOCABULARY, CANDIDATES, ICL)
 PAIR = [*BY, "fact"]
 KINDS = ("alias", "form", "written", "ambiguous")  # columns that divide a pair's prompts into kinds
 WITHIN = (*KINDS, "template")  # columns with a weight of their own: 1 / (the pair's answered prompts of the same value)
-# Agreement of a prompt with the pair's other prompts: with all; with those of the same group of templates; with those
-# of other groups; with those that differ in the subject's name alone; with those that differ in the template alone.
-AGREEMENTS = {
-    "consistency": "agreement",
-    "consistency_inner": "agreement_inner",
-    "consistency_inter": "agreement_inter",
-    "consistency_of_names": "agreement_of_names",
-    "consistency_of_templates": "agreement_of_templates",
-}
+# Agreement of a prompt with the pair's other prompts: all; of its group; of other groups; with only the name different;
+# with only the template different.
+AGREEMENTS = {f"consistency{of}": f"agreement{of}" for of in ("", "_inner", "_inter", "_of_names", "_of_templates")}
 # For each way of prompting, the column that says whether the same prompt is right in that way.
 ELSEWHERE = {way: f"right_in_{way}" for way in get_args(Prompting)}
 TOGETHER = 50_000  # prompts that are compared at once
@@ -50,23 +44,23 @@ def derived(frame: pl.DataFrame, options: BeliefOptions) -> pl.DataFrame:
     the same ``alias``, ``form``, ``written``, ``ambiguous`` or ``template`` (``alias_worth``, ``alias_worth_hit`` and
     so on); the bins of confidence, ``bin`` and ``sequence_bin``; and ``right_in_WAY`` for each way of prompting.
     """
-    found = frame.with_columns(*_worth("hit", "worth", "worth_hit")).hstack(_agreements(frame))
+    found = frame.with_columns(*_weights("hit", "worth", "worth_hit")).hstack(_agreements(frame))
     for column in AGREEMENTS.values():
-        found = found.with_columns(*_worth(column, f"{column}_worth", f"{column}_part"))
+        found = found.with_columns(*_weights(column, f"{column}_worth", f"{column}_part"))
     for column in WITHIN:
-        found = found.with_columns(*_worth("hit", f"{column}_worth", f"{column}_worth_hit", column))
+        found = found.with_columns(*_weights("hit", f"{column}_worth", f"{column}_worth_hit", column))
     found = found.with_columns(_elsewhere(frame))
     return found.with_columns(binned(column, BY, options.bins).alias(name) for column, name in CONFIDENCES.items())
 
 
-def _worth(of: str, worth: str, part: str, *kind: str) -> list[pl.Expr]:
-    """Return each prompt's weight, as ``worth``, and weight × value, as ``part``; null without a value or a fact.
+def _weights(value: str, worth: str, product: str, *columns: str) -> list[pl.Expr]:
+    """Return each prompt's weight, 1 / (its pair's prompts that have a value and equal ``columns``), and their product.
 
-    The weight is 1 / (prompts that have a value and share the prompt's pair and its values of the columns ``kind``).
+    Both are null without a value or a fact.
     """
-    count = pl.col(of).is_not_null().sum().over(*PAIR, *kind).cast(pl.Float64)
-    own = pl.when(pl.col(of).is_not_null() & pl.col("fact").is_not_null()).then(1 / count)
-    return [own.alias(worth), (own * pl.col(of).cast(pl.Float64)).alias(part)]
+    count = pl.col(value).is_not_null().sum().over(*PAIR, *columns).cast(pl.Float64)
+    weight = pl.when(pl.col(value).is_not_null() & pl.col("fact").is_not_null()).then(1 / count)
+    return [weight.alias(worth), (weight * pl.col(value).cast(pl.Float64)).alias(product)]
 
 
 def _agreements(frame: pl.DataFrame) -> pl.DataFrame:
@@ -76,28 +70,27 @@ def _agreements(frame: pl.DataFrame) -> pl.DataFrame:
     asked = rows.filter(pl.col("experiment").is_in(ASKED))
     # Compare whole relations, about `TOGETHER` prompts at a time: all at once would not fit into memory, and smaller
     # parts would be slow, since each part costs the same few dozen joins.
-    before = asked.group_by("relation", maintain_order=True).agg(pl.len().alias("part"))
-    part = before.with_columns(pl.col("part").cum_sum() // TOGETHER)
+    sizes = asked.group_by("relation", maintain_order=True).agg(pl.len().alias("part"))
+    part = sizes.with_columns(pl.col("part").cum_sum() // TOGETHER)
     asked = asked.join(part, on="relation", how="left", maintain_order="left")
     parts = [pl.DataFrame(schema={"row": pl.UInt32, **dict.fromkeys(AGREEMENTS.values(), pl.Float64)})]
-    for (_, texts), own in asked.group_by("part", pl.col("experiment") == ICL, maintain_order=True):
-        whole = agreement(own, PAIR, bool(texts))
-        inner = agreement(own, [*PAIR, "group"], bool(texts))
+    for (_, texts), prompts in asked.group_by("part", pl.col("experiment") == ICL, maintain_order=True):
+        whole = agreement(prompts, PAIR, bool(texts))
+        inner = agreement(prompts, [*PAIR, "group"], bool(texts))
         values = (
-            *(whole, inner, between(own, PAIR, "group", whole, inner)),
-            agreement(own, [*PAIR, "template"], bool(texts)),
-            agreement(own, [*PAIR, "name"], bool(texts)),
+            *(whole, inner, between(prompts, PAIR, "group", whole, inner)),
+            agreement(prompts, [*PAIR, "template"], bool(texts)),
+            agreement(prompts, [*PAIR, "name"], bool(texts)),
         )
-        named = {name: one.cast(pl.Float64) for name, one in zip(AGREEMENTS.values(), values, strict=True)}
-        parts.append(pl.DataFrame({"row": own["row"], **named}))
+        columns = {name: series.cast(pl.Float64) for name, series in zip(AGREEMENTS.values(), values, strict=True)}
+        parts.append(pl.DataFrame({"row": prompts["row"], **columns}))
     return rows.select("row").join(pl.concat(parts), on="row", how="left", maintain_order="left").drop("row")
 
 
 def _elsewhere(frame: pl.DataFrame) -> list[pl.Series]:
-    """Return the columns of `ELSEWHERE`: whether each item's prompt is right in each other way of prompting.
+    """Return the columns of `ELSEWHERE`: whether each item's prompt is right in each other way, null if not answered.
 
-    Two prompts are the same if pair, name, template and style are equal. Null for the item's own way of prompting, and
-    where the other way has no answer.
+    Two prompts are the same if pair, name, template and style are equal.
     """
     prompt = ["experiment", "style", "fact", "template", "name"]
     texts = frame.select(*prompt, "prompting", "hit").filter(pl.col("experiment") == ICL)
@@ -220,11 +213,7 @@ def _average(values: pl.Series) -> float | None:
 
 
 def _answers(group: Judged) -> list[Measure]:
-    """Return metrics of the form of the answers.
-
-    Of texts the shares that are a single word, and that are right by an unsafe name alone; of blanks the share where an
-    alias is likelier than every label; of ranked objects the accuracy where the true object has a name of one token.
-    """
+    """Return metrics of the form of answers: single words, unsafe names, aliases, and objects of one token."""
     if group.conditions["experiment"] == ICL:
         named = {"one_word": "one_word", "right_by_unsafe_name": "unsafe"}
     else:
@@ -249,13 +238,13 @@ def bias(judged: Judged, leanings: pl.DataFrame) -> list[Measure]:
     """
     rows = []
     for group in judged.where(experiment=CONTENT_FREE).groups(*BY):
-        single, multi = _levels(group.frame, leanings)
+        single, multi = _biases(group.frame, leanings)
         rows.append(group.measure("bias_single", single, of=("template",)))
         rows.append(group.measure("bias_multi", multi, of=("template",)))
     return rows
 
 
-def _levels(frame: pl.DataFrame, leanings: pl.DataFrame) -> tuple[float | None, float | None]:
+def _biases(frame: pl.DataFrame, leanings: pl.DataFrame) -> tuple[float | None, float | None]:
     """Return ``bias_single`` and ``bias_multi`` of content-free items, as means over relations."""
     items = frame.select(pl.col("item").cast(pl.Int64), pl.col("relation", "template").cast(pl.String))
     found = leanings.select(pl.col("item").cast(pl.Int64), "place", "logprob")
@@ -270,8 +259,8 @@ def _levels(frame: pl.DataFrame, leanings: pl.DataFrame) -> tuple[float | None, 
     single = by_template.group_by("relation", "template", maintain_order=True).agg(level().alias("level"))
     multi = by_template.group_by("relation", "place", maintain_order=True).agg(pl.col("share").mean())
     multi = multi.group_by("relation", maintain_order=True).agg(level().alias("level"))
-    one = single.group_by("relation", maintain_order=True).agg(pl.col("level").mean()).sort("relation")["level"]
-    return _average(one), _average(multi.sort("relation")["level"])
+    by_relation = single.group_by("relation", maintain_order=True).agg(pl.col("level").mean()).sort("relation")["level"]
+    return _average(by_relation), _average(multi.sort("relation")["level"])
 
 
 def level() -> pl.Expr:
@@ -285,9 +274,8 @@ def across(judged: Mapping[str, Judged]) -> list[Measure]:
 
     Returns:
         ``shared`` for each ordered pair of models (Figure 4): of the prompts that the first gets right and the second
-        answers, the share that the second gets right too. For each model ``accuracy_of_few``, its accuracy with the few
-        templates that the other models choose, and ``few_against_all``, the distance from its accuracy with all
-        templates (`few.held_out`).
+        answers, the share that the second gets right too. For each model ``accuracy_of_few``, with the few templates
+        that the other models choose, and ``few_against_all``, its distance from that with all (`few.held_out`).
     """
     return [*_shared(judged), *_few(judged)]
 
@@ -305,9 +293,9 @@ def _shared(judged: Mapping[str, Judged]) -> Iterator[Measure]:
 
 def _few(judged: Mapping[str, Judged]) -> Iterator[Measure]:
     first = next(iter(judged.values()))
-    for way in first.where(experiment=ASKED).groups(*BY):
-        asked = {name: own.where({key: way.conditions[key] for key in BY}) for name, own in judged.items()}
-        for name, (templates, few, every) in held_out({name: one.frame for name, one in asked.items()}).items():
+    for group in first.where(experiment=ASKED).groups(*BY):
+        asked = {name: own.where({key: group.conditions[key] for key in BY}) for name, own in judged.items()}
+        for name, (templates, few, every) in held_out({name: items.frame for name, items in asked.items()}).items():
             part = asked[name].where(template=templates)
             yield part.measure("accuracy_of_few", few, of=("hit",))
             yield part.measure("few_against_all", abs(few - every), of=("hit",))

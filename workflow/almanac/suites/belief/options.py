@@ -36,9 +36,7 @@ class BeliefOptions(SampledOptions):
     names: Annotated[int, Field(ge=0, description="names per subject, at most, its label first (0: all)")] = 1
     aliases: Annotated[
         Literal["all", "safe"],
-        Field(
-            description="accepted names of objects: all, or no aliases that are stop words or have at most two letters"
-        ),
+        Field(description="accepted names: all, or no aliases that are stop words or have at most two letters"),
     ] = "all"
     guessed: Annotated[
         str | None,

@@ -27,8 +27,7 @@ from almanac.suites.belief.templates import SETS, AskedTemplate, begins_with, sh
 
 SHEET = FOLDER / "quality.jsonl"
 ITEMS = ("fluency", "template_in_relation", "relation_in_template", "overlap")
-# Bars: the share of spoiled templates that are found; the mean sum of the 4 items; a relation's mean word distance.
-CAUGHT, MEAN, APART = 0.9, 3.6, 0.6
+CAUGHT, MEAN, APART = 0.9, 3.6, 0.6  # bars: share of spoiled templates found; mean sum of 4; mean word distance
 Templates = Mapping[str, Mapping[str, Sequence[AskedTemplate]]]  # by file and relation
 
 
@@ -80,10 +79,10 @@ def _unblinded(path: Path) -> list[TemplateReading]:
             empty = ", ".join(name for name in (*ITEMS, "called_spoiled") if getattr(answer, name) is None)
             mistakes += [f"{path}: number {number}: write what the reader says of {empty}"] * bool(empty)
     refuse(mistakes)
-    said = (*ITEMS, "called_spoiled", "remark")
+    keys = (*ITEMS, "called_spoiled", "remark")
     return [
         TemplateReading(
-            drawn.set, drawn.template_id, drawn.text, drawn.spoiled, *(getattr(answers[number], name) for name in said)
+            drawn.set, drawn.template_id, drawn.text, drawn.spoiled, *(getattr(answers[number], name) for name in keys)
         )
         for number, drawn in key.items()
     ]
@@ -119,12 +118,12 @@ def rubric(rows: Sequence[TemplateReading]) -> list[str]:
     """Return the lines of Table 10, means of the items and of their sum, and of Figure 6, the frequency of each sum."""
     table = []
     sets = sorted({row.set for row in rows}, key=SETS.index)
-    for name, own in ((one, [row for row in rows if one in (row.set, "all")]) for one in ("all", *sets)):
-        total = [row.sum for row in own]
-        means = [statistics.fmean(getattr(row, item) for row in own) for item in ITEMS]
+    for name, ratings in ((one, [row for row in rows if one in (row.set, "all")]) for one in ("all", *sets)):
+        total = [row.sum for row in ratings]
+        means = [statistics.fmean(getattr(row, item) for row in ratings) for item in ITEMS]
         deviation = f"{statistics.stdev(total):.2f}" if len(total) > 1 else "–"
         cells = [*(f"{mean:.3f}" for mean in means), f"{statistics.fmean(total):.2f}", deviation]
-        table.append([name, str(len(own)), *cells])
+        table.append([name, str(len(ratings)), *cells])
     items = [item.replace("_", " ") for item in ITEMS]
     count, sums = Counter(row.sum for row in rows), range(len(ITEMS) + 1)
     histogram = [["templates", *(str(count[one]) for one in sums)]]
@@ -158,13 +157,12 @@ def apart(known: Templates) -> tuple[list[str], float]:
 def report(rows: Sequence[TemplateReading], known: Templates) -> tuple[list[str], bool]:
     """Return the lines of a sheet's report, and whether the bars are met."""
     sound, spoiled = [row for row in rows if row.spoiled is None], [row for row in rows if row.spoiled is not None]
-    caught, wrongly = (sum(row.called_spoiled for row in own) for own in (spoiled, sound))
+    caught, wrongly = (sum(row.called_spoiled for row in ratings) for ratings in (spoiled, sound))
     lines, least = apart(known)
     bars = {
         f"{caught} of {len(spoiled)} spoiled templates were called spoiled (at least {CAUGHT:.0%})": bool(spoiled)
         and caught >= CAUGHT * len(spoiled),
-        f"the other templates have a mean of at least {MEAN} of 4": bool(sound)
-        and statistics.fmean(row.sum for row in sound) >= MEAN,
+        f"the others average at least {MEAN} of 4": bool(sound) and statistics.fmean(row.sum for row in sound) >= MEAN,
         f"in each relation, templates have a mean word distance of at least {APART}": least >= APART,
     }
     found = [

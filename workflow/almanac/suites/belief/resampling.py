@@ -100,7 +100,7 @@ class Hits:
         """
         if resample == "pair":
             return float(np.sqrt((self.shares * (1 - self.shares)).sum()) / len(self.shares))
-        variances = np.array([float(own.var()) for own in self.accuracy])
+        variances = np.array([float(accuracies.var()) for accuracies in self.accuracy])
         return float(np.sqrt((self.weights**2 * variances).sum()))
 
     def simulated(self, resample: str, draws: int, *seed: object) -> Array:
@@ -114,9 +114,9 @@ class Hits:
         if resample == "pair":
             return self._simulated_pairs(draws, np.random.default_rng(seed_of(*seed, "pairs")))
         found = np.zeros(draws)
-        for weight, name, own in zip(self.weights, self.relations, self.accuracy, strict=True):
+        for weight, name, accuracies in zip(self.weights, self.relations, self.accuracy, strict=True):
             generator = np.random.default_rng(seed_of(*seed, "relation", name))
-            found += weight * own[generator.integers(len(own), size=draws)]
+            found += weight * accuracies[generator.integers(len(accuracies), size=draws)]
         return found
 
     def _simulated_pairs(self, draws: int, generator: np.random.Generator) -> Array:

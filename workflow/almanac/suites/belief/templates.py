@@ -209,12 +209,12 @@ def unused(path: Path, relations: Collection[str]) -> dict[str, str]:
 
 def lacking(found: Mapping[str, RelationTemplates], relations: Iterable[str]) -> dict[str, str]:
     """Return the relations that cannot be asked, or whose consistency cannot be measured, for lack of templates."""
-    said = {}
+    reasons = {}
     for relation in relations:
         if relation not in found:
-            said[f"relation {relation}"] = (
+            reasons[f"relation {relation}"] = (
                 "it has no template with both slots; add one to the facts' templates, or name a `file` of them"
             )
         elif len(found[relation].wordings) == 1:
-            said[f"consistency of {relation}"] = "it has one template, which can agree with no other"
-    return said
+            reasons[f"consistency of {relation}"] = "it has one template, which can agree with no other"
+    return reasons

@@ -88,9 +88,9 @@ class QuestionMaker:
         self._true: dict[tuple[str, str], set[str]] = defaultdict(set)
         for relation, subject, key in data.said.filter(pl.col("relation_id").is_in(shared.implode())).iter_rows():
             self._true[relation, data.names.reading(subject)].add(key)
-        told = prompts("facteval")
-        self._told = {name: one["text"] for name, one in told["ask"].items()}
-        self._several = {name: one["text"] for name, one in told["released"].items()}
+        texts = prompts("facteval")
+        self._instructions = {name: one["text"] for name, one in texts["ask"].items()}
+        self._instructions_for_all = {name: one["text"] for name, one in texts["released"].items()}
 
     def ask(self, fact: Fact, sentences: Sequence[WordedFact], short_answer: bool) -> None:
         """Ask one fact in every type, style and context; ``short_answer``: with short answers."""
@@ -153,8 +153,8 @@ class QuestionMaker:
             for where, labels in wrong.items() if TFQ in types else ():
                 # One true statement, and a false one if there is a wrong object.
                 for truth, shown in ((True, label), *((False, one) for one in labels[:1])):
-                    said = "correct" if truth else "incorrect"
-                    yield Form(TFQ, sentence, where, (said,), truth=truth, shown=shown)
+                    verdict = "correct" if truth else "incorrect"
+                    yield Form(TFQ, sentence, where, (verdict,), truth=truth, shown=shown)
             return
         if sentence.style not in self.options.styles:
             return
@@ -175,13 +175,13 @@ class QuestionMaker:
         """Add an item and its request for a question with each passage."""
         origin = form.sentence.origin
         # Only the released code asks for all true objects of a blank.
-        several = self.options.blanks == "released" and form.several and form.experiment in self._several
+        several = self.options.blanks == "released" and form.several and form.experiment in self._instructions_for_all
         listed = several or form.experiment == f"{SAQ}-{WH}"
         request = greedy(
             form.text,
             self.options.answer_tokens,
             stop=None if listed else LINE,  # a list of answers may take several lines
-            instruction=(self._several if several else self._told)[form.experiment],
+            instruction=(self._instructions_for_all if several else self._instructions)[form.experiment],
             options=form.choices,
         )
         if passages:

@@ -115,14 +115,14 @@ def boards(shown: Shown) -> list[FormBoard]:
             key = (row.model, *(where[name] for name in ASKED))
             numbers.setdefault(key, {}).setdefault(str(where["reading"]), {})[metric] = row
     found = []
-    for (model, *told), own in numbers.items():
-        where = dict(zip(ASKED, told, strict=True))
+    for (model, *setting), own in numbers.items():
+        where = dict(zip(ASKED, setting, strict=True))
         taught = entrants[model].understands(FORMATS.get(where["experiment"]))
         found.append(FormBoard(model, where, own, taught))
     return sorted(found, key=lambda one: (*map(str, one.where.values()), list(entrants).index(one.model)))
 
 
-def _said(where: Mapping[str, Any]) -> str:
+def _description(where: Mapping[str, Any]) -> str:
     """Describe how questions were asked to a reader of the page."""
     setting = FactEvalSetting(where["origin"], where["negatives"], where["context"])
     return f"{NAMES[where['experiment']]}, {setting.label()}"
@@ -140,7 +140,7 @@ def _scores(plain: Sequence[FormBoard], options: FactEvalOptions) -> Table:
                 numbers = [board.void, *(None for _ in numbers[1:])]
             abstained = board.number(first, "abstained")
             counts = (abstained, (abstained or board.any).n_invalid, board.any.n_error)
-            rows.append([board.model, _said(board.where), board.any.n, *numbers, *counts])
+            rows.append([board.model, _description(board.where), board.any.n, *numbers, *counts])
     caption = f"Questions without a passage, scored by mode {first}."
     return Table("scores", caption, [*head, "abstained", "no verdict", "no answer"], rows)
 
@@ -149,7 +149,7 @@ def _notes(plain: Sequence[FormBoard]) -> Iterator[str]:
     """Yield a sentence for each model and way of asking without any answer."""
     for board in plain:
         if not board.answered:
-            yield f"{board.model}, {_said(board.where)}: without an answer ({silent(board.any)})."
+            yield f"{board.model}, {_description(board.where)}: without an answer ({silent(board.any)})."
 
 
 def _drawings(shown: Shown, kept: Collection[tuple[str, str]], options: FactEvalOptions) -> Iterator[Drawing]:
@@ -223,7 +223,7 @@ def _tuned(shown: Shown, plain: Sequence[FormBoard], first: str) -> Table:
     for row in shown.find("f1_difference", *COUNTED, reading=first):
         where = {name: shown.at(row)[name] for name in ASKED}
         pair = [own[name, *where.values()] for name in (row.other, row.model)]
-        cells: list[Cell] = [f"{row.other} → {row.model}", _said(where)]
+        cells: list[Cell] = [f"{row.other} → {row.model}", _description(where)]
         cells += [one.number(first, "f1") if one.applicable else one.void for one in pair]
         cells.append(row if all(one.applicable for one in pair) else None)
         cells += [one.number(first, "abstained") for one in pair]
@@ -242,7 +242,7 @@ def _lists(shown: Shown, first: str) -> Table:
         fixed = {name: where[name] for name in COUNTED}
         found = [shown.one(metric, str(row.model), **where) for metric in LISTS]
         match = shown.one("recall", str(row.model), **fixed, answers="multiple")
-        rows.append([row.model, _said(where), row.n, match, *found])
+        rows.append([row.model, _description(where), row.n, match, *found])
     caption = (
         "Questions with several true objects. Any match: as in the paper, an answer is right that names one of them. "
         "Precision, recall and F1 give credit for each object, and are averaged over questions."
@@ -260,10 +260,10 @@ def _passages(shown: Shown, first: str) -> Table:
                 key = (row.model, *(where[name] for name in FORM), *(passage or [str(where["context"])]))
                 found.setdefault(key, {})[metric] = row
     rows: list[Sequence[Cell]] = []
-    for (model, *told), own in found.items():
+    for (model, *setting), own in found.items():
         if (both := own.get("f1_with")) is not None and both.value is not None:
-            said = _said(dict(zip(ASKED, told, strict=True)))
-            rows.append([model, said, *(own.get(metric) for metric in PASSAGES)])
+            description = _description(dict(zip(ASKED, setting, strict=True)))
+            rows.append([model, description, *(own.get(metric) for metric in PASSAGES)])
     caption = (
         "The same questions with a passage and without. Kept: of those right without it, the share right with it. "
         "Gained: of those not right without it, the share right with it. Followed: the answer names the wrong object "
@@ -280,14 +280,14 @@ def _parts(shown: Shown, kept: Collection[tuple[str, str]], first: str) -> Table
         for row in shown.valued("f1", *COUNTED, part, reading=first):
             where = shown.at(row)
             if (row.model, where["experiment"]) in kept:
-                rows.append([row.model, _said(where), f"{part.replace('_', ' ')}: {where[part]}", row.n, row])
+                rows.append([row.model, _description(where), f"{part.replace('_', ' ')}: {where[part]}", row.n, row])
     caption = "F1 by domain, cardinality, type of object, truth of the statement, and number of true objects."
     return Table("parts", caption, ["model", "question", "part", "asked", "F1"], rows, folded=True)
 
 
 def _relations(shown: Shown, kept: Collection[tuple[str, str]], first: str) -> Table:
     rows = shown.valued("f1", *COUNTED, "relation", reading=first)
-    told = ((row, _said(where)) for row in rows if (row.model, (where := shown.at(row))["experiment"]) in kept)
+    told = ((row, _description(where)) for row in rows if (row.model, (where := shown.at(row))["experiment"]) in kept)
     return shown.by_relation("relations", "F1 by relation.", told, ("question", "F1", "answered"))
 
 

@@ -94,12 +94,12 @@ class WrongObjects:
         self._literals = {fact.object_key: fact for fact in facts if fact.object_id is None}
         keys = sorted({fact.object_key for fact in facts})
         self._label = {key: alike(names.label(key)) for key in keys}
-        self._own = {key: self._called(key) for key in keys}
+        self._folded = {key: self._folded_names(key) for key in keys}
         # Objects with the same label are one choice: the first key stands for all, with the names of all.
         self._senses: dict[str, set[str]] = defaultdict(set)
         for key in keys:
-            self._senses[self._label[key]] |= self._own[key]
-        self._pools = self._gathered(facts, keys)
+            self._senses[self._label[key]] |= self._folded[key]
+        self._pools = self._grouped(facts, keys)
 
     def kind(self, key: str) -> str | None:
         """Return the type of an object: the entity's, or a literal's datatype and precision; None if unknown."""
@@ -108,7 +108,7 @@ class WrongObjects:
         fact = self._literals.get(key)
         return f"{fact.datatype} {fact.precision or ''}".rstrip() if fact is not None and fact.datatype else None
 
-    def _gathered(self, facts: Sequence[Fact], keys: Sequence[str]) -> dict[tuple[str, str], ObjectPool]:
+    def _grouped(self, facts: Sequence[Fact], keys: Sequence[str]) -> dict[tuple[str, str], ObjectPool]:
         groups: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
         for key in keys:
             groups["uniform", ""].setdefault(self._label[key], key)
@@ -118,7 +118,7 @@ class WrongObjects:
             groups["relation", relation].setdefault(self._label[key], key)
         return {group: ObjectPool(own.values()) for group, own in groups.items()}
 
-    def _called(self, key: str) -> set[str]:
+    def _folded_names(self, key: str) -> set[str]:
         names = set(map(alike, self._names.names(key)))
         fact = self._literals.get(key)
         if fact is not None and fact.datatype == "quantity":
@@ -126,21 +126,21 @@ class WrongObjects:
                 names.add(str(Decimal(key).normalize()))
         return names | {same_value(key)} if self._names.by_name(key) else names
 
-    def _finer(self, key: str) -> tuple[str, ...]:
+    def _coarser(self, key: str) -> tuple[str, ...]:
         fact = self._literals.get(key)
         kind = self.kind(key) if fact is None else fact.datatype
         dated = kind == "date" or (fact is None and self._names.by_name(key) and re.match(DATE, key))
         return coarser(key) if dated else ()
 
-    def _false(self, fact: Fact) -> Callable[[str], bool]:
+    def _is_false(self, fact: Fact) -> Callable[[str], bool]:
         """Return a predicate: whether an object, by its key, is false of a fact's subject.
 
         It is if it shares no name with a true object and, for dates, if neither date contains the other.
         """
         true = self.true[fact.relation_id, fact.subject_id]
-        truth = {name for key in true for name in self._own[key]}
-        barred = truth.union(*map(self._finer, true))
-        return lambda key: not (self._senses[self._label[key]] & barred or truth.intersection(self._finer(key)))
+        truth = {name for key in true for name in self._folded[key]}
+        excluded = truth.union(*map(self._coarser, true))
+        return lambda key: not (self._senses[self._label[key]] & excluded or truth.intersection(self._coarser(key)))
 
     def draw(self, fact: Fact, where: str, count: int = WRONG, purpose: str = "negatives") -> list[str]:
         """Draw wrong objects of a fact, uniformly without repetition; the seed depends on the fact and the purpose.
@@ -158,7 +158,7 @@ class WrongObjects:
         pool = self._pools.get((where, group)) if group is not None else None
         if pool is None:
             return []
-        identity, false = (self._seed, purpose, where, fact.fact_id), self._false(fact)
+        identity, false = (self._seed, purpose, where, fact.fact_id), self._is_false(fact)
         tries = 8 * count
         found: dict[str, None] = {}
         for at in range(tries if len(pool.keys) > tries else 0):
@@ -214,9 +214,9 @@ class Passages:
         self._texts: dict[str, list[str]] = defaultdict(list)
         for row in data.evidence:
             self._texts[row.fact_id].append(row.text)
-        self._saying: dict[tuple[str, str], dict[str, Fact]] = defaultdict(dict)
+        self._facts_with: dict[tuple[str, str], dict[str, Fact]] = defaultdict(dict)
         for fact in data.facts if IRRELEVANT in options.contexts else ():
-            self._saying[fact.relation_id, fact.object_key][fact.fact_id] = fact
+            self._facts_with[fact.relation_id, fact.object_key][fact.fact_id] = fact
         self._pools: dict[tuple[str, str], ObjectPool] = {}
 
     def of(self, fact: Fact, context: str) -> Passage | str:
@@ -225,25 +225,25 @@ class Passages:
             return Passage(NONE)
         subject = self._names.names(fact.subject_id)
         true = [name for key in self._wrong.true[fact.relation_id, fact.subject_id] for name in self._names.names(key)]
-        said, stated = fact, None
+        told, stated = fact, None
         if context != RELEVANT:
             found = self._wrong.draw(fact, "relation", 1, PURPOSE)
             if not found:
                 return f"no object of {POOLS['relation']} is false of its subject"
             stated = self._names.label(found[0])
             if context == IRRELEVANT:
-                other = self._saying_it(fact, found[0])
+                other = self._other_fact(fact, found[0])
                 if other is None:
                     return f"every fact of {stated!r} has a subject of the same name"
-                said = other
-        text, origin = self._about(said)
+                told = other
+        text, origin = self._statement(told)
         if stated is not None and context == ANTIFACTUAL:
             before, text = text, stated.join(parts_around(text, true, subject))
             if text == before:
                 return f"its passage names no true object that {stated!r} could replace"
         return Passage(context, text, origin, stated, names_in(text, subject), names_in(text, true))
 
-    def _about(self, fact: Fact) -> tuple[str, str]:
+    def _statement(self, fact: Fact) -> tuple[str, str]:
         """Return a text that states a fact, and its origin.
 
         Of several texts it is the first that names subject and object, else the first that names the object, else the
@@ -257,19 +257,19 @@ class Passages:
         subject, found = self._names.names(fact.subject_id), self._names.names(fact.object_key)
         return max(texts, key=lambda text: (names_in(text, found), names_in(text, subject))), EVIDENCE
 
-    def _saying_it(self, fact: Fact, key: str) -> Fact | None:
+    def _other_fact(self, fact: Fact, key: str) -> Fact | None:
         """Draw a fact of the same relation with the object ``key``, whose subject has another name; None if none has.
 
         Since the object is drawn first, a draw takes no longer where most facts share their object.
         """
         pair = fact.relation_id, key
         if pair not in self._pools:
-            self._pools[pair] = ObjectPool(self._saying[pair])
+            self._pools[pair] = ObjectPool(self._facts_with[pair])
         pool, subject = self._pools[pair], alike(self._names.label(fact.subject_id))
         identity = (self._options.seed, PURPOSE, "fact", fact.fact_id)
         drawn = (pool.draw(Random(seed_of(*identity, at))) for at in range(TRIES))
         for fact_id in itertools.chain(drawn, pool.keys):
-            other = self._saying[pair][fact_id]
+            other = self._facts_with[pair][fact_id]
             if alike(self._names.label(other.subject_id)) != subject:
                 return other
         return None

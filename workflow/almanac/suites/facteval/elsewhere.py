@@ -140,28 +140,28 @@ def _rows(path: Path, cells: Iterable[tuple[int, Mapping[str, Any] | None]]) -> 
                 "give each question of a model one row"
             )
         rows.append(row)
-    refuse(mistakes or _alike(path, rows))
+    refuse(mistakes or _clashing(path, rows))
     if not rows:
         raise AlmanacError(f"{path}: holds no row; give a row for each question and answer")
     return rows
 
 
-def _alike(path: Path, rows: Sequence[GivenRow]) -> list[str]:
+def _clashing(path: Path, rows: Sequence[GivenRow]) -> list[str]:
     """Return the mistakes of questions that cannot be paired across contexts: two in one context ask the same."""
     contexts: dict[tuple[Any, ...], set[str]] = defaultdict(set)
     first: dict[tuple[Any, ...], int] = {}
-    alike = []
+    clashes = []
     for row in rows:
         form, context = (row.model, row.form), row.cells["context"]
         contexts[form].add(context)
         before = first.setdefault((row.model, context, row.asks), row.number)
         if before != row.number:
-            alike.append((form, before, row.number))
+            clashes.append((form, before, row.number))
     return [
         f"{path}: row {number}, column 'text': asks the same as row {before} (model, type, style, context, fact_id, "
         "template_id, truth and text are equal), so no passage could be compared with none; give each question its "
         "text or a template_id of its own"
-        for form, before, number in alike
+        for form, before, number in clashes
         if len(contexts[form]) > 1
     ]
 
@@ -224,13 +224,13 @@ def _check(cells: Mapping[str, Any]) -> None:
         raise ValueError(f"column 'choices': {true} are all in gold; a multiple-choice question has one true choice")
 
 
-def _lacks(value: Any) -> bool:
+def _is_empty(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def _text(name: str, value: Any) -> str | None:
     """Return a cell's text; an empty one only for ``answer``, None for any other column."""
-    if _lacks(value):
+    if _is_empty(value):
         return None
     if isinstance(value, list | dict | bool):
         raise ValueError(f"column {name!r}: {value!r} is no text")
@@ -242,7 +242,7 @@ def _text(name: str, value: Any) -> str | None:
 
 def _list(name: str, value: Any) -> tuple[str, ...]:
     """Return the texts of a cell: a list, or one text split at `records.LIST_SEPARATOR`."""
-    if _lacks(value) or value == "":
+    if _is_empty(value) or value == "":
         return ()
     if isinstance(value, dict):
         raise ValueError(f"column {name!r}: {value!r} is no list of texts")
@@ -254,7 +254,7 @@ def _list(name: str, value: Any) -> tuple[str, ...]:
 
 
 def _truth(name: str, value: Any) -> bool | None:
-    if _lacks(value) or value == "":
+    if _is_empty(value) or value == "":
         return None
     text = str(value).strip().lower().removesuffix(".0")
     if text not in BOOLEANS:

@@ -21,7 +21,7 @@ def by_type(rows: Sequence[Measure], first: str = STRICT) -> Figure:
 
     Markers are filled for the mode ``first``, and hollow for mode ``official``.
     """
-    experiments = sorted({_told(row, "experiment") for row in rows})
+    experiments = sorted({_at(row, "experiment") for row in rows})
     labels = ["\n".join(wrap(NAMES[name], 8)) for name in experiments]  # lines that leave room for their neighbours
     models = list(dict.fromkeys(str(row.model) for row in rows))
     figure = Figure(figsize=(8.6, 3.6), layout="constrained")
@@ -29,10 +29,10 @@ def by_type(rows: Sequence[Measure], first: str = STRICT) -> Figure:
     for axes, (metric, name) in zip(panels, METRICS.items(), strict=True):
         for index, model in enumerate(models):
             for mode in dict.fromkeys((OFFICIAL, first)):
-                own = [row for row in rows if (row.metric, row.model, _told(row, "reading")) == (metric, model, mode)]
+                own = [row for row in rows if (row.metric, row.model, _at(row, "reading")) == (metric, model, mode)]
                 shift = (index - (len(models) - 1) / 2 + 0.3 * (mode != first)) * 0.7 / len(models)
                 if own:
-                    at = [experiments.index(_told(row, "experiment")) + shift for row in own]
+                    at = [experiments.index(_at(row, "experiment")) + shift for row in own]
                     apart = {"label": model} if mode == first else {"markerfacecolor": "none", "alpha": 0.6}
                     intervals(axes, at, own, index, model, linestyle="none", **apart)
         axes.set_title(name)
@@ -43,6 +43,6 @@ def by_type(rows: Sequence[Measure], first: str = STRICT) -> Figure:
     return figure
 
 
-def _told(row: Measure, column: str) -> Any:
+def _at(row: Measure, column: str) -> Any:
     """Return the value of a column among the conditions that a metric's items were selected by."""
     return conditions_of(row)[column]

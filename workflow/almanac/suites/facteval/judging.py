@@ -47,21 +47,21 @@ def as_paper(question: JudgedQuestion, answer: str, abstentions: Abstentions) ->
     """Judge an answer by the paper's match; see `scoring.judge` for the arguments."""
     if question.type != SAQ:
         return scoring.judge(question, answer, abstentions)
-    said = read(scoring.own_turn(question, answer))
-    if abstentions.within(said, [span for name in question.gold for span in mentions(name, said)], question.text):
+    reading = read(scoring.own_turn(question, answer))
+    if abstentions.within(reading, [span for name in question.gold for span in mentions(name, reading)], question.text):
         return Verdict("missing")
-    if named := list(dict.fromkeys(_holding(said, question.gold))):
+    if named := list(dict.fromkeys(_matching(reading, question.gold))):
         return Verdict("correct", "; ".join(named))
-    return Verdict("incorrect", reason=None if said.words else "no words")
+    return Verdict("incorrect", reason=None if reading.words else "no words")
 
 
-def _holding(said: Reading, names: Iterable[str]) -> Iterator[str]:
+def _matching(answer: Reading, names: Iterable[str]) -> Iterator[str]:
     """Yield the names that contain an answer or stand in it, comparing words without articles."""
-    words = _bare(said.words)
+    words = _bare(answer.words)
     for name in names:
-        own = _bare(read_name(name).words)
+        own_words = _bare(read_name(name).words)
         # A name of signs or an article alone has no words to compare; it is searched for as a mention.
-        if runs(words, own) or runs(own, words) or (not own and mentions(name, said)):
+        if runs(words, own_words) or runs(own_words, words) or (not own_words and mentions(name, answer)):
             yield name
 
 
@@ -80,13 +80,13 @@ def as_released(
     """
     if abstentions.within_text(answer):
         return Verdict("missing")
-    said = normalise(answer)
+    line = normalise(answer)
     if question.type == TFQ:
-        return _true_false(question, said)
+        return _true_false(question, line)
     if question.type == MCQ:
-        return _multiple_choice(question, said, separator)
-    right = any(_overlap(said, normalise(name)) for name in question.gold)
-    return Verdict("correct" if right else "incorrect", said or None)
+        return _multiple_choice(question, line, separator)
+    right = any(_contained(line, normalise(name)) for name in question.gold)
+    return Verdict("correct" if right else "incorrect", line or None)
 
 
 @functools.lru_cache(65536)
@@ -125,7 +125,7 @@ def reparsed(choices: tuple[str, ...], separator: Separator) -> list[str]:
     return [piece.strip() for piece in pieces if piece.strip()]
 
 
-def _overlap(said: str, gold: str) -> bool:
+def _contained(said: str, gold: str) -> bool:
     """Whether one of two normalised strings contains the other; an empty one matches only an empty one."""
     if not said or not gold:
         return said == gold
@@ -138,11 +138,11 @@ def right_for(mode: str, answer: str, names: Iterable[str]) -> Iterator[str]:
     The names are normalised as in facts, which the released scorer does not do, so answers are compared in both forms.
     """
     if mode == PAPER:
-        yield from _holding(read(answer), names)
+        yield from _matching(read(answer), names)
         return
     first = answer.split("\n", maxsplit=1)[0]
     forms = {normalise(first), normalise(text.normalise(first))}
-    yield from (name for name in names if any(_overlap(said, normalise(name)) for said in forms))
+    yield from (name for name in names if any(_contained(said, normalise(name)) for said in forms))
 
 
 class Scorer:
@@ -155,8 +155,8 @@ class Scorer:
             AlmanacError: a list cannot be read.
         """
         official = options.official_abstentions
-        self._own = load_phrases(Path(options.abstentions) if options.abstentions else None)
-        self._published = load_phrases(Path(official)) if official else self._own.released()
+        self._ours = load_phrases(Path(options.abstentions) if options.abstentions else None)
+        self._published = load_phrases(Path(official)) if official else self._ours.released()
         self._separator, self._longer = options.official_choices, longer
 
     def question(self, row: Mapping[str, Any]) -> JudgedQuestion:
@@ -177,9 +177,9 @@ class Scorer:
     def judge(self, mode: str, question: JudgedQuestion, answer: str) -> Verdict:
         """Judge an answer in a mode."""
         if mode == STRICT:
-            return scoring.judge(question, answer, self._own, self._longer)
+            return scoring.judge(question, answer, self._ours, self._longer)
         if mode == PAPER:
-            return as_paper(question, answer, self._own)
+            return as_paper(question, answer, self._ours)
         return as_released(question, answer, self._published, self._separator)
 
     def follows(self, mode: str, question: JudgedQuestion, answer: str) -> bool | None:
@@ -191,13 +191,13 @@ class Scorer:
         stated = question.stated
         if stated is None or question.type == TFQ:
             return None
-        said = scoring.of_lines(scoring.own_turn(question, answer))
-        right = [span for name in question.gold for span in mentions(name, said)]
+        reading = scoring.of_lines(scoring.own_turn(question, answer))
+        right = [span for name in question.gold for span in mentions(name, reading)]
         longer = self._longer if mode == STRICT else NO_LONGER
         names = (stated, *longer.called.get(stated, ()))
         return any(
-            not (scoring.within_longer(span, right) or longer.hold(span, said, names))
-            for span in mentions(stated, said)
+            not (scoring.within_longer(span, right) or longer.hold(span, reading, names))
+            for span in mentions(stated, reading)
         )
 
 
@@ -226,14 +226,14 @@ def _judged(part: Part, scorer: Scorer, modes: Sequence[str]) -> Judgements:
             found = _unanswered(row) if answer is None else scorer.judge(mode, question, answer)
             follows = None if answer is None else scorer.follows(mode, question, answer)
             credit = None if found.outcome == "error" else found.credit
-            read_of = answer if answer is None or mode == OFFICIAL else scoring.own_turn(question, answer)
-            outcomes.append(Outcome(row["item"], mode, read_of, found.outcome, credit, None))
+            prediction = answer if answer is None or mode == OFFICIAL else scoring.own_turn(question, answer)
+            outcomes.append(Outcome(row["item"], mode, prediction, found.outcome, credit, None))
             measured = (found.precision, found.recall, follows)
             verdicts.append(AnswerVerdict(row["item"], mode, found.said, found.reason, *measured))
-    alike = how_alike(part.links.filter(compares))
+    similarities = how_alike(part.links.filter(compares))
     return Judgements(
         frame_of(Outcome, outcomes),
-        {"verdicts": frame_of(AnswerVerdict, verdicts), "similarities": alike},
+        {"verdicts": frame_of(AnswerVerdict, verdicts), "similarities": similarities},
     )
 
 

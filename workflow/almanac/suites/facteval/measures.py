@@ -198,7 +198,7 @@ def across(judged: Mapping[str, Judged], shown: Shown, options: FactEvalOptions)
         before, after = (judged[name].where(counted=True, context=NONE) for name in (base, tuned))
         for metric, of in (("f1_difference", SCORES["f1"]), ("abstained_difference", ("abstained", "asked"))):
             rows += [replace(row, other=base) for row in _changes(before, after, metric, of, BY)]
-    return rows + [row for own in list(judged.values())[:1] for row in _how_alike(own, options)]
+    return rows + [row for own in list(judged.values())[:1] for row in _similarity(own, options)]
 
 
 def _changes(before: Judged, after: Judged, metric: str, of: tuple[str, str], by: Sequence[str]) -> list[Measure]:
@@ -236,7 +236,7 @@ def base_and_tuned(models: Sequence[str], pairs: Sequence[str]) -> list[tuple[st
     return found
 
 
-def _how_alike(judged: Judged, options: FactEvalOptions) -> list[Measure]:
+def _similarity(judged: Judged, options: FactEvalOptions) -> list[Measure]:
     """Return the similarity of wordings, from any one model's items: it does not depend on the model."""
     own = judged.where(reading=options.modes[0], bertscore_f1=Not(None))
     no_model: dict[str, Any] = {"model": None, "low": None, "high": None}

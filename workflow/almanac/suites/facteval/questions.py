@@ -116,11 +116,11 @@ def wordings(relations: Iterable[Relation], templates: Iterable[Template], count
         if sorted(SLOT.findall(text)) == wanted:
             found[row.relation_id, row.style].setdefault(text, row.template_id)
     texts = {row.relation_id: _texts(row, found) for row in relations}
-    said: dict[str, set[str]] = defaultdict(set)
+    shared: dict[str, set[str]] = defaultdict(set)
     for own, both in texts.items():
         for text in itertools.chain(*both):
-            said[folded(text)].add(own)
-    return {own: _wording(own, *both, said, count) for own, both in texts.items()}
+            shared[folded(text)].add(own)
+    return {own: _wording(own, *both, shared, count) for own, both in texts.items()}
 
 
 def _texts(relation: Relation, found: Mapping[tuple[str, str], Texts]) -> tuple[Texts, Texts]:

@@ -67,7 +67,7 @@ class Writing(Author[WritingOptions]):
             for fact in facts:
                 triple = (data.names.label(fact.subject_id), labels[relation_id], data.names.label(fact.object_key))
                 for style in dict.fromkeys(options.styles):
-                    shown = _shown(triple) if options.prompts == "own" else f"({', '.join(triple)})"
+                    shown = _triple(triple) if options.prompts == "own" else f"({', '.join(triple)})"
                     request = greedy(shown, options.text_tokens, instruction=_instruction(told[style]))
                     asked.link(asked.item(style, WritingSetting(), fact), style, request)
             yield asked.take()
@@ -104,11 +104,11 @@ class Writing(Author[WritingOptions]):
 
 
 def _instruction(told: Mapping[str, Any]) -> str:
-    shots = (f"{_shown(shot['triple'])}\n{shot['text']}" for shot in told.get("shots", ()))
+    shots = (f"{_triple(shot['triple'])}\n{shot['text']}" for shot in told.get("shots", ()))
     return "\n\n".join([told["instruction"], *shots])
 
 
-def _shown(triple: Sequence[str]) -> str:
+def _triple(triple: Sequence[str]) -> str:
     return f"Triple: ({', '.join(triple)})"
 
 
@@ -199,15 +199,15 @@ def self_bleu(sentences: Sequence[Sequence[str]]) -> float | None:
         for tokens in sentences
     ]
     counts: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for gram, count in itertools.chain(*(own.items() for own in grams)):
+    for gram, count in itertools.chain(*(counter.items() for counter in grams)):
         counts[gram].append(count)
     second = {gram: sorted([0, *found])[-2] for gram, found in counts.items()}  # the second largest count
     lengths = Counter(map(len, sentences))
     closest = {length: _closest(length, lengths) for length in lengths}
     values = []
-    for tokens, own in zip(sentences, grams, strict=True):
+    for tokens, counter in zip(sentences, grams, strict=True):
         matched = [0] * ORDER  # matches of n-grams, at n - 1
-        for gram, count in own.items():
+        for gram, count in counter.items():
             matched[len(gram) - 1] += min(count, second[gram])
         values.append(_bleu(matched, len(tokens), closest[len(tokens)]))
     return fmean(values)
@@ -223,7 +223,7 @@ def _bleu(matched: Sequence[int], length: int, reference: int) -> float:
     """Return a sentence's BLEU from its clipped matches by n, its length and its reference's (tokens)."""
     if matched[0] == 0:
         return 0.0
-    logs = [math.log((own or EPSILON) / max(1, length - n)) for n, own in enumerate(matched)]
+    logs = [math.log((count or EPSILON) / max(1, length - n)) for n, count in enumerate(matched)]
     return min(1.0, math.exp(1 - reference / length)) * math.exp(fmean(logs))
 
 
@@ -284,8 +284,8 @@ def ask_how_alike(before: Answers, asked: Asked, layer: int | None) -> Iterator[
         wordings: dict[tuple[str, str], dict[str, dict[str, int]]] = defaultdict(lambda: {TEMPLATE: {}, WRITTEN: {}})
         for row in of_relation:
             wordings[row["fact_id"], row["style"]][row["origin"]].setdefault(row["text"], row["item"])
-        for own in wordings.values():
-            for (written, item), template in itertools.product(own[WRITTEN].items(), own[TEMPLATE]):
+        for wording in wordings.values():
+            for (written, item), template in itertools.product(wording[WRITTEN].items(), wording[TEMPLATE]):
                 asked.link(item, ALIKE, Request("", "similarity", None, written, other=template, layer=layer))
         yield asked.take()
 

@@ -29,12 +29,12 @@ def over(judged: Mapping[str, Judged]) -> list[Measure]:
     Args:
         judged: the items of each model, with the column ``dataset``.
     """
-    alike = {}
+    shared = {}
     for name, own in judged.items():
         datasets = pl.col("dataset").n_unique()
-        alike[name] = replace(own, frame=own.frame.filter(datasets.over(BY) == own.frame["dataset"].n_unique()))
-    rows = [row for own in alike.values() for row in divided(own.where(ONCE))]
-    return rows + correlations(alike)
+        shared[name] = replace(own, frame=own.frame.filter(datasets.over(BY) == own.frame["dataset"].n_unique()))
+    rows = [row for own in shared.values() for row in divided(own.where(ONCE))]
+    return rows + correlations(shared)
 
 
 def correlations(judged: Mapping[str, Judged]) -> list[Measure]:
@@ -53,20 +53,20 @@ def correlations(judged: Mapping[str, Judged]) -> list[Measure]:
     if not judged:
         return []
     cells = pl.concat(map(_cells, judged.values())).sort(CELL, maintain_order=True)
-    some, rows, found = next(iter(judged.values())), [], dict[tuple[Any, ...], list[float]]()
+    items, rows, found = next(iter(judged.values())), [], dict[tuple[Any, ...], list[float]]()
     for cell, models in cells.group_by(CELL, maintain_order=True):
         for rate, score, (name, correlation) in product(PAIRS, SCORES, CORRELATIONS.items()):
             metric = f"{name}_{rate}_{score}"
             estimate = correlation(models[rate].to_list(), models[f"{rate} {score}"].to_list())
             where = {**ONCE, **dict(zip(CELL, cell, strict=True))}
-            rows.append(_row(some, metric, where, estimate, models.height))
+            rows.append(_row(items, metric, where, estimate, models.height))
             values = found.setdefault((metric, *cell[:2]), [])
             values += [] if estimate.value is None else [estimate.value]
     for (metric, *asked), values in found.items():
         where = {**ONCE, **dict(zip(CELL[:2], asked, strict=True))}
         mean = sum(values) / len(values) if values else None
         for name, value in (("min", min(values, default=None)), ("mean", mean)):
-            rows.append(_row(some, f"{metric}_{name}", where, Estimate(value, None, None), len(values)))
+            rows.append(_row(items, f"{metric}_{name}", where, Estimate(value, None, None), len(values)))
     return rows
 
 
@@ -77,14 +77,14 @@ def _cells(judged: Judged) -> pl.DataFrame:
     rules = once.filter(pl.col("reading") == RULES).join(judge, on="item", how="semi")
     verdicts = {rate: column for rate, (column, _) in PAIRS.items()}
     scores = {f"{rate} {score}": score + end for rate, (_, end) in PAIRS.items() for score in SCORES}
-    said, scored = (
+    by_judge, by_rules = (
         own.group_by(CELL).agg(pl.col(old).cast(pl.Float64).mean().round(12).alias(new) for new, old in columns.items())
         for own, columns in ((judge, verdicts), (rules, scores))
     )
-    return said.join(scored, on=CELL)
+    return by_judge.join(by_rules, on=CELL)
 
 
-def _row(some: Judged, metric: str, where: Mapping[str, Condition], found: Estimate, n: int) -> Measure:
-    """Return a metric over models, whose ``n`` counts models; ``some`` are the items of any of them."""
-    told, counts = as_text(where), (n, 0, 0, 0, 0, 0)
-    return Measure(some.suite, some.dataset, None, None, metric, told, "other", ("hit",), *found, None, *counts)
+def _row(items: Judged, metric: str, where: Mapping[str, Condition], estimate: Estimate, n: int) -> Measure:
+    """Return a metric over models, whose ``n`` counts models; ``items`` are the items of any of them."""
+    texts, counts = as_text(where), (n, 0, 0, 0, 0, 0)
+    return Measure(items.suite, items.dataset, None, None, metric, texts, "other", ("hit",), *estimate, None, *counts)

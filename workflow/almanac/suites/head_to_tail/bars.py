@@ -35,7 +35,7 @@ def verdicts(measures: Sequence[Measure], options: HeadToTailOptions) -> list[Ba
     ways: dict[Way, dict[tuple[Any, ...], Estimate]] = {}
     for way, at, found in _numbers(measures, "accuracy", *keys):
         ways.setdefault(way, {})[at] = found
-    return [bar(_said(way), own) for way, own in ways.items()] or [BarResult("no answers", False)]
+    return [bar(_name(way), own) for way, own in ways.items()] or [BarResult("no answers", False)]
 
 
 def unsure(measures: Sequence[Measure], base: Sequence[Measure]) -> list[BarResult]:
@@ -57,34 +57,34 @@ def unsure(measures: Sequence[Measure], base: Sequence[Measure]) -> list[BarResu
                 met = min(sign * (change.low or 0), sign * (change.high or 0)) > 0
                 moved.setdefault(way, []).append(BarResult(f"{metric} {before[way]} → {after}", met))
     return [
-        BarResult(f"{_said(way)}, against its base: {', '.join(one.found for one in own)}", all(one.met for one in own))
+        BarResult(f"{_name(way)}, against its base: {', '.join(one.found for one in own)}", all(one.met for one in own))
         for way, own in moved.items()
     ]
 
 
-def _falls(said: str, found: Mapping[tuple[Any, ...], Estimate]) -> BarResult:
+def _falls(label: str, found: Mapping[tuple[Any, ...], Estimate]) -> BarResult:
     """Check whether accuracy falls from head to tail; ``found`` has the accuracy by bucket."""
     head, torso, tail = levels = [found.get((bucket,), NOTHING) for bucket in BUCKETS]
-    told = ", ".join(f"{name} {one}" for name, one in zip(BUCKETS, levels, strict=True))
+    shares = ", ".join(f"{name} {one}" for name, one in zip(BUCKETS, levels, strict=True))
     if NOTHING in levels:
-        return BarResult(f"{said}: accuracy in {told}; not every bucket has answers", False)
+        return BarResult(f"{label}: accuracy in {shares}; not every bucket has answers", False)
     fall = combined([(1, head), (-1, tail)])
     between = (head.value or 0) >= (torso.value or 0) >= (tail.value or 0)
-    return BarResult(f"{said}: accuracy in {told}; falls by {fall}", between and (fall.low or 0) > 0)
+    return BarResult(f"{label}: accuracy in {shares}; falls by {fall}", between and (fall.low or 0) > 0)
 
 
-def _level(said: str, found: Mapping[tuple[Any, ...], Estimate]) -> BarResult:
+def _level(label: str, found: Mapping[tuple[Any, ...], Estimate]) -> BarResult:
     """Check whether accuracy is equal in head and tail at the same dose, and rises with the dose."""
     shared = [{dose for dose, level in found if level == end} for end in ("head", "tail")]
     doses = sorted(set.intersection(*shared))
     if len(doses) < 2:
-        return BarResult(f"{said}: fewer than two doses with answers in head and tail", False)
+        return BarResult(f"{label}: fewer than two doses with answers in head and tail", False)
     head, tail = (_mean([found[dose, level] for dose in doses]) for level in ("head", "tail"))
     never, most = (_mean([one for (dose, _), one in found.items() if dose == end]) for end in (doses[0], doses[-1]))
     fall, rise = combined([(1, head), (-1, tail)]), combined([(1, most), (-1, never)])
-    told = f"accuracy at the same dose in head {head}, tail {tail}, difference {fall}"
+    summary = f"accuracy at the same dose in head {head}, tail {tail}, difference {fall}"
     met = fall.low is not None and fall.high is not None and -EQUAL < fall.low <= fall.high < EQUAL
-    return BarResult(f"{said}: {told}; rises with the dose by {rise}", met and (rise.low or 0) > 0)
+    return BarResult(f"{label}: {summary}; rises with the dose by {rise}", met and (rise.low or 0) > 0)
 
 
 def _numbers(measures: Sequence[Measure], metric: str, *keys: str) -> Iterator[tuple[Way, tuple[Any, ...], Estimate]]:
@@ -100,7 +100,7 @@ def _mean(found: Sequence[Estimate]) -> Estimate:
     return combined([(1 / len(found), one) for one in found])
 
 
-def _said(way: Way) -> str:
+def _name(way: Way) -> str:
     """Describe a way of asking."""
     experiment, prompt = way
     return f"{experiment}, {HeadToTailSetting(prompt).label()}"

@@ -13,7 +13,7 @@ from almanac.suites.head_to_tail.buckets import BUCKETS, EXPOSURE
 from almanac.suites.head_to_tail.judging import JUDGE, RULES
 from almanac.suites.head_to_tail.measures import BY, COMMON, ENDS, ONCE, RATES
 from almanac.suites.head_to_tail.options import HeadToTailOptions
-from almanac.suites.head_to_tail.score_tables import judged, said, score_levels, scores
+from almanac.suites.head_to_tail.score_tables import judged, score_levels, scores, way_name
 from almanac.suites.head_to_tail.variants import VERSION
 from almanac.suites.judged import Condition, Not
 
@@ -50,7 +50,7 @@ def _falls(shown: Shown) -> dict[tuple[str, Way, str], Measure]:
 def rate_rows(shown: Shown, *keys: str, **fixed: Condition) -> list[Sequence[Cell]]:
     """Return a table's rows: model, way of asking, the values of ``keys``, the number of answers, and the rates."""
     return [
-        [model, said(key), *map(str, key[len(BY) :]), _answered(own["accuracy"]), *(own[one] for one in HEAD)]
+        [model, way_name(key), *map(str, key[len(BY) :]), _answered(own["accuracy"]), *(own[one] for one in HEAD)]
         for (model, key), own in rates_by(shown, *keys, **fixed).items()
     ]
 
@@ -171,7 +171,7 @@ def levels(shown: Shown) -> Table:
     falls = _falls(shown)
     rows: list[Sequence[Cell]] = [
         [
-            *(model, said(key), domain),
+            *(model, way_name(key), domain),
             *(own.get(bucket, {}).get(rate) for bucket in buckets for rate in HEAD[:2]),
             *([falls.get((model, key, domain))] if falls else []),
         ]
@@ -194,7 +194,7 @@ def _fell(shown: Shown, way: Way) -> Iterator[str]:
             found[what].append(model)
     if found:
         told = "; ".join(f"{what}: {', '.join(models)}" for what, models in found.items())
-        yield f"Accuracy in the tail and in the head ({said(way)}), by the 95 % interval of its difference: {told}."
+        yield f"Accuracy in the tail and in the head ({way_name(way)}), by the 95 % interval of its difference: {told}."
 
 
 def _predicates(shown: Shown) -> Table:
@@ -231,12 +231,12 @@ def _sizes(shown: Shown, way: Way) -> Table:
     ]
     head = ("family", "model", "tuned from", "parameters", *HEAD)
     several = rows if len(rows) > 1 else []
-    return Table("sizes", f"By size and tuning (Table 7); {said(way)}.", head, several, folded=True)
+    return Table("sizes", f"By size and tuning (Table 7); {way_name(way)}.", head, several, folded=True)
 
 
 def _stability(shown: Shown) -> Table:
     rows: list[Sequence[Cell]] = [
-        [row.model, said((RULES, shown.at(row)["experiment"], shown.at(row)["prompt"])), row.n, row]
+        [row.model, way_name((RULES, shown.at(row)["experiment"], shown.at(row)["prompt"])), row.n, row]
         for row in shown.valued("unstable", "experiment", "prompt", reading=RULES, repeat=Not(None), differs=Not(None))
     ]
     caption = "Questions asked again at temperature 1: the share whose answer differs from the first (section 3.5)."
@@ -256,7 +256,7 @@ def _relations(shown: Shown, way: Way) -> Table:
     for (model, key), own in rates_by(shown, "relation").items():
         if key[: len(BY)] == way:
             name = shown.relations.get(str(key[3]), str(key[3]))
-            rows.append([model, said(key), name, _answered(own["accuracy"]), *(own[one] for one in HEAD)])
+            rows.append([model, way_name(key), name, _answered(own["accuracy"]), *(own[one] for one in HEAD)])
     return rates_table("relations", "By relation.", rows, "relation", folded=True)
 
 

@@ -116,6 +116,6 @@ def ask(before: Answers, options: HeadToTailOptions, own: Mapping[str, type]) ->
             seed = seed_of(CHECK, before.model, row["text"], *row["accepted"])
             if seed % CHECKED == 0 and (wrong := _wrong(row, others[row["template_id"]], seed)):
                 shown[CHECK] = wrong
-            for role, one in shown.items():
-                asked.link(row["item"], role, request(row["text"], row["accepted"], one, options.judge_examples))
+            for role, text in shown.items():
+                asked.link(row["item"], role, request(row["text"], row["accepted"], text, options.judge_examples))
         yield asked.take()

@@ -25,10 +25,11 @@ from almanac.suites.suite import Judgements
 RULES, JUDGE = "rules", "judge"
 WANTED = ("fact_id", "accepted", "role", "index", "text", "status", "reason", "texts")
 NOTHING = Scores(False, False, 0.0, 0.0)  # the scores of a missing answer
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Bench:
+class JudgingInputs:
     """What judging needs besides the answers.
 
     Attributes:
@@ -66,45 +67,38 @@ def judge(answers: Answers, data: Data, options: HeadToTailOptions) -> Iterator[
     Raises:
         AlmanacError: the file of labels cannot be read, or has contradictory verdicts on one answer.
     """
-    bench = Bench(options, exposed(data, answers.exposures), read_labels(options.labels))
+    inputs = JudgingInputs(options, exposed(data, answers.exposures), read_labels(options.labels))
     for part in answers.parts(WANTED, own=("questions",)):
         links = part.links.join(part.own["questions"], on="item", how="left", maintain_order="left")
         outcomes: list[Outcome] = []
-        own: list[Score] = []
-        parted: list[Disagreement] = []
+        scored: list[Score] = []
+        disagreements: list[Disagreement] = []
         for item, rows in groupby(links.iter_rows(named=True), itemgetter("item")):
-            of = {row["role"]: row for row in rows}
-            one = _Item(item, of[ANSWER], of.get(VERDICT), of.get(CHECK), bench)
+            links_of = {row["role"]: row for row in rows}
+            one = _JudgedAnswer(item, links_of[ANSWER], links_of.get(VERDICT), links_of.get(CHECK), inputs)
             outcomes += one.outcomes()
-            own.append(one.scored())
-            parted += one.parted()
-        tables_of = {"scores": frame_of(Score, own), "disagreements": frame_of(Disagreement, parted)}
+            scored.append(one.scored())
+            disagreements += one.disagreement()
+        tables_of = {"scores": frame_of(Score, scored), "disagreements": frame_of(Disagreement, disagreements)}
         yield Judgements(frame_of(Outcome, outcomes), tables_of)
 
 
-def _reply(row: Mapping[str, Any] | None) -> str | None:
+def _reply(row: Row | None) -> str | None:
     """Return the judge's reply; None if it was not asked or did not reply."""
     return None if row is None or row["status"] != "ok" else str(row["texts"][0])
 
 
-class _Item:
+class _JudgedAnswer:
     """One answer with the judge's replies, and the rows made of them."""
 
-    def __init__(
-        self,
-        item: int,
-        row: Mapping[str, Any],
-        ruled: Mapping[str, Any] | None,
-        checked: Mapping[str, Any] | None,
-        bench: Bench,
-    ) -> None:
-        self.item, self._row, self._bench = item, row, bench
+    def __init__(self, item: int, row: Row, ruled: Row | None, checked: Row | None, inputs: JudgingInputs) -> None:
+        self.item, self._row, self._inputs = item, row, inputs
         texts = row["texts"] if row["status"] == "ok" else None
         self.answer = said(texts[row["index"]]) if texts else None
-        self._told = normalise(self.answer or "")
-        self._differs = self._told != normalise(said(texts[0])) if texts and row["index"] > 0 else None
+        self._normalised = normalise(self.answer or "")
+        self._differs = self._normalised != normalise(said(texts[0])) if texts and row["index"] > 0 else None
         self.missing = row["status"] == "refused" or (
-            self.answer is not None and self._says_nothing(bench.options.unsure)
+            self.answer is not None and self._says_nothing(inputs.options.unsure)
         )
         self.plain = self.varied = NOTHING
         if self.answer is not None and not self.missing:
@@ -112,7 +106,7 @@ class _Item:
             self.plain = scores(self.answer, golds, row["text"])
             self.varied = scores(reduced(self.answer, kind), variants(golds, kind), row["text"])
         self._reply, check = _reply(ruled), _reply(checked)
-        self._ruling = None if self._reply is None else verdict(self._reply)
+        self._verdict = None if self._reply is None else verdict(self._reply)
         self._false_accept = None if check is None else verdict(check) is True
 
     @property
@@ -125,7 +119,7 @@ class _Item:
 
     def outcomes(self) -> Iterator[Outcome]:
         """Yield the outcome of the answer by rules and, if there is one, by the judge."""
-        readings = (RULES,) if self._bench.options.judge is None else (RULES, JUDGE)
+        readings = (RULES,) if self._inputs.options.judge is None else (RULES, JUDGE)
         for reading in readings:
             if not self.answered or (reading == JUDGE and not self.missing and self._reply is None):
                 outcome, score = "error", None
@@ -134,12 +128,12 @@ class _Item:
             elif reading == RULES:
                 outcome, score = "correct" if self.varied.named else "incorrect", self.varied.f1
             else:
-                outcome, score = "correct" if self._ruling else "incorrect", float(bool(self._ruling))
+                outcome, score = "correct" if self._verdict else "incorrect", float(bool(self._verdict))
             yield Outcome(self.item, reading, self.answer, outcome, score, None)
 
     def scored(self) -> Score:
         """Return the answer's row of scores."""
-        dose, bucket = self._bench.exposed.get(self._row["fact_id"], (None, None))
+        dose, bucket = self._inputs.exposed.get(self._row["fact_id"], (None, None))
         if not self.answered:
             nothing: dict[str, Any] = dict.fromkeys(columns(Score))
             return Score(**nothing | {"item": self.item, "exposed": dose, "exposed_bucket": bucket})
@@ -149,17 +143,17 @@ class _Item:
             *self.plain,
             unknown=self._says_nothing("extended"),
             differs=self._differs,
-            parsed=None if self._reply is None else self._ruling is not None,
-            disagrees=None if self._ruling is None else self._ruling != self.varied.named,
+            parsed=None if self._reply is None else self._verdict is not None,
+            disagrees=None if self._verdict is None else self._verdict != self.varied.named,
             false_accept=self._false_accept,
-            human=None if self.missing else self._bench.labels.get((self._row["fact_id"], self._told)),
+            human=None if self.missing else self._inputs.labels.get((self._row["fact_id"], self._normalised)),
             exposed=dose,
             exposed_bucket=bucket,
         )
 
-    def parted(self) -> Iterator[Disagreement]:
+    def disagreement(self) -> Iterator[Disagreement]:
         """Yield a row if rules and judge disagree, or the judge's reply has no verdict."""
-        if self._reply is not None and self.answer is not None and self._ruling != self.varied.named:
-            ruled = {True: "correct", False: "incorrect", None: "neither"}[self._ruling]
+        if self._reply is not None and self.answer is not None and self._verdict != self.varied.named:
+            ruled = {True: "correct", False: "incorrect", None: "neither"}[self._verdict]
             rules = "correct" if self.varied.named else "incorrect"
             yield Disagreement(self.item, self.answer, tuple(self._row["accepted"]), rules, ruled, self._reply)

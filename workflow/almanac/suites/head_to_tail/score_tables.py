@@ -15,7 +15,7 @@ from almanac.suites.judged import Not
 NAMES = {"named": "names one", "exact": "exact match", "f1": "token F1", "rouge_l": "ROUGE-L"}
 
 
-def said(key: Sequence[Any]) -> str:
+def way_name(key: Sequence[Any]) -> str:
     """Describe to a reader how items were asked and judged; ``key`` begins with the values of `BY`."""
     reading, experiment, prompt = map(str, key[: len(BY)])
     return f"{experiment}, {HeadToTailSetting(prompt).label()}, by {reading}"
@@ -27,7 +27,7 @@ def scores(shown: Shown) -> Table:
     for row in shown.valued("exact", *BY, **ONCE):
         where = {name: shown.at(row)[name] for name in (*BY, *ONCE)}
         numbers = [shown.one(score + form, row.model, **where) for score in SCORES for form in ("", PLAIN)]
-        rows.append([row.model, said(tuple(where.values())), *numbers])
+        rows.append([row.model, way_name(tuple(where.values())), *numbers])
     head = ("model", "asked", *(f"{NAMES[score]}{form}" for score in SCORES for form in ("", ", no variants")))
     caption = "Scores by rules, the best over the true answers, with and without variants of these (Table 14)."
     return Table("scores", caption, head, rows, folded=True)
@@ -40,7 +40,7 @@ def score_levels(shown: Shown) -> Table:
         where = shown.at(row)
         others = [shown.one(score, row.model, **where) for score in SCORES]
         key = [where[name] for name in BY]
-        rows.append([row.model, said(key), str(where["domain"]), str(where["level"]), row.n - row.n_error, *others])
+        rows.append([row.model, way_name(key), str(where["domain"]), str(where["level"]), row.n - row.n_error, *others])
     place = {name: at for at, name in enumerate([*dict.fromkeys(cells[0] for cells in rows), *BUCKETS])}
     rows.sort(key=lambda cells: (place[cells[0]], str(cells[1]), str(cells[2]), place[cells[3]]))
     caption = "Scores by rules by domain and bucket, the best over true answers and their variants (Table 14)."
@@ -56,7 +56,7 @@ def judged(shown: Shown) -> Iterator[Table]:
         del where["parsed"]
         apart = shown.one("disagreement", row.model, disagrees=Not(None), **where)
         fooled = shown.one("false_accept", row.model, false_accept=Not(None), **where)
-        rows.append([row.model, said((JUDGE, where["experiment"], where["prompt"])), row.n, row, apart, fooled])
+        rows.append([row.model, way_name((JUDGE, where["experiment"], where["prompt"])), row.n, row, apart, fooled])
     caption = (
         "The judge's replies: how often they contain a verdict (otherwise the answer counts as incorrect), and how "
         "often it differs from the rules. For one answer in ten it was also shown another question's answer: how often "
@@ -67,7 +67,7 @@ def judged(shown: Shown) -> Iterator[Table]:
     rows = []
     for row in shown.find("kappa", *BY, **ONCE, human=Not(None), hit=Not(None)):
         agreed = shown.one("agreement", row.model, **shown.at(row))
-        rows.append([row.model, said([shown.at(row)[name] for name in BY]), row.n, agreed, row])
+        rows.append([row.model, way_name([shown.at(row)[name] for name in BY]), row.n, agreed, row])
     caption = "Agreement with a person's verdicts on the same answers."
     yield Table("people", caption, ("model", "asked", "answers", "agreement", "kappa"), rows)
     yield correlations(shown)
@@ -81,7 +81,7 @@ def correlations(shown: Shown) -> Table:
         for row in shown.valued(f"spearman_{rate}_{score}_mean", "experiment", "prompt", **ONCE):
             where = shown.at(row)
             others = [shown.one(metric, None, **where) for metric in metrics]
-            rows.append([said((JUDGE, where["experiment"], where["prompt"])), rate, score, row.n, *others])
+            rows.append([way_name((JUDGE, where["experiment"], where["prompt"])), rate, score, row.n, *others])
     caption = (
         "Correlation of the judge's and the rules' rates over models, both of the answers that the judge replied to: "
         "the least and the mean over domains and buckets (Table 8)."

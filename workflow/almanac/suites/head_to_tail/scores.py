@@ -103,7 +103,7 @@ def rouge_l(answer: str, gold: str) -> float:
 
 
 @functools.lru_cache(10_000)
-def _readings(text: str) -> tuple[str, ...]:
+def _forms(text: str) -> tuple[str, ...]:
     """Return three normalised forms of a text, without accents, in which names are searched.
 
     These are: as SQuAD compares it; with words also split at signs (*Paris—the capital*); and split at hyphens, too.
@@ -114,32 +114,32 @@ def _readings(text: str) -> tuple[str, ...]:
     return normalise(text), normalise(parted), normalise(HYPHEN.sub(" ", parted))
 
 
-def _names(answer: str, gold: str, question: str) -> bool:
+def _contains(answer: str, gold: str, question: str) -> bool:
     """Return whether an answer contains a true answer as whole words, more often than the question does.
 
     Dates and numbers match in any format. A name that ends in a common noun matches its plural too. For a name that is
     a stop word (`STOP_WORDS`) see `_alone`.
     """
     if normalise(gold) in STOP_WORDS:
-        there = _alone(" ".join(typed(gold).split()))
-        return len(there.findall(typed(answer))) > len(there.findall(typed(question)))
+        pattern = _stop_word_pattern(" ".join(typed(gold).split()))
+        return len(pattern.findall(typed(answer))) > len(pattern.findall(typed(question)))
     digits = any(map(str.isdigit, gold)) and not CODED.match(gold)
     value = value_of(unaccented(names.normalise(gold))) if digits else None
     if value is not None and _values(answer)[value] > _values(question)[value]:
         return True
-    rows = list(zip(_readings(gold), _readings(answer), _readings(question), strict=True))
+    rows = list(zip(_forms(gold), _forms(answer), _forms(question), strict=True))
     several = " " in rows[-1][0]
-    if any(_times(name, told) > _times(name, asked) for name, told, asked in rows[: 3 if several else 2]):
+    if any(_count(name, told) > _count(name, asked) for name, told, asked in rows[: 3 if several else 2]):
         return True
     if not gold.rpartition(" ")[2].islower() or not (name := rows[1][0]):
         return False  # Aliens is another film
     last = name.split()[-1]
     told, asked = (" ".join(last if singular(word) == last else word for word in text.split()) for text in rows[1][1:])
-    return _times(name, told) > _times(name, asked)
+    return _count(name, told) > _count(name, asked)
 
 
 @functools.lru_cache(10_000)
-def _alone(gold: str) -> re.Pattern[str]:
+def _stop_word_pattern(gold: str) -> re.Pattern[str]:
     """Return a pattern for a name that is a stop word, or is one without its article.
 
     With its article (The Who) it matches in any case. Without, it matches only in its own case: a code anywhere (IS,
@@ -163,7 +163,7 @@ def _values(text: str) -> Counter[Hashable]:
     return Counter(values_in(unaccented(names.normalise(text))))
 
 
-def _times(name: str, text: str) -> int:
+def _count(name: str, text: str) -> int:
     """Count a name in a text as whole words; both are normalised."""
     return len(runs(name.split(), text.split())) if name in text else 0
 
@@ -171,7 +171,7 @@ def _times(name: str, text: str) -> int:
 def names_one(answer: str, golds: Sequence[str], question: str) -> bool:
     """Return whether an answer is a true one, or contains one more often than the question does (see `scores`)."""
     told = normalise(answer)
-    return is_true(answer, golds) or any(told == normalise(gold) or _names(answer, gold, question) for gold in golds)
+    return is_true(answer, golds) or any(told == normalise(gold) or _contains(answer, gold, question) for gold in golds)
 
 
 def scores(answer: str, golds: Sequence[str], question: str = "") -> Scores:

@@ -256,18 +256,18 @@ class LongerNames:
         """The number of words of the longest name."""
         return max(map(len, self.runs), default=0)
 
-    def hold(self, span: Span, said: Reading, accepted: Sequence[str]) -> bool:
+    def hold(self, span: Span, answer: Reading, accepted: Sequence[str]) -> bool:
         """Whether a mention is only part of a longer name in the answer, which is not an ``accepted`` one itself."""
         first, last = span
         for start in range(max(0, last - self.most), first + 1):
-            for end in range(last, min(len(said.words), start + self.most) + 1):
-                window = said.words[start:end]
+            for end in range(last, min(len(answer.words), start + self.most) + 1):
+                window = answer.words[start:end]
                 ways = () if (start, end) == span else self.runs.get(window, ())
-                if not ways or (window[1:] == said.words[first:last] and window[0] in ARTICLES):
+                if not ways or (window[1:] == answer.words[first:last] and window[0] in ARTICLES):
                     continue
                 if any(way.words == window for name in accepted for way in _written(name)):
                     continue
-                breaks = _breaks(said, start, end)
+                breaks = _breaks(answer, start, end)
                 if any(breaks <= way.breaks and way.takes(first - start, last - start) for way in ways):
                     return True
         return False
@@ -276,12 +276,12 @@ class LongerNames:
 NO_LONGER = LongerNames()
 
 
-def _breaks(said: Reading, start: int, end: int, divider: re.Pattern[str] = DIVIDER) -> Breaks:
+def _breaks(text: Reading, start: int, end: int, divider: re.Pattern[str] = DIVIDER) -> Breaks:
     """Return the indices, counted from ``start``, of the words with a divider before them."""
     return frozenset(
         at - start
         for at in range(start + 1, end)
-        if said.words[at] not in SUFFIXES and divider.search(said.flat, said.ends[at - 1], said.starts[at])
+        if text.words[at] not in SUFFIXES and divider.search(text.flat, text.ends[at - 1], text.starts[at])
     )
 
 

@@ -109,11 +109,11 @@ class Abstentions:
         found = [
             (phrase, span)
             for phrase in self.readings
-            for span in _said(phrase, answer)
+            for span in _occurrences(phrase, answer)
             if not names.hold(*span) and (phrase.flat not in self._of_oneself or _tells_of_oneself(span, answer))
         ]
         asked = read(question if found else "")
-        return any(not _repeated(span, answer, _said(phrase, asked), asked) for phrase, span in found)
+        return any(not _repeated(span, answer, _occurrences(phrase, asked), asked) for phrase, span in found)
 
     def within_text(self, answer: str) -> bool:
         """Whether the lower-cased answer contains one of the phrases as a string: the released scorer's test."""
@@ -121,7 +121,7 @@ class Abstentions:
         return any(phrase.lower() in lowered for phrase in self.phrases)
 
 
-def _said(phrase: Reading, answer: Reading) -> list[Span]:
+def _occurrences(phrase: Reading, answer: Reading) -> list[Span]:
     """Return where an answer contains a phrase; one with a slash (`n/a`) must keep it, unless alone (`N.A.`)."""
     found = runs(phrase.words, answer.words)
     if "/" not in phrase.flat or phrase.words == answer.words:
@@ -245,10 +245,10 @@ def judge(question: JudgedQuestion, answer: str, abstentions: Abstentions, longe
 
     In a short answer a true name does not count inside a longer name of another object (``longer``).
     """
-    said = own_turn(question, answer)
+    turn = own_turn(question, answer)
     if question.type == "saq":
-        return _short_answer(question, said, abstentions, longer)
-    return {"tfq": _true_false, "mcq": _multiple_choice}[question.type](question, said, abstentions)
+        return _short_answer(question, turn, abstentions, longer)
+    return {"tfq": _true_false, "mcq": _multiple_choice}[question.type](question, turn, abstentions)
 
 
 def own_turn(question: JudgedQuestion, answer: str) -> str:
@@ -256,12 +256,12 @@ def own_turn(question: JudgedQuestion, answer: str) -> str:
 
     It is empty if it begins with the turn of another question.
     """
-    said = answer.strip()
-    turn = NEXT_TURN.match(said)
-    rest = said[turn.end() :].lstrip(" *") if turn else said
+    text = answer.strip()
+    turn = NEXT_TURN.match(text)
+    rest = text[turn.end() :].lstrip(" *") if turn else text
     if question.text and rest.lower().startswith(question.text.lower()):
-        said = rest[len(question.text) :].strip()
-    return NEXT_TURN.split(said, maxsplit=1)[0]
+        text = rest[len(question.text) :].strip()
+    return NEXT_TURN.split(text, maxsplit=1)[0]
 
 
 def of_lines(answer: str) -> Reading:
@@ -275,30 +275,30 @@ def _true_false(question: JudgedQuestion, answer: str, abstentions: Abstentions)
         return Verdict("missing")
     asked = read(question.text)
     for at, sentence in enumerate(filter(str.strip, SENTENCE.split(answer))):
-        said = _truths(read(sentence), asked, begins=at == 0)
-        if len(said) > 1:
+        verdicts = _verdicts(read(sentence), asked, begins=at == 0)
+        if len(verdicts) > 1:
             return Verdict("invalid", reason="both verdicts")
-        if said:
-            [truth] = said
+        if verdicts:
+            [truth] = verdicts
             name = "correct" if truth else "incorrect"
             return Verdict("correct" if truth == question.truth else "incorrect", name)
     return Verdict("invalid", reason="no verdict")
 
 
-def _truths(sentence: Reading, asked: Reading, begins: bool) -> set[bool]:
+def _verdicts(sentence: Reading, asked: Reading, begins: bool) -> set[bool]:
     """Return the verdicts of a sentence, negated ones reversed; ``begins``: it is the answer's first sentence."""
-    out = set()
+    verdicts = set()
     for at, word in enumerate(sentence.words):
         here = (at, at + 1)
         if word not in TRUTHS or _repeated(here, sentence, runs((word,), asked.words), asked):
             continue
         if not _attributive(sentence, at):
-            out.add(TRUTHS[word] != _turned(sentence, at, asked))
-    if not out and begins and sentence.words and sentence.words[0] in ALONE:
+            verdicts.add(TRUTHS[word] != _negated(sentence, at, asked))
+    if not verdicts and begins and sentence.words and sentence.words[0] in ALONE:
         return {ALONE[sentence.words[0]]}
-    if not out and begins and (whole := WHOLE_SENTENCE.fullmatch(sentence.flat)):
+    if not verdicts and begins and (whole := WHOLE_SENTENCE.fullmatch(sentence.flat)):
         return {WHOLE[whole["verdict"]] == (whole["not"] is None)}
-    return out
+    return verdicts
 
 
 def _attributive(sentence: Reading, at: int) -> bool:
@@ -314,22 +314,22 @@ def _attributive(sentence: Reading, at: int) -> bool:
     return sentence.words[at + 1] in NOUNS and not (alone or PREDICATE.search(before))
 
 
-def _turned(sentence: Reading, at: int, asked: Reading) -> bool:
+def _negated(sentence: Reading, at: int, asked: Reading) -> bool:
     """Whether the verdict at word ``at`` is reversed by a negation before it.
 
     The negation must be in the same clause, within reach, and not repeated from the question.
     """
     start, end = sentence.starts[max(0, at - BEFORE_VERDICT)], sentence.starts[at]
-    said = INSERTED.sub(lambda inserted: " " * len(inserted[0]), sentence.flat)
-    clause = max((match.end() for match in CLAUSE.finditer(said, start, end)), default=start)
-    found = [
+    flat = INSERTED.sub(lambda inserted: " " * len(inserted[0]), sentence.flat)
+    clause = max((match.end() for match in CLAUSE.finditer(flat, start, end)), default=start)
+    negations = [
         sentence.span(*match.span())
-        for match in NEGATION.finditer(said, clause, end)
-        if _reaches(said[match.end() : end], match[0] in SUBJECTS)
+        for match in NEGATION.finditer(flat, clause, end)
+        if _reaches(flat[match.end() : end], match[0] in SUBJECTS)
     ]
     return any(
         not _repeated((first, last), sentence, runs(sentence.words[first:last], asked.words), asked)
-        for first, last in found
+        for first, last in negations
     )
 
 
@@ -350,18 +350,18 @@ def _multiple_choice(question: JudgedQuestion, answer: str, abstentions: Abstent
 
     Repeating the question is no mention: it may be about the Nintendo DS while Nintendo is a choice.
     """
-    said, asked = of_lines(answer), read(question.text)
+    text, asked = of_lines(answer), read(question.text)
     choices = tuple(dict.fromkeys(question.choices or ()))
     gold = next(name for name in question.gold if name in choices)
     unitless = _unitless(question)
     found = {}
     for choice in choices:
         names = question.gold if choice == gold else {choice: None} | dict.fromkeys(question.called.get(choice, ()))
-        found[choice] = sorted({span for name in names for span in _told(name, said, asked, name != choice, unitless)})
-    spans = [span for own in found.values() for span in own]
-    if abstentions.within(said, spans, question.text):
+        found[choice] = sorted({span for name in names for span in _named(name, text, asked, name != choice, unitless)})
+    spans = [span for places in found.values() for span in places]
+    if abstentions.within(text, spans, question.text):
         return Verdict("missing")
-    chosen = [choice for choice, own in found.items() if any(not within_longer(span, spans) for span in own)]
+    chosen = [choice for choice, places in found.items() if any(not within_longer(span, spans) for span in places)]
     named = "; ".join(chosen) or None
     if chosen == [gold]:
         return Verdict("correct", named)
@@ -383,35 +383,35 @@ def within_longer(span: Span, others: Sequence[Span]) -> bool:
 
 def _short_answer(question: JudgedQuestion, answer: str, abstentions: Abstentions, longer: LongerNames) -> Verdict:
     """Correct if any true object is named; precision is over the things listed, recall over the true objects."""
-    said = of_lines(answer)
+    text = of_lines(answer)
     found: dict[str, list[Span]] = defaultdict(list)
     names: dict[str, str] = {}
     unitless, asked = _unitless(question), read(question.text)
     for name, key in zip(question.gold, question.gold_object, strict=True):
         label = names.setdefault(key, name)
-        found[key] += _told(name, said, asked, name != label, unitless)
-    spans = [span for own in found.values() for span in own]
-    if abstentions.within(said, spans, question.text):
+        found[key] += _named(name, text, asked, name != label, unitless)
+    spans = [span for places in found.values() for span in places]
+    if abstentions.within(text, spans, question.text):
         return Verdict("missing")
-    for key, own in found.items():
+    for key, places in found.items():
         accepted = [name for name, of in zip(question.gold, question.gold_object, strict=True) if of == key]
-        found[key] = [span for span in own if not longer.hold(span, said, accepted)]
-    named = [names[key] for key, own in found.items() if own]
+        found[key] = [span for span in places if not longer.hold(span, text, accepted)]
+    named = [names[key] for key, places in found.items() if places]
     if not named:
-        reason = None if said.words else "no words"
+        reason = None if text.words else "no words"
         return Verdict("incorrect", reason=reason, precision=0.0, recall=0.0)
-    return Verdict("correct", "; ".join(named), None, _precision(said, found), len(named) / len(found))
+    return Verdict("correct", "; ".join(named), None, _precision(text, found), len(named) / len(found))
 
 
-def _told(name: str, said: Reading, asked: Reading, alias: bool, unitless: bool) -> list[Span]:
+def _named(name: str, answer: Reading, asked: Reading, alias: bool, unitless: bool) -> list[Span]:
     """Return where an answer mentions a name, unless it repeats the question; see `mentions`."""
-    own = mentions(name, said, alias, unitless)
-    before = mentions(name, asked, alias, unitless) if own else []
-    repeats = len(own) <= len(before)
-    return [span for span in own if not (repeats and _repeated(span, said, before, asked))]
+    found = mentions(name, answer, alias, unitless)
+    before = mentions(name, asked, alias, unitless) if found else []
+    repeats = len(found) <= len(before)
+    return [span for span in found if not (repeats and _repeated(span, answer, before, asked))]
 
 
-def _repeated(span: Span, said: Reading, places: Sequence[Span], asked: Reading) -> bool:
+def _repeated(span: Span, answer: Reading, places: Sequence[Span], asked: Reading) -> bool:
     """Whether words of an answer (``span``) only repeat its question, where they stand at ``places``.
 
     They do if they begin the answer as its subject (`Luxembourg is a country`), or if they stand next to the same word
@@ -421,13 +421,13 @@ def _repeated(span: Span, said: Reading, places: Sequence[Span], asked: Reading)
     first, last = span
     if not places:
         return False
-    begins = first == 0 and said.words[last : last + 1] and said.words[last] in TOLD_OF
-    before, after = _beside(span, said)
-    around = [_beside(place, asked) for place in places]
+    begins = first == 0 and answer.words[last : last + 1] and answer.words[last] in TOLD_OF
+    before, after = _neighbours(span, answer)
+    around = [_neighbours(place, asked) for place in places]
     return begins or any((before and before == one) or (after and after == other) for one, other in around)
 
 
-def _beside(span: Span, text: Reading) -> tuple[Sequence[str], Sequence[str]]:
+def _neighbours(span: Span, text: Reading) -> tuple[Sequence[str], Sequence[str]]:
     """Return the words before a span and those after it, each up to the nearest word that is no stop word."""
     first, last = span
     return (
@@ -448,30 +448,30 @@ def _to_word(words: Iterable[str]) -> Sequence[str]:
     return ()
 
 
-def _precision(said: Reading, found: Mapping[str, Sequence[Span]]) -> float:
+def _precision(answer: Reading, found: Mapping[str, Sequence[Span]]) -> float:
     """Return the share of the things listed in an answer that name a true object."""
-    spans = [span for own in found.values() for span in own]
-    listed, true = things(said, spans), Stretches(spans)
+    spans = [span for places in found.values() for span in places]
+    listed, true = things(answer, spans), Stretches(spans)
     right = sum(true.meet(start, end) for start, end in listed)
     return right / len(listed) if listed else 1.0  # the answer is a name of signs alone
 
 
-def things(said: Reading, whole: Sequence[Span] = ()) -> list[Span]:
+def things(answer: Reading, whole: Sequence[Span] = ()) -> list[Span]:
     """Return the things that an answer lists, as spans of words.
 
     They are separated by commas, semicolons, line breaks, slashes, bullets, `and` or `or`. Mentions (``whole``) of
     accepted names (`Washington, D.C.`), dates and numbers are never split. Words before a colon only announce the list.
     """
-    names = [(said.starts[first], said.ends[last - 1]) for first, last in whole if first < last]
-    values = [*((one.start, one.end) for one in said.dates), *((one.start, one.end) for one in said.numbers)]
+    names = [(answer.starts[first], answer.ends[last - 1]) for first, last in whole if first < last]
+    values = [*((one.start, one.end) for one in answer.dates), *((one.start, one.end) for one in answer.numbers)]
     named, places = Stretches(names), Stretches([*names, *values])
-    cuts = [(match.start(), match.end()) for match in SEPARATOR.finditer(said.flat) if not places.hold(*match.span())]
-    edges = [0, *(edge for cut in cuts for edge in cut), len(said.flat)]
+    cuts = [(match.start(), match.end()) for match in SEPARATOR.finditer(answer.flat) if not places.hold(*match.span())]
+    edges = [0, *(edge for cut in cuts for edge in cut), len(answer.flat)]
     out = []
     for start, end in zip(edges[::2], edges[1::2], strict=True):
-        colon = said.flat.rfind(": ", start, end)
+        colon = answer.flat.rfind(": ", start, end)
         announced = colon >= 0 and not named.begin(start, colon)
-        first, last = said.span(colon + 1 if announced else start, end)
+        first, last = answer.span(colon + 1 if announced else start, end)
         if first < last:
             out.append((first, last))
     return out
