@@ -156,10 +156,7 @@ class _Asker:
         return tuple(hash_order(labels, self.options.seed, "objects"))
 
     def _pair(self, fact: Fact, labels: Sequence[str]) -> Pair:
-        """Return the pair of a fact; its wrong objects are the fact's wrong choices, or other objects of the relation.
-
-        ``labels`` are the labels of the relation's objects.
-        """
+        """Return the pair of a fact; wrong objects are its wrong choices, or others of the relation's ``labels``."""
         most = self.options.candidates
         accepted = self.names.accepted(fact, self.options.aliases)
         given = self.wrong.get(fact.fact_id)
@@ -245,10 +242,7 @@ class _Asker:
                 self.asked.link(item, FILL, request, len(wrong))
 
     def _icl(self, pair: Pair, wordings: Sequence[AskedTemplate], setting: BeliefSetting) -> None:
-        """Ask a pair by prompts that are answered by a text.
-
-        The control judges the answer to the first prompt as if a wrong object were the true one.
-        """
+        """Ask a pair by prompts answered by a text; the control judges the first one as if a wrong object were true."""
         prompting, style = str(setting.prompting), str(setting.style)
         fact, count = pair.fact, len(pair.names) * len(wordings)
         drawn = seed_of(self.options.seed, "sampled", fact.fact_id) % count if count else 0

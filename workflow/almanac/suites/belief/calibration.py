@@ -31,11 +31,10 @@ def overconfidence(frame: pl.DataFrame, column: str) -> Estimate:
     """Return mean confidence minus accuracy, in [-1, 1], with a 95 % interval clustered by subject.
 
     This equals the paper's signed measure, the mean over equal-sized bins of confidence minus accuracy. Each pair of
-    subject and relation counts once, however many of its prompts there are.
-
-    The interval is the union of two. Student's t over subjects, since confidence is often sampled for few subjects; and
-    mean confidence minus Wilson's interval of the accuracy (n = subjects), since Student's is too narrow where nearly
-    all answers, or nearly none, are right. With a single subject there is no interval.
+    subject and relation counts once, however many of its prompts there are. The interval is the union of two: Student's
+    t over subjects, since confidence is often sampled for few; and mean confidence minus Wilson's interval of the
+    accuracy (n = subjects), since Student's is too narrow where nearly all answers, or nearly none, are right. With a
+    single subject there is no interval.
 
     Args:
         frame: answers of one way of asking with ``hit``, ``fact``, ``subject`` and the confidence.
@@ -68,11 +67,9 @@ def calibration_error(frame: pl.DataFrame, column: str, bins: str) -> tuple[floa
     """Return the expected calibration error (ECE), and its mean for a perfectly calibrated model.
 
     ECE = Σ_b n_b |confidence_b − accuracy_b| / Σ_b n_b over the bins b of n_b answers. Ties in confidence may lie in
-    two bins: each counts as right as often as all of them are, so that their order changes nothing.
-
-    The second number puts √(2/π) times the standard deviation of accuracy_b in place of the distance: the mean absolute
-    value of a normal variable. It takes the answers about a subject to be all right or all wrong together, so it is
-    somewhat too high where they are not.
+    two bins: each counts as right as often as all of them are, so that their order changes nothing. The second number
+    has √(2/π) times the standard deviation of accuracy_b in place of the distance: the mean absolute value of a normal
+    variable. It takes a subject's answers to be all right or all wrong; where they are not it is somewhat too high.
 
     Args:
         frame: answers with ``hit``, ``subject`` and the confidence.

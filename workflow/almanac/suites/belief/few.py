@@ -39,12 +39,7 @@ def fewest(models: Sequence[Hits], within: float = WITHIN) -> list[list[int]] | 
 
 
 def _next(accuracy: Array, chosen: Sequence[int]) -> int:
-    """Return the index of the template to add: the one with the least squared error of the mean, over models.
-
-    Args:
-        accuracy: the accuracy of a relation's templates, ``(models, templates)``.
-        chosen: the indices chosen so far.
-    """
+    """Return the template to add for the least squared error of the mean; ``accuracy`` is ``(models, templates)``."""
     left = [at for at in range(accuracy.shape[1]) if at not in chosen]
     target = accuracy.mean(axis=1)
     errors = [float(((accuracy[:, [*chosen, at]].mean(axis=1) - target) ** 2).sum()) for at in left]

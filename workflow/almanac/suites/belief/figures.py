@@ -33,8 +33,7 @@ def fluctuation(rows: Sequence[tuple[str, float, float, float, float]]) -> Figur
     """Draw accuracy with its standard deviation over prompt sets, and a line from the worst to the best templates.
 
     Args:
-        rows: for each model and way of asking: its name, accuracy, standard deviation, and accuracy with the worst and
-            the best template of each relation.
+        rows: of each model as asked: name, accuracy, standard deviation, and accuracy with worst and best templates.
     """
     figure = Figure(figsize=(6, 0.8 + 0.3 * len(rows)), layout="constrained")
     axes = figure.subplots()

@@ -38,10 +38,6 @@ class Guessed:
 def guessed(data: Data, fill: Fill) -> list[Guessed]:
     """Return the guessed pairs of the relations that the rule applies to (`KINDS`, by Wikidata's property).
 
-    Args:
-        data: the dataset.
-        fill: returns the likeliest tokens for the blank of each text.
-
     Raises:
         AlmanacError: the dataset has none of these relations.
     """

@@ -103,8 +103,7 @@ def of_vocabulary(row: Row) -> Judgement:
     If no true name is a single token the model cannot be right, and the item is invalid.
 
     Args:
-        row: a request with its answer. Choices from ``index`` on are the true names; the first ``labels`` of these are
-            labels.
+        row: a request with its answer; choices from ``index`` on are true names, the first ``labels`` of them labels.
     """
     first = row["index"]
     true = list(zip(row["token_counts"], row["ranks"], row["logprobs"], strict=True))[first:]

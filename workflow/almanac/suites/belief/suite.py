@@ -76,7 +76,7 @@ class Belief(Suite[BeliefOptions]):
         return asking.ask_sequences(before, self.tables("asked"))
 
     def offered(self, method: Method, answers: Answers, data: Data, options: BeliefOptions) -> pl.DataFrame | None:
-        """Return the objects that the method ranks; None for the other methods, whose answers are open."""
+        """Return the objects that the method ranks; None for other methods, whose answers are open."""
         if method.name != CANDIDATES:
             return None
         ranked = pl.col("experiment") == CANDIDATES

@@ -18,8 +18,7 @@ from almanac.suites.data import Data
 
 OF_FACTS = RESOURCES / "facts" / "templates.jsonl"  # the shipped facts' templates, which other suites ask by
 ENOUGH = 2  # groups of templates that a relation needs for consistency
-# Shipped files: templates are found by Wikidata's property in the first, and by the relation's id in the others.
-SETS = LAMA, FACTS, INVENTED = "lama", "shipped", "invented"
+SETS = LAMA, FACTS, INVENTED = "lama", "shipped", "invented"  # the first by Wikidata's property, the others by id
 OWN, DATASET, WIKIDATA = "file", "dataset", "wikidata"  # the last: templates from wikidata.jsonl within the dataset
 FORMS = ("statement", "entailment", ANSWERED)
 
@@ -61,11 +60,10 @@ class RelationTemplates(NamedTuple):
 def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplates]:
     """Return the templates of each relation that has any, in the order in which they are asked.
 
-    A relation gets its templates from the first source that has any: the user's file; the source that
-    `BeliefOptions.templates` names; the other shipped files; the dataset; wikidata.jsonl, by its property. With
-    ``auto``, the dataset comes before the shipped files for relations with two or more templates written by a user:
-    not mined, not of an invented world, not those of the shipped facts. A relation without templates gets two made of
-    its label, unless the user names a file.
+    A relation's templates come from the first place that has any: the user's file; the place that
+    `BeliefOptions.templates` names; the other shipped files; the dataset; wikidata.jsonl, by its property; and, unless
+    the user names a file, its label, of which two are made. With ``auto``, the dataset comes before the shipped files
+    if a user wrote two or more: not mined, not of an invented world, not those of the shipped facts.
 
     Raises:
         AlmanacError: the user's file has mistakes.

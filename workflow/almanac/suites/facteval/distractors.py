@@ -145,12 +145,6 @@ class WrongObjects:
     def draw(self, fact: Fact, where: str, count: int = WRONG, purpose: str = "negatives") -> list[str]:
         """Draw wrong objects of a fact, uniformly without repetition; the seed depends on the fact and the purpose.
 
-        Args:
-            fact: the fact.
-            where: ``relation``, ``type`` or ``uniform``.
-            count: the number of objects.
-            purpose: part of the seed.
-
         Returns:
             Object keys with different labels; fewer than ``count`` if there are no more.
         """

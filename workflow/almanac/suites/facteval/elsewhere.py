@@ -36,15 +36,9 @@ BOOLEANS = {"true": True, "correct": True, "1": True, "false": False, "incorrect
 
 @dataclass(frozen=True)
 class GivenRow:
-    """A checked row.
+    """A checked row: its number, the model, its answer (None if the status is not ``ok``), and the question's cells.
 
-    Attributes:
-        number: its number in the table.
-        model: the model that answered.
-        answer: the answer; None if there is none.
-        status: ``ok``, or why there is no answer.
-        cells: its other columns, which are the question.
-        again: how many earlier rows ask the model the same question, if rows have no ``item_id``.
+    ``again`` counts the earlier rows that ask the model the same question without an ``item_id``.
     """
 
     number: int
@@ -99,10 +93,7 @@ def read(path: Path, own: Mapping[str, type]) -> Elsewhere:
 
 
 def _ask(asked: Asked, row: GivenRow, facts: dict[str, Fact], first: dict[tuple[Any, ...], int]) -> str:
-    """Add a question, and return the id of its request: one for each question, since equal texts may differ in answers.
-
-    ``facts`` and ``first`` collect the facts by id, and the first item of each thing that is asked (`GivenRow.asks`).
-    """
+    """Add a question, and return its request's id: one per question, since equal texts may have different answers."""
     cells, name = row.cells, row.cells["item_id"] or str(row.number)
     fact_id = cells["fact_id"] or name
     fact = Fact(fact_id, cells["relation_id"], cells["subject_id"] or fact_id, None, "", None, None, (), None, "")

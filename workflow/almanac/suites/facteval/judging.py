@@ -244,11 +244,9 @@ def _unanswered(row: Mapping[str, Any]) -> Verdict:
 
 
 def longer_names(answers: Answers, data: Data) -> LongerNames:
-    """Collect what mode ``strict`` must know about other objects' names.
+    """Return the names of objects that contain an accepted short answer, or an object stated by a passage.
 
-    Returns:
-        The names of objects that contain an accepted short answer or an object stated by a passage, with more words;
-        and all names of the objects that passages state or questions offer.
+    With them are all names of the objects that passages state or questions offer.
     """
     accepted: set[str] = set()
     stated: set[str] = set()

@@ -202,15 +202,7 @@ def across(judged: Mapping[str, Judged], shown: Shown, options: FactEvalOptions)
 
 
 def _changes(before: Judged, after: Judged, metric: str, of: tuple[str, str], by: Sequence[str]) -> list[Measure]:
-    """Return the difference after − before of a ratio of sums, for each group that both have.
-
-    Args:
-        before: the items before.
-        after: the same questions' items after.
-        metric: the name of the difference.
-        of: the columns of the numerator and the denominator.
-        by: the columns that define the groups.
-    """
+    """Return the difference after − before of the ratio ``of`` two columns' sums, for each group that both have."""
     found = ratio_differences(after.frame, before.frame, by, *of, SUBJECT)
     rows = []
     for row in after.measures(metric, "ratio", *of, by=by):

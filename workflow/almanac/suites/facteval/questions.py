@@ -70,14 +70,10 @@ class WordedFact:
 
 @dataclass(frozen=True)
 class Wording:
-    """The templates of a relation that are used.
+    """The templates (id, text) of a relation that are used: statements, which serve as blanks too, and Wh-questions.
 
-    Attributes:
-        statements: (id, text) of statements, which serve as blanks too.
-        questions: (id, text) of Wh-questions.
-        spare: the statement for passages; not one that is asked, if there is another.
-        shared: by template id, the other relations that have a template with the same words.
-        by_label: whether statements or questions are made of the relation's label, since it lacks templates.
+    ``spare`` is the statement for passages: not one that is asked, if there is another. ``shared`` has, by template id,
+    the other relations with the same text. ``by_label``: statements or questions are made of the relation's label.
     """
 
     statements: tuple[tuple[str, str], ...]
@@ -105,8 +101,7 @@ def wordings(relations: Iterable[Relation], templates: Iterable[Template], count
 
     Args:
         relations: all relations of the facts.
-        templates: their templates; those without a slot for the subject, or statements without one for the object, are
-            ignored.
+        templates: their templates; ignored if they lack a slot for the subject, or statements one for the object.
         count: the number of statements, and of questions, per relation, at most.
     """
     found: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)

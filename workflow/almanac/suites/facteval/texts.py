@@ -149,8 +149,7 @@ def read_written(path: Path, tested: Sequence[Fact], data: Data) -> tuple[dict[s
     """Read proofread questions, JSON Lines of `WrittenQuestion`.
 
     Returns:
-        The wordings of each fact; and the rows that are not asked, with the reason: a person or a fault dropped them,
-        or their fact is not tested.
+        The wordings of each fact; and what was dropped or is of no tested fact, with the reason.
 
     Raises:
         AlmanacError: the file cannot be read, a style or verdict is unknown, a row is repeated, or a text to be kept
@@ -266,12 +265,8 @@ def ask_how_alike(before: Answers, asked: Asked, layer: int | None) -> Iterator[
 
     False statements are left out, since they depend on the wrong object and not on the wording alone. A text that is
     used both for multiple choice and for short answers counts once. With several templates there is one request per
-    template. A request is linked to the first item with the written text.
-
-    Args:
-        before: the answers of the first round.
-        asked: collects the requests.
-        layer: the embedder's layer whose hidden states are compared; None: the last.
+    template. A request is linked to the first item with the written text. The embedder's hidden states of ``layer`` are
+    compared (None: the last).
     """
     wanted = ("fact_id", "relation_id", "origin", "text")
     rows = (

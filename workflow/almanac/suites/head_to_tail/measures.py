@@ -114,10 +114,7 @@ def _scores(rules: Judged) -> list[Measure]:
 
 
 def _judged(once: Judged) -> list[Measure]:
-    """Return the judge's rates of verdicts given, of disagreement with the rules and of false accepts.
-
-    With a person's verdicts also the agreement of each reading with them, as share and as Cohen's kappa.
-    """
+    """Return the judge's rates of verdicts, disagreement and false accepts, and the agreement with a person."""
     rows: list[Measure] = []
     for own, metric, of in (
         (once.where(reading=JUDGE, parsed=Not(None)), "verdict_given", "parsed"),

@@ -118,7 +118,7 @@ def _contains(answer: str, gold: str, question: str) -> bool:
     """Return whether an answer contains a true answer as whole words, more often than the question does.
 
     Dates and numbers match in any format. A name that ends in a common noun matches its plural too. For a name that is
-    a stop word (`STOP_WORDS`) see `_alone`.
+    a stop word (`STOP_WORDS`) see `_stop_word_pattern`.
     """
     if normalise(gold) in STOP_WORDS:
         pattern = _stop_word_pattern(" ".join(typed(gold).split()))
@@ -180,11 +180,6 @@ def scores(answer: str, golds: Sequence[str], question: str = "") -> Scores:
     A true answer is named if it is the whole answer, or if the answer contains it as whole words, more often than the
     question: to a question about the Ford Motor Company, repeating "Ford" says nothing. An answer that equals a true
     one has the full score in each, even if it has no word for ROUGE-L.
-
-    Args:
-        answer: the answer (see `said`).
-        golds: the true answers.
-        question: the question's text.
 
     Raises:
         ValueError: there is no true answer.

@@ -1,8 +1,7 @@
 """The templates of relations: their own, those shipped for IMDb, Goodreads, MAG, OpenAlex, DBLP and DBpedia, or labels.
 
-A relation's own question comes first. Without one, the shipped questions are used, by the id that the source gives the
-relation; those of DBpedia's predicates only for DBpedia's facts (`team` may mean anything elsewhere). Other relations
-are asked by their label. Some predicates are left out.
+A relation's own question comes first, then shipped ones, by the id that the source gives the relation; those of
+DBpedia's predicates for its facts alone (`team` may mean anything elsewhere). Others are asked by their label.
 """
 
 import functools
@@ -106,14 +105,11 @@ def asked_of(data: Data, filters: Sequence[str]) -> Iterator[tuple[Relation, Seq
 def wordings(
     relation: Relation, templates: Iterable[Template], filters: Sequence[str], of_dbpedia: bool = False
 ) -> tuple[Sequence[QuestionWording], str | None]:
-    """Return the templates of a relation; none, with the reason, if it is left out.
-
-    A relation that only distinguishes subjects (`CONTEXT`) has no templates and no reason.
+    """Return the templates of a relation; none, with the reason, if it is left out (without a reason in `CONTEXT`).
 
     Args:
         relation: the relation.
-        templates: its own templates: the first question by id is used, and as a cloze the first sentence that ends in
-            its object.
+        templates: its own: the first question by id, and as a cloze the first sentence that ends in its object.
         filters: the kinds left out of DBpedia's predicates, and of Wikidata's properties with a shipped question.
         of_dbpedia: whether it is one of DBpedia's predicates.
     """

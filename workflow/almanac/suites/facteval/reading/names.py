@@ -4,7 +4,7 @@ A mention consists of whole words: `New York` mentions `York`, `1982` does not m
 dates are compared by value (`values.py`).
 
 Names of other objects may contain a true name: the answer `New York Times` does not name `New York` (`LongerNames`).
-But two answers next to each other are no longer name: in `New York. Times change.` and in the list `pop, rock` a sign
+Two answers next to each other do not make such a name: in `New York. Times change.` and in the list `pop, rock` a sign
 divides the words, which the names `New York Times` and `pop rock` lack. Nor is a true name found across the items of a
 list: `double bass, guitar` does not name the bass guitar.
 """
@@ -127,12 +127,11 @@ def mentions(name: str, answer: Reading, alias: bool = False, unitless: bool = T
 
     A date is mentioned by any date that agrees with it and is at least as precise. A number is mentioned by an equal
     number (in its unit, if it has one) or, if it may be a year, by the year of a date. Any other name is mentioned by
-    its words, with or without a leading article, and no sign that divides a list between them, unless the name has it.
-
-    A code must be written in capitals or be the whole answer: IS is Iceland, "is" is not. Codes are aliases of up to
-    two letters, and of three if in capitals (USA) or a stop word (him), but not `won` or `Rio`; and labels in capitals
-    that are a stop word (IS). Other labels of up to two letters that are a stop word (He, In, I) must be followed by a
-    sign, the end, or a word of `TOLD_OF` ("In is indium", not "In my view").
+    its words, with or without a leading article, and with no list sign between them that the name lacks. A code must be
+    written in capitals or be the whole answer: IS is Iceland, "is" is not. Codes are aliases of up to two letters, and
+    of three if in capitals (USA) or a stop word (him), but not `won` or `Rio`; and labels in capitals that are a stop
+    word (IS). Other labels of up to two letters that are a stop word (He, In, I) must be followed by a sign, the end,
+    or a word of `TOLD_OF` ("In is indium", not "In my view").
 
     Args:
         name: the name.
@@ -210,10 +209,9 @@ class WrittenName:
     parts: Breaks
 
     def takes(self, first: int, last: int) -> bool:
-        """Whether a mention of its words from ``first`` to ``last`` is taken up by the whole name.
+        """Whether its words from ``first`` to ``last`` are no whole part after a comma, so they name nothing.
 
-        `Washington` is in `Washington, D.C.`, and `York` in `Frederick, Duke of York`. A whole part after a comma is
-        not: `Paris, France` mentions `France`.
+        `Washington` in `Washington, D.C.` and `York` in `Frederick, Duke of York`; not `France` in `Paris, France`.
         """
         begins = first in self.parts or (first - 1 in self.parts and self.words[first - 1] in ARTICLES)
         return not (begins and (last == len(self.words) or last in self.parts))

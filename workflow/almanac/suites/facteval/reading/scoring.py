@@ -130,10 +130,7 @@ def _occurrences(phrase: Reading, answer: Reading) -> list[Span]:
 
 
 def _tells_of_oneself(span: Span, answer: Reading) -> bool:
-    """Whether a phrase is said of the model itself.
-
-    It is if it begins its clause, if `I` or `we` stands before it there, or if it ends a clause that begins with `it`.
-    """
+    """Whether a phrase begins its clause, follows `I` or `we` in it, or ends one that begins with `it`."""
     start, end = answer.starts[span[0]], answer.ends[span[1] - 1]
     begins = max((match.end() for match in SIGN.finditer(answer.flat, 0, start)), default=0)
     before = answer.words[slice(*answer.span(begins, start))]
@@ -315,10 +312,7 @@ def _attributive(sentence: Reading, at: int) -> bool:
 
 
 def _negated(sentence: Reading, at: int, asked: Reading) -> bool:
-    """Whether the verdict at word ``at`` is reversed by a negation before it.
-
-    The negation must be in the same clause, within reach, and not repeated from the question.
-    """
+    """Whether a negation reverses the verdict at word ``at``: in its clause, within reach, not from the question."""
     start, end = sentence.starts[max(0, at - BEFORE_VERDICT)], sentence.starts[at]
     flat = INSERTED.sub(lambda inserted: " " * len(inserted[0]), sentence.flat)
     clause = max((match.end() for match in CLAUSE.finditer(flat, start, end)), default=start)
