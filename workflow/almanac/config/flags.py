@@ -1,4 +1,4 @@
-"""The flags of a command line that say which edition is meant: a model of one's own, or a configuration."""
+"""Command-line flags that choose an edition: by the user's own model, or by a configuration file."""
 
 import argparse
 from pathlib import Path
@@ -12,7 +12,7 @@ DEMO, OWN = Path("config/config.yaml"), Path("config/own.yaml")
 
 
 def add_edition(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that say which edition is meant."""
+    """Add the flags that choose an edition."""
     more: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
     parser.add_argument("--model", **more, metavar="MODEL", help="a checkpoint's folder, OWNER/NAME@COMMIT or a server")
     parser.add_argument("--facts", metavar="PATH", help="a file or folder of facts of your own [those that ship]")
@@ -25,10 +25,10 @@ def add_edition(parser: argparse.ArgumentParser) -> None:
 
 
 def edition(arguments: argparse.Namespace) -> tuple[Path, list[str]]:
-    """Return the configuration that the flags of `add_edition` mean, and the settings that they change in it.
+    """Return the configuration file that the flags of `add_edition` choose, and the settings that they override.
 
     Raises:
-        AlmanacError: facts, a size or suites are given without a model, or anything is an empty text.
+        AlmanacError: facts, a size or suites are given without a model, or a value is empty.
     """
     given = {"--model": arguments.model, "--facts": [arguments.facts], "--suites": arguments.suites}
     for flag, values in given.items():

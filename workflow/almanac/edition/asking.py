@@ -1,7 +1,8 @@
-"""Writing what a suite asks: numbered items, every distinct request once, divided into shards.
+"""Write what a suite asks: numbered items, and every distinct request once, divided into shards.
 
-Requests are sorted, so that neighbours in a file begin alike: `answer` reads a beginning once. Where there are very
-many, they are sorted a run at a time and a file is several sorted stretches; only their ids are held.
+Requests are sorted, so that neighbours in a file share a prefix, which `answer` then encodes once. If there are very
+many, they are sorted in runs of `RUN` requests, a file consists of several sorted stretches, and only the keys of the
+requests are held in memory.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,21 +31,22 @@ ORDER = ("kind", "context", "text", "request_id")
 
 
 def write_asked(folder: Path, batches: Iterable[Batch], own: Mapping[str, type], shards: int) -> dict[str, int]:
-    """Write the tables of a round: `TABLES`, the suite's own, and ``requests-0.parquet`` to the last shard.
+    """Write the tables of a round: `TABLES`, the tables that the suite declares, and one request file per shard.
 
-    Requests of one context stand in one shard. Where asking ends in an error, no table is written.
+    Requests with the same context go to the same shard. If asking fails, no table is written.
 
     Args:
-        folder: where they go; it is made.
-        batches: what is asked.
-        own: the suite's own tables with their row classes.
-        shards: how many request files there are.
+        folder: where the tables go; it is made if necessary.
+        batches: the items, links and requests that the suite asks.
+        own: the tables that the suite declares ``at='asked'``, with their row classes.
+        shards: the number of request files, ``requests-0.parquet`` and so on.
 
     Returns:
         The number of rows of each table, ``requests`` among them.
 
     Raises:
-        AlmanacError: the folder cannot be written, or what is asked has a table that the suite does not declare.
+        AlmanacError: the folder cannot be written, or a batch has a table that the suite does not declare or lacks one
+            that it does.
     """
     tables.check_writable(folder / "items.parquet")
     seen: dict[str, set[str]] = {"settings": set(), "contexts": set(), "refused": set()}
@@ -75,23 +77,23 @@ def write_asked(folder: Path, batches: Iterable[Batch], own: Mapping[str, type],
 
 
 def _new(table: pa.Table, known: set[str]) -> pa.Table:
-    """Return the rows whose key, the first column, has not been seen before."""
+    """Return the rows whose key (the first column) is not in ``known``, and add their keys to it."""
     keys = table.column(0).to_pylist()
     new = [key not in known and not known.add(key) for key in keys]  # type: ignore[func-returns-value]
     return table.filter(pa.array(new, pa.bool_()))
 
 
 class _Runs:
-    """Requests, sorted `RUN` at a time: each run is a file until all are written, and only its keys are held."""
+    """Requests sorted in runs of `RUN`: each run is kept in a temporary file, and only its keys in memory."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._held: list[pa.Table] = []
         self._rows = 0
-        self._keys: list[pl.DataFrame] = []  # of each run, in its order
+        self._keys: list[pl.DataFrame] = []  # the keys of each run, in the order of its requests
 
     def add(self, requests: pa.Table) -> None:
-        """Add requests; equal ones may come again."""
+        """Add requests; they may contain duplicates of earlier ones."""
         self._held.append(requests)
         self._rows += requests.num_rows
         if self._rows >= RUN:
@@ -110,13 +112,13 @@ class _Runs:
         return self._folder / f"run-{run}.parquet"
 
     def write(self, folder: Path, shards: int) -> int:
-        """Write the request files; return how many requests there are."""
+        """Write the request files, without duplicates; return the number of requests."""
         if self._held or not self._keys:
             self._sort()
         first = pl.concat(self._keys).select("run", pl.struct(KEY).is_first_distinct().alias("first"))
         paths = [folder / f"requests-{shard}.parquet" for shard in range(shards)]
         for path in set(folder.glob("requests-*.parquet")) - {*paths}:
-            if path.stem.removeprefix("requests-").isdecimal():  # of more shards than there are now
+            if path.stem.removeprefix("requests-").isdecimal():  # left from a run with more shards
                 path.unlink(missing_ok=True)
         with ExitStack() as stack:
             writers = [stack.enter_context(tables.writing(path, Request)) for path in paths]
@@ -128,7 +130,7 @@ class _Runs:
             return sum(writer.rows for writer in writers)
 
     def _pieces(self, run: int, kept: pa.Array) -> Iterator[pa.Table]:
-        """Yield the requests of a run that are kept: those that no earlier run has."""
+        """Yield the requests of a run that are kept (mask ``kept``): those that no earlier run has."""
         start = 0
         for batch in tables.stream(self._path(run), Request, size=tables.GROUP):
             yield pa.Table.from_batches([batch]).filter(kept.slice(start, batch.num_rows))
@@ -136,7 +138,7 @@ class _Runs:
 
 
 def _divided(requests: pa.Table, shards: int) -> list[pa.Table]:
-    """Divide requests by their context; one without goes by its own id."""
+    """Divide requests into shards by their context's id, or by their own id if they have no context."""
     if shards == 1:
         return [requests]
     names = zip(requests.column("context_id").to_pylist(), requests.column("request_id").to_pylist(), strict=True)

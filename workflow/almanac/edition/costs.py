@@ -1,4 +1,4 @@
-"""What an edition will cost, before any of it is there: tokens, hours and bytes, by the estimates of its rules."""
+"""Estimate what an edition will cost before it is made: tokens, hours, memory and bytes."""
 
 import re
 from collections import defaultdict
@@ -17,35 +17,35 @@ from almanac.job_size import BYTES, USED, held_bytes, seconds
 from almanac.sources.options import FilesOptions, TrexOptions
 from almanac.sources.records import is_table
 
-TRAINING = "training"  # stands where a suite does
-TABLES = "tables"  # stands where a model does: what asks, builds, measures and draws
-MOST_COUNTED = 200_000_000  # bytes of a table of facts that a plan reads
-RESPONSE_BYTES = 1.5  # a token read, about: of the demo's files 1.2 (IC-LKE) and 1.7 (KaRR)
-STORED = "bfloat16"  # what the hub's checkpoints are mostly stored in
-# What work costs, in CPU seconds of one core, as it was measured with the demo and `make own`.
-START = 4.0  # of a process that loads PyTorch, transformers and a model
-TOKEN = 5e-6  # of each token that a suite is planned to read, whatever the model: texts, tokens, packing, the judging
-OPERATIONS = 2.5e11  # of a core in a second, of answering; those of planned tokens, many of which requests share
-TRAINED = 5e10  # operations of a core in a second, of training
-TABLE_JOB = 1.5  # of a job without a model: asking, building, measuring
-PAGE = 12.0  # of drawing the page and comparing all models
-Factors = Mapping[str, float]  # by suite or `TRAINING`, how much longer it takes here than these numbers say
+TRAINING = "training"  # in place of a suite: a model's training
+TABLES = "tables"  # in place of a model: all jobs without a model (building, asking, measuring, drawing)
+MOST_COUNTED = 200_000_000  # bytes; a plan does not read larger tables of facts
+RESPONSE_BYTES = 1.5  # bytes of responses per token read; in the demo 1.2 (IC-LKE) to 1.7 (KaRR)
+STORED = "bfloat16"  # the type of most checkpoints on the hub
+# CPU seconds of one core, measured with the demo and `make own`; operations per second of one core.
+START = 4.0  # seconds to start a process and load PyTorch, transformers and a model
+TOKEN = 5e-6  # seconds per planned token, for any model: text, tokenization, packing, judging
+OPERATIONS = 2.5e11  # operations per second when answering, counting all planned tokens, though requests share many
+TRAINED = 5e10  # operations per second when training
+TABLE_JOB = 1.5  # seconds of a job without a model: asking, building, measuring
+PAGE = 12.0  # seconds to draw the page and compare all models
+Factors = Mapping[str, float]  # by suite or `TRAINING`: time on this machine divided by the time that is estimated here
 
 
 @dataclass(frozen=True)
 class Cost:
-    """One suite asked of one model on one dataset, or a model's training; every number is an estimate.
+    """The estimated cost of one suite asked of one model on one dataset, or of a model's training.
 
     Attributes:
-        model: its name in the edition.
+        model: its name in the edition, or ``tables`` for all jobs without a model.
         suite: the suite, or ``training``.
         dataset: the dataset, or the world that is taught.
-        tokens: that the model reads; one that it writes counts as twenty.
-        gpu_hours: of one card; 0 where no card is taken, and for a server's model.
-        core_hours: of one core.
-        gpu_gib: memory of the card.
-        response_bytes: of the response files.
-        download_bytes: of the checkpoint; in the first row of a model alone, so that rows add up.
+        tokens: tokens that the model reads; a token that it writes counts as twenty.
+        gpu_hours: hours of one GPU; 0 if no GPU is used, and for a server's model.
+        core_hours: hours of one core; 0 if a GPU is used, and for a server's model.
+        gpu_gib: GPU memory in GiB.
+        response_bytes: size of the response files.
+        download_bytes: size of the checkpoint; only in a model's first row, so that rows add up.
     """
 
     model: str
@@ -60,13 +60,13 @@ class Cost:
 
 
 class Size(NamedTuple):
-    """How large a dataset is, about: its relations, and the test facts of each.
+    """The approximate size of a dataset.
 
     Attributes:
-        relations: how many.
-        facts: test facts of each.
-        counted: whether both were counted; else they are assumed.
-        named: whether the relations are as many as the source has, which is the most that the dataset can have.
+        relations: number of relations.
+        facts: test facts per relation.
+        counted: whether both numbers were counted; else they are assumed.
+        named: whether ``relations`` is the number that the source has, an upper bound for the dataset.
     """
 
     relations: int
@@ -76,9 +76,9 @@ class Size(NamedTuple):
 
 
 def sizes(config: EditionConfig) -> dict[str, Size]:
-    """Return the size of each dataset: of worlds and of folders of facts that are there, counted; else assumed.
+    """Return the size of each dataset, by name: counted for worlds and for existing folders of facts, else assumed.
 
-    Of a source whose relations are known (`EditionConfig.relations`) the facts alone are assumed.
+    For a source whose number of relations is known (`EditionConfig.relations`) only the number of facts is assumed.
     """
     out = {}
     for name, dataset in config.datasets.items():
@@ -97,7 +97,10 @@ def sizes(config: EditionConfig) -> dict[str, Size]:
 
 
 def _counted(folder: str, dataset: DatasetConfig) -> Size | None:
-    """Return how many relations of own facts qualify for a dataset, and their test facts; none where it is not read.
+    """Count the relations in a folder of facts that qualify for a dataset, and their mean number of test facts.
+
+    Returns:
+        The size; None if there is no such table, or it is too large to be read for a plan.
 
     Raises:
         AlmanacError: the table of facts lacks a column.
@@ -121,16 +124,20 @@ def _counted(folder: str, dataset: DatasetConfig) -> Size | None:
 
 
 def spent(suite: str, size: int, tokens: int, factors: Factors) -> float:
-    """Return the CPU seconds of a suite's answers, or of `TRAINING`, starting and loading apart."""
+    """Return the CPU seconds of answering a suite, or of `TRAINING`, without starting and loading.
+
+    Answering takes ``tokens * (TOKEN + 2 * size / OPERATIONS)``, training ``6 * size * tokens / TRAINED``, where
+    ``size`` is the number of parameters; both are multiplied by the suite's factor.
+    """
     answering = tokens * (TOKEN + 2 * size / OPERATIONS)
     training = 6 * size * tokens / TRAINED
     return (training if suite == TRAINING else answering) * factors.get(suite, 1.0)
 
 
 def costs(config: EditionConfig, factors: Factors = MappingProxyType({})) -> list[Cost]:
-    """Return the cost of everything that an edition asks of a model or trains, in the order of the configuration.
+    """Return the cost of each model's training and of each suite that it is asked, in the order of the configuration.
 
-    The last row is all jobs without a model.
+    The last row has the cost of all jobs without a model.
     """
     rows: list[Cost] = []
     asked_of = sizes(config)
@@ -173,17 +180,20 @@ def _cost(
     )
 
 
-# A model, a suite, a dataset and a shard, and how long its answers took; of what was answered before no time is said.
+# Model, suite, dataset, shard and CPU seconds in a log; responses that existed before have no time.
 ANSWERED = re.compile(
     r"responses/([^/]+)/([^/]+)/([^/]+)/[^/]+/[^/]+/responses-(\d+)\.parquet: .*; ([\d.]+) s CPU besides starting"
 )
 
 
 def measured(results: Path) -> tuple[Factors, list[str]]:
-    """Return how much longer work takes on this machine, by the logs of the editions made here, and their names.
+    """Compare measured with estimated CPU time, from the logs of the editions made on this machine.
 
-    A suite that no finished job of this machine has answered has no factor. Models that are planned to take a GPU, or
-    that a server runs, are left out: the CPU seconds of their jobs do not say how fast a core is.
+    A suite that no finished job on this machine has answered has no factor. Models that are planned to use a GPU, or
+    that a server runs, are left out: the CPU seconds of their jobs do not tell how fast a core is.
+
+    Returns:
+        The factors by suite or `TRAINING`, and the names of the editions whose logs were used.
     """
     took: dict[str, float] = defaultdict(float)
     planned: dict[str, float] = defaultdict(float)
@@ -191,7 +201,7 @@ def measured(results: Path) -> tuple[Factors, list[str]]:
     for record in sorted(results.glob("*/edition.json")):
         try:
             layout = Layout.open(record.parent)
-        except AlmanacError:  # of another version
+        except AlmanacError:  # an edition of another version
             continue
         rows = [row for row in costs(layout.config) if row.core_hours]
         plain = {(row.model, row.suite, row.dataset * (row.suite != TRAINING)): row for row in rows}
@@ -205,9 +215,12 @@ def measured(results: Path) -> tuple[Factors, list[str]]:
 
 
 def _took(layout: Layout) -> dict[tuple[str, str, str], float]:
-    """Return CPU seconds, starting and loading apart, of what was answered and trained: by model, suite and dataset.
+    """Return measured CPU seconds of answering and training, without starting and loading.
 
-    The logs of an earlier run in more shards are passed over.
+    Logs of an earlier run with more shards are skipped.
+
+    Returns:
+        The seconds by (model, suite, dataset); the dataset is empty for `TRAINING`.
     """
     out: dict[tuple[str, str, str], float] = defaultdict(float)
     for log in sorted(layout.logs().glob("answer_*/**/*.log")):
@@ -222,9 +235,10 @@ def _took(layout: Layout) -> dict[tuple[str, str, str], float]:
 
 
 def expected(config: EditionConfig) -> dict[str, float]:
-    """Return how many seconds a job of each rule is planned to take; "" stands for rules that run no model.
+    """Return the estimated seconds of a job of each rule, by the rule's name; the name "" is for rules without a model.
 
-    Of rules whose jobs differ, the mean. A job without a model takes about twice its CPU time: its process starts.
+    If a rule's jobs differ, it is their mean. A job without a model takes about twice its CPU time, because its process
+    has to start.
     """
     together = set(config.answering_together())
     took: dict[str, list[float]] = defaultdict(list)
@@ -242,13 +256,13 @@ def expected(config: EditionConfig) -> dict[str, float]:
 
 
 def by_model(rows: Sequence[Cost]) -> list[Cost]:
-    """Return one row a model: what of it adds up is summed, the memory is the largest."""
+    """Return one row per model: the sums of its rows, but the largest memory."""
     names = dict.fromkeys(row.model for row in rows)
     return [total([row for row in rows if row.model == name], name) for name in names]
 
 
 def total(rows: Sequence[Cost], name: str = "all") -> Cost:
-    """Return the sum of rows under a name."""
+    """Return the sum of rows under a name, but the largest memory."""
     return Cost(
         model=name,
         tokens=sum(row.tokens for row in rows),

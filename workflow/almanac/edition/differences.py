@@ -1,8 +1,8 @@
-"""Two result folders or editions held against each other, table by table, whatever the order of their rows.
+"""Compare two result folders or editions, table by table, whatever the order of their rows.
 
-Rows meet by the key of their row class, where the table's place in the layout or its name tells it, and else by all
-columns that hold no floats. Whole rows are compared by hashes of 64 bits first, and only those that differ are read, so
-that tables of millions of rows take little memory.
+Rows are matched by the key of their row class, which the table's path in the layout or its name tells, or else by all
+columns without floats. To save memory with millions of rows, whole rows are first compared by 64-bit hashes, and only
+those that differ are read.
 """
 
 import os
@@ -25,12 +25,12 @@ from almanac.errors import AlmanacError
 from almanac.sealed import check_table
 from almanac.suites.listing import SUITES
 
-NAMED = (DATASET_TABLES, REQUEST_TABLES)  # the row classes of tables whose place tells nothing
-# Tables that no archive has, since they are made again.
+NAMED = (DATASET_TABLES, REQUEST_TABLES)  # row classes by name, for tables whose path is not in the layout
+# Tables that archives do not carry, since they can be made again.
 MADE_AGAIN = {name for suite in SUITES.values() for name, own in suite.own.items() if not own.frozen}
-ENDINGS = (".parquet", ".jsonl")  # of tables
+ENDINGS = (".parquet", ".jsonl")  # file endings of tables
 BLOCK = 50_000  # rows that are read together
-AT, IN_A, IN_B = "\0at", "\0a", "\0b"  # rows' places, and values; no table has columns of these names
+AT, IN_A, IN_B = "\0at", "\0a", "\0b"  # columns of row numbers and of values; no table has columns of these names
 
 Kind = Literal[
     "table only in A",
@@ -46,7 +46,7 @@ Kind = Literal[
 
 @dataclass(frozen=True)
 class Side:
-    """A folder, or a zip archive of one, and the paths of the tables in it."""
+    """One side of the comparison: a folder, or the zip archive of one, and the paths of its tables."""
 
     root: Path
     archive: zipfile.ZipFile | None
@@ -54,7 +54,7 @@ class Side:
 
     @contextmanager
     def file(self, name: str) -> Iterator[Path]:
-        """Yield a file while it is needed: of an archive, a copy.
+        """Yield the path of a file; a file in an archive is copied to a temporary folder meanwhile.
 
         Raises:
             AlmanacError: it cannot be read.
@@ -69,12 +69,12 @@ class Side:
             yield copy
 
     def placed(self) -> dict[str, type]:
-        """Return the row class of each table whose place the edition's own record tells, by the table's path."""
+        """Return the row class of each table in the recorded edition's layout, by the table's path without ending."""
         try:
             with self.file(RECORD) as record:
                 layout = Layout.open(record.parent)
                 tables = layout.tables()
-        except (AlmanacError, KeyError):  # no edition, or one of another version
+        except (AlmanacError, KeyError):  # no edition, or an edition of another version
             return {}
         return {path.relative_to(layout.root).with_suffix("").as_posix(): row for path, row in tables.items()}
 
@@ -101,10 +101,10 @@ def opened(root: Path) -> Iterator[Side]:
 
 
 def pairs(a: Side, b: Side) -> Iterator[tuple[str, str | None, str | None]]:
-    """Yield each table: how it is called, and its path on each side, none where it is not there.
+    """Yield each table's name, and its path on each side (None if absent).
 
-    A table may be Parquet on one side and JSON Lines on the other, and is called by its path without the ending. Where
-    a side has both, each is a table of its own.
+    A table may be Parquet on one side and JSON Lines on the other, so its name is its path without the ending. If one
+    side has both, each file is a table of its own, and its name has the ending.
     """
     paths: dict[str, tuple[list[str], list[str]]] = {}
     for which, side in enumerate((a, b)):
@@ -123,12 +123,12 @@ class Difference:
     """Differences of one kind in a table.
 
     Attributes:
-        table: how `pairs` calls it.
-        kind: what differs: the table, a column of it, or rows.
-        column: the column, of columns and values.
-        count: how many rows differ so; 1 of tables and columns.
-        rows: of rows the columns of their key (all columns where it has none), of values also `IN_A` and `IN_B`; of a
-            column of another type the two types.
+        table: the table's name, as in `pairs`.
+        kind: what differs: the table, a column, rows, or values of a column.
+        column: the column, if a column or its values differ.
+        count: how many rows differ in this way; 1 if a table or column differs.
+        rows: for rows, the columns of their key (all columns if the key is empty); for values, also the columns `IN_A`
+            and `IN_B` with both values; for a column of another type, `IN_A` and `IN_B` with both types.
     """
 
     table: str
@@ -139,12 +139,12 @@ class Difference:
 
 
 def differences(a: Side, b: Side, tolerance: float) -> Iterator[Difference]:
-    """Yield what differs, table by table; one that does not has no difference.
+    """Yield the differences of two sides, table by table.
 
-    Floats are equal where they differ by no more than ``tolerance``, or by no more than that share of the larger.
+    Floats a and b count as equal if ``|a - b| <= tolerance * max(1, |a|, |b|)``.
 
     Raises:
-        AlmanacError: a table cannot be read, naming it.
+        AlmanacError: a table cannot be read; the message names it.
     """
     placed = b.placed() | a.placed()
     for table, own, other in pairs(a, b):
@@ -165,22 +165,22 @@ def differences(a: Side, b: Side, tolerance: float) -> Iterator[Difference]:
 
 
 def not_carried(table: str, own: str | None, other: str | None, a: Side, b: Side) -> bool:
-    """Whether a table is on one side alone since archives do not carry it: it follows from what they carry."""
+    """Whether a table is missing on one side only because archives do not carry it, as it can be made again."""
     archived = a.archive is not None or b.archive is not None
     return None in (own, other) and archived and PurePosixPath(table).name in MADE_AGAIN
 
 
 def _scan(path: Path, rows: Sequence[type]) -> pl.LazyFrame:
-    """Scan a table that may be of one of some row classes.
+    """Scan a table; ``rows`` are the row classes that it may have.
 
-    JSON Lines leave out what is missing: columns of a class's key that may be empty are there, without values.
+    JSON Lines leave out missing values, so nullable key columns that a file lacks are added, filled with nulls.
     """
     if path.suffix == ".parquet":
         check_table(path)
         return pl.scan_parquet(path)
     if not path.stat().st_size:
         return pl.LazyFrame()
-    found = pl.scan_ndjson(path, infer_schema_length=None).collect_schema()  # once, and not whenever it is read
+    found = pl.scan_ndjson(path, infer_schema_length=None).collect_schema()  # infer it once, not at every read
     empty = (field.name for row in rows for field in schema(row) if field.nullable and field.name in _key(row))
     lacking = dict.fromkeys(name for name in empty if name not in found)
     return pl.scan_ndjson(path, schema=found).with_columns(pl.lit(None).alias(name) for name in lacking)
@@ -193,15 +193,14 @@ def _key(row: type) -> tuple[str, ...]:
 def compared(
     table: str, a: pl.LazyFrame, b: pl.LazyFrame, rows: Sequence[type], tolerance: float
 ) -> Iterator[Difference]:
-    """Yield what differs between two tables of one name; see `differences`.
+    """Yield the differences of two tables of one name; see `differences`.
 
-    The key is that of the first of some row classes (``rows``) of which both sides have it, else all columns without
-    floats.
+    The key is that of the first row class in ``rows`` whose key columns both sides have, else all columns but floats.
     """
     own, other = a.collect_schema(), b.collect_schema()
     if not own and not other:
         return
-    if not own:  # an empty file of JSON Lines, which knows no columns
+    if not own:  # an empty file of JSON Lines, which has no columns
         a, own = pl.LazyFrame(schema=other), other
     elif not other:
         b, other = pl.LazyFrame(schema=own), own
@@ -224,7 +223,7 @@ def _has_values(frame: pl.LazyFrame, column: str) -> bool:
 
 
 def _common(a: pl.DataType, b: pl.DataType) -> pl.DataType | None:
-    """Return the type in which two columns are compared; none if that is their JSON."""
+    """Return the type to which two columns are cast for comparison; None if they are compared as JSON."""
     if a == b == pl.Null:
         return pl.String()
     if pl.Null in (a, b):
@@ -248,11 +247,12 @@ def _json(name: str) -> pl.Expr:
 
 
 def _rows(table: str, a: pl.LazyFrame, b: pl.LazyFrame, key: Sequence[str], tolerance: float) -> Iterator[Difference]:
-    """Yield the rows of two tables of the same columns that are on one side only, or differ."""
+    """Yield the rows that only one of two tables has, and the values that differ; both have the same columns."""
     first, second = _hashed(a, key), _hashed(b, key)
     same, shown = ["key", "row", "turn"], list(key) or list(a.collect_schema())
     first, second = first.join(second, on=same, how="anti"), second.join(first, on=same, how="anti")
-    # Of rows of one key those are held against each other that come in the same turn when ordered by their floats.
+    # Several rows may share a key: sort them by the sum of their floats on each side, and compare the first with the
+    # first, the second with the second, and so on.
     first, second = (_in_turn(rest.sort("key", "size", AT), "key") for rest in (first, second))
     for block in _blocks(first.join(second, on=["key", "turn"], how="anti")):
         yield Difference(table, "row only in A", None, block.height, _read(a.select(shown), block[AT]))
@@ -270,15 +270,15 @@ def _rows(table: str, a: pl.LazyFrame, b: pl.LazyFrame, key: Sequence[str], tole
 
 
 def _blocks(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Yield rows in the order of their places, `BLOCK` at a time, so that each block reads one stretch of a table."""
+    """Yield rows ordered by row number, `BLOCK` at a time, so that each block reads one stretch of a table."""
     ordered = rows.sort(AT)
     return (ordered[start : start + BLOCK] for start in range(0, rows.height, BLOCK))
 
 
 def _hashed(frame: pl.LazyFrame, key: Sequence[str]) -> pl.DataFrame:
-    """Return of each row its place, hashes of its key and of the whole, and the sum of its floats as ``size``.
+    """Return of each row its number (`AT`), hashes of its key and of the whole row, and the sum of floats (``size``).
 
-    Rows that are the same have different ``turn``, from 0.
+    The column ``turn`` numbers identical rows from 0.
     """
     schema = frame.collect_schema()
     floats = [
@@ -297,7 +297,7 @@ def _in_turn(rows: pl.DataFrame, *by: str) -> pl.DataFrame:
 
 
 def _read(frame: pl.LazyFrame, places: pl.Series) -> pl.DataFrame:
-    """Return some rows of a table in the order of the places."""
+    """Return the rows of a table with the given row numbers, in their order."""
     first, last = int(places.min()), int(places.max())  # type: ignore[arg-type]  # there is a place
     near = frame.with_row_index(AT).slice(first, last - first + 1)
     found = near.filter(pl.col(AT).is_in(places.implode())).collect(engine="streaming")
@@ -305,7 +305,7 @@ def _read(frame: pl.LazyFrame, places: pl.Series) -> pl.DataFrame:
 
 
 def _differs(a: pl.Series, b: pl.Series, tolerance: float) -> pl.Series:
-    """Return where two columns differ; missing values and NaN are equal to their like."""
+    """Return where two columns differ, as booleans; two missing values are equal, and so are two NaN."""
     far = ~a.eq_missing(b)
     if isinstance(a.dtype, pl.List) and _is_float(a.dtype):
         as_long = far & a.list.len().eq_missing(b.list.len())

@@ -1,4 +1,4 @@
-"""The jobs of an edition: what each reads, writes, depends on and needs. The rules wire what is said here."""
+"""The jobs of an edition: what each job reads, writes, depends on and needs. The rules in rules/ use these methods."""
 
 import re
 import shlex
@@ -24,23 +24,26 @@ from almanac.suites.answers import RoundFiles
 from almanac.suites.listing import ASKING
 from almanac.suites.suite import Asks, Round, Suite
 
-READ = ("model.safetensors", "config.json", "tokenizer.json", MADE)  # of a planted model, what answering reads
+READ = ("model.safetensors", "config.json", "tokenizer.json", MADE)  # files of a planted model that answering reads
 PLANTED = (*READ, "loss.csv", "ledger.parquet", "exposures.parquet")
-TAUGHT = ("documents.parquet", "ledger.parquet", "exposures.parquet")  # of a corpus, what training reads
+TAUGHT = ("documents.parquet", "ledger.parquet", "exposures.parquet")  # files of a corpus that training reads
 CORPUS = (*TAUGHT, "evidence.parquet", "tokenizer/tokenizer.json")
 Files = list[Path]
 
 
 class Jobs:
-    """What the rules ask of an edition; most methods take a job's wildcards, as Snakemake's input functions do.
+    """Inputs, outputs, flags and resources of each rule's jobs.
+
+    Most methods take a job's wildcards, like Snakemake's input functions.
 
     Attributes:
         config: the edition.
-        layout: where its files lie.
-        cores: of this machine that the jobs share; 1 where they go to a cluster.
+        layout: the paths of its files.
+        cores: cores of this machine that the jobs share; 1 if they run on a cluster.
         participants: its models, by name.
-        together: of each small model what it answers in one job: what is asked alike of every model.
-        corpora: the texts of a world, and those in which its objects are permuted.
+        together: for each model that answers in one job, by name, the (suite, dataset, round) that the job answers:
+            rounds whose requests are the same for every model.
+        corpora: folder names of a world's corpora: its texts, and its texts with permuted objects.
     """
 
     corpora = ("corpus", "null")
@@ -52,26 +55,26 @@ class Jobs:
 
     def _together(self, model: str) -> list[tuple[str, str, str]]:
         rounds = [(asking, one) for asking in self.config.asked(model) for one in self.layout.rounds(asking)]
-        # Rounds that are not made of one model's answers, which all models share.
+        # Only rounds that all models share, and that this model answers itself.
         own = [(asking, one) for asking, one in rounds if one.folder.name == ALL and one.answerer == model]
         return list(dict.fromkeys((asking.suite, asking.dataset, one.name) for asking, one in own))
 
     def made(self) -> Iterator[Path]:
-        """Yield the files that jobs make of other files, models aside: texts of worlds, and all that an edition is."""
+        """Yield the files that jobs make from other files: corpora and products of the edition, without models."""
         for world in self.config.planting.worlds:
             yield from (self.layout.planting(world) / corpus / name for corpus in self.corpora for name in CORPUS)
         begun = {*self.begun()}
         yield from (path for path in self.layout.products() if path not in begun)
 
     def begun(self) -> Iterator[Path]:
-        """Yield the files that jobs make which no file of an edition goes into: worlds, what is pulled, the record."""
+        """Yield the files that jobs make without reading the edition's files: worlds, pull records, `edition.json`."""
         for world in self.config.planting.worlds:
             yield from self.layout.world(world)
         yield from (self.layout.source(name) / PULLED for name in self.config.used_sources())
         yield self.layout.record()
 
     def updated(self) -> Iterator[tuple[Path, Files]]:
-        """Yield the files that a job updates, after the marker file of its success (`Layout.ended`)."""
+        """Yield the marker file (`Layout.ended`) of each job that updates files, with these files."""
         for name, one in self.participants.items():
             if one.world is not None:
                 folder = self.layout.model(name)
@@ -87,7 +90,7 @@ class Jobs:
         return self.participants[wildcards.model].model
 
     def seed(self, wildcards: Any) -> int:
-        """Return the seed of a world, or of a planted model, which is its world's."""
+        """Return the seed of a world; a planted model has the seed of its world."""
         world = self.participants[wildcards.model].world if hasattr(wildcards, "model") else wildcards.world
         return self.config.planting.worlds[str(world)].seed
 
@@ -96,13 +99,13 @@ class Jobs:
         return source_files(self.config, wildcards.source)
 
     def copied(self, wildcards: Any) -> str:
-        """Return the flags of a folder that is copied; its terms change no fact, and are read where it is frozen."""
+        """Return the flags for copying a folder of facts, without its licence: that is read when it is frozen."""
         merged = any(one.source == wildcards.source and one.merge for one in self.config.datasets.values())
         merge = "--merge" if merged else ""
         return f"--from {shlex.quote(self.config.source_folder(wildcards.source))} {merge}"
 
     def pulled(self, wildcards: Any) -> str:
-        """Return the kind and the flags of a source that is pulled."""
+        """Return the arguments that pull a source: its kind and its flags."""
         source = self.config.sources[wildcards.source]
         contact = f"--contact {shlex.quote(self.config.contact)}" if self.config.contact else ""
         return f"{source.kind} {contact} {to_flags(source)}"
@@ -116,7 +119,7 @@ class Jobs:
         return to_flags(self.model(wildcards).planted, TrainingOptions)
 
     def taught(self, wildcards: Any) -> str:
-        """Return the flags of the real facts that a corpus teaches too."""
+        """Return the flags of the real facts that a corpus teaches besides the world's."""
         taught = self.config.planting.taught
         if taught is None:
             return ""
@@ -131,29 +134,29 @@ class Jobs:
         return [] if taught is None else [self.layout.dataset(taught.dataset, name) for name in names]
 
     def corpus(self, wildcards: Any) -> Path:
-        """Return the folder of the corpus that a planted model is trained on: its world's, or the null of that."""
+        """Return the folder of the corpus that a planted model is trained on; a null has that with permuted objects."""
         which = "null" if self.model(wildcards).planted.permuted else "corpus"
         return self.layout.planting(str(self.participants[wildcards.model].world)) / which
 
     def null_of(self, wildcards: Any) -> Files:
-        """Return what a null has of the corpus that it permutes: the tokenizer."""
+        """Return the tokenizer of the corpus that a null permutes, which the null shares; nothing for other corpora."""
         own = self.layout.planting(wildcards.world) / "corpus" / "tokenizer" / "tokenizer.json"
         return [own] if wildcards.corpus == "null" else []
 
     def null(self, wildcards: Any) -> str:
-        """Return the flag that permutes the objects of a corpus."""
+        """Return the flag that permutes the objects of a corpus; empty for a corpus that is no null."""
         corpus = self.layout.planting(wildcards.world) / "corpus"
         return f"--null-of {shlex.quote(str(corpus))}" if wildcards.corpus == "null" else ""
 
     # Datasets
 
     def evidence(self, wildcards: Any) -> Files:
-        """Return the texts that say a planted world's facts: its corpus; other sources bring their own."""
+        """Return the table of the texts that state a planted world's facts; other sources have their own evidence."""
         world = self.config.datasets[wildcards.dataset].world
         return [self.layout.planting(world) / "corpus" / "evidence.parquet"] if world else []
 
     def drafts(self, wildcards: Any) -> Files:
-        """Return the drafted templates that a person has proofread for a dataset, if there are any."""
+        """Return the file of drafted templates that a person has proofread for a dataset, if it names one."""
         return files(self.config.datasets[wildcards.dataset], "file")
 
     def dataset_options(self, wildcards: Any) -> str:
@@ -167,36 +170,37 @@ class Jobs:
     # Rounds
 
     def _asking(self, suite: str, wildcards: Any) -> Asking:
-        """Return what a job asks; of a round that is asked alike of all, of any model."""
-        writer = getattr(self.config.authors().get(suite), "model", ALL)  # of an author there is one
+        """Return the model, suite and dataset of a job; for a round that all models share the model is `ALL`."""
+        writer = getattr(self.config.authors().get(suite), "model", ALL)  # an author has one model
         return Asking(getattr(wildcards, "about", writer), suite, wildcards.dataset)
 
     def asks(self, suite: Asks[Any], wildcards: Any) -> str:
-        """Return the flags of a suite's settings on a dataset, without files that measuring alone reads."""
+        """Return the flags of a suite's options on a dataset, without files that only measuring reads."""
         options = self.layout.options(self._asking(suite.name, wildcards))
         measured = [str(place.way[0]) for place in places(options) if place.named.read_by == "measure"]
         return to_flags(options.model_copy(update=dict.fromkeys(measured)), suite.options)
 
     def files(self, suite: Asks[Any], wildcards: Any) -> Files:
-        """Return the user's files that asking reads for a suite."""
+        """Return the user's files that a suite reads when it asks."""
         options = self.layout.options(self._asking(suite.name, wildcards))
         return [Path(path) for path in options.files("ask")] if isinstance(suite, Suite) else []
 
     def asked(self, suite: Asks[Any], at: Round) -> list[str]:
-        """Return what asking a round writes, as patterns."""
+        """Return the output files of the rule that asks a round, as patterns with wildcards."""
         folder = self.layout.requests_folder(suite.name, "{dataset}", at.name, "{about}" if at.about_one else ALL)
         return list(map(str, self.layout.asked(folder, suite)))
 
     def before(self, suite: Asks[Any], at: Round | None, wildcards: Any) -> Files:
-        """Return what a round, or an author's file (no round), is made of beside the dataset.
+        """Return the requests and responses from which a round is made, or an author's file if ``at`` is None.
 
-        These are the earlier rounds, of a file all rounds, with the answers where one model's are read.
+        A round is made from the earlier rounds, an author's file from all rounds. Responses are included only for an
+        author's file and for a round that is about one model (`Round.about_one`).
         """
         rounds = self._before(suite, at, wildcards)
         return [path for one in rounds for path in (*self.layout.asked(one.folder, suite), *one.responses)]
 
     def before_flags(self, suite: Asks[Any], at: Round | None, wildcards: Any) -> str:
-        """Return the flags of these rounds."""
+        """Return the flags that name these files, and the round."""
         words = [] if at in (None, suite.rounds[0]) else ["--round", at.name]
         for one in self._before(suite, at, wildcards):
             words += ["--before" if at else "--asked", str(one.folder)]
@@ -212,11 +216,11 @@ class Jobs:
     # Answers
 
     def model_folder(self, wildcards: Any) -> str:
-        """Return where a job finds its model: planted, pulled from a hub, or a directory of the user's."""
+        """Return the folder of a job's model: planted, pulled from a hub, or a directory of the user's."""
         return self.model(wildcards).path or str(self.layout.model(wildcards.model))
 
     def model_files(self, wildcards: Any) -> Files:
-        """Return what a job waits for: a planted model, the record of a pull, or the user's own files."""
+        """Return the files that a model needs to answer: a planted model's, the record of a pull, or the user's."""
         model, folder = self.model(wildcards), Path(self.model_folder(wildcards))
         if model.hub is not None:
             return [folder / PULLED]
@@ -225,31 +229,31 @@ class Jobs:
         return self.users_model(wildcards)
 
     def users_model(self, wildcards: Any) -> Files:
-        """Return the files of a checkpoint, or of a served model's tokenizer, in a directory of the user's."""
+        """Return the files in the user's directory of a checkpoint, or of a served model's tokenizer."""
         return files(self.model(wildcards), "checkpoint", "tokenizer")
 
     def pull_flags(self, wildcards: Any) -> str:
-        """Return the flags that say which commit of which repository is fetched."""
+        """Return the flags with the hub's repository and the commit that is fetched."""
         model = self.model(wildcards)
         code = "--trust-remote-code" if model.trust_remote_code else ""
         return f"--hub {shlex.quote(model.hub)} --revision {shlex.quote(model.revision)} {code}"
 
     def model_flags(self, wildcards: Any) -> str:
-        """Return the flags that say which model answers."""
+        """Return the flags with the model that answers and the options by which it is run."""
         model = self.model(wildcards)
         if model.api is not None:
             return to_flags(model, AnswerOptions)
-        # A model that asks the scheduler for no GPU does not take one without asking either.
+        # A job for which no GPU is requested from the scheduler must not use one.
         device = model.device if model.takes_gpu(self.config.gpus) else "cpu"
         run = to_flags(model.model_copy(update={"device": device}), AnswerOptions)
         return f"--model {shlex.quote(self.model_folder(wildcards))} {run}"
 
     def wrappers(self, wildcards: Any) -> Any:
-        """Return what the wrappers say that a model may be asked by, so that a changed one is asked again."""
+        """Return digests of the prompt wrappers that a model may use, so that a changed one makes the job run again."""
         return wrapper_digests(self.model(wildcards).wrapper)
 
     def alone(self) -> str:
-        """Return the pattern of models whose requests are answered a round at a time: not what is answered together."""
+        """Return the pattern of models that answer one round per job; it excludes rounds that are answered together."""
         names = []
         for name in self.participants:
             rounds = ["/".join((*map(re.escape, one), ALL)) for one in self.together.get(name, ())]
@@ -257,8 +261,8 @@ class Jobs:
         return "|".join(names) or "none"
 
     def reusable(self, wildcards: Any) -> Files:
-        """Return the responses of which equal requests are copied: in a later round those of the first."""
-        if not hasattr(wildcards, "round"):  # of a job that answers several rounds; nothing was answered before it
+        """Return the responses that a job may copy for equal requests: in a later round, those of the first round."""
+        if not hasattr(wildcards, "round"):  # the job answers several rounds, and nothing was answered before it
             return []
         first, *later = ASKING[wildcards.suite].rounds
         folder = self.layout.responses_folder(wildcards.model, wildcards.suite, wildcards.dataset, first.name, ALL)
@@ -268,11 +272,11 @@ class Jobs:
     # Numbers
 
     def measured_from(self, model: str) -> Files:
-        """Return what a model's numbers are made of."""
+        """Return the files from which a model's measures are computed."""
         return list(dict.fromkeys(path for asking in self.config.asked(model) for path in self.layout.made_of(asking)))
 
     def measures(self, model: str) -> Files:
-        """Return what measuring a model writes."""
+        """Return the files that measuring a model writes."""
         return [
             path
             for one in self.config.asked(model)
@@ -280,17 +284,17 @@ class Jobs:
         ]
 
     def settings(self, model: str) -> str:
-        """Return the settings by which a model is measured, and what its files of the user's are known by."""
+        """Return a digest of the settings by which a model is measured and of the user's files that measuring reads."""
         asked = [(asking, self.layout.options(asking)) for asking in self.config.asked(model)]
         read = [Path(path) for _, options in asked for path in options.files("measure")]
         return tables.identity([[[*asking, options.how()] for asking, options in asked], known(read)])
 
     def measured(self, suite: str) -> Files:
-        """Return the numbers of a suite on every model and dataset."""
+        """Return the tables of a suite's measures, of every model and dataset."""
         return [self.layout.measures(asking) for asking in self.config.asked() if asking.suite == suite]
 
     def written(self, author: str, wildcards: Any) -> Path:
-        """Return the file of what an author has written."""
+        """Return the file of the texts that an author has written."""
         who = self.config.authors().get(author)
         if who is None:
             raise AlmanacError(
@@ -299,14 +303,17 @@ class Jobs:
         return self.layout.written(author, who.dataset)
 
     def reported(self, words: Iterable[str]) -> str:
-        """Return the flags by which `report` prints what a command was for: texts that a model writes, or findings."""
+        """Return the flags for the summary that `report` prints after a run; ``words`` is the command line.
+
+        The summary names the file of each author on the command line, or else the findings.
+        """
         written = (self.written(word, None) for word in words if word in self.config.authors())
         return " ".join([f"--edition {self.layout.root}", *(f"--written {path}" for path in written)])
 
     def compared(self) -> str:
-        """Return the settings by which models are compared with each other and with what they were taught.
+        """Return a digest of the settings by which models are compared with each other and with what they were taught.
 
-        And what the files are known by whose digests the comparison records (`layout.CARRIED`).
+        It also covers the user's files whose digests the comparison records (`layout.CARRIED`).
         """
         models = [(name, one.model.series, one.model.base, one.model.size) for name, one in self.participants.items()]
         asked = {
@@ -316,36 +323,37 @@ class Jobs:
         bars, carried = self.config.validation.model_dump(mode="json"), known(files(self.config, "file"))
         return tables.identity([models, asked, bars, self.config.compare, carried])
 
-    # What a job needs
+    # Resources of a job
 
     def table_needs(self, wildcards: Any, input: Any, attempt: int) -> Needs:
-        """Return what a job without a model needs, by the size of what it reads."""
+        """Return the needs of a job without a model, by the size of its input."""
         return needs(0, 0, megabytes=input.size_mb, attempt=attempt)
 
     def building_needs(self, wildcards: Any, input: Any, attempt: int) -> Needs:
-        """Return what a job that builds a dataset needs, by the facts beside the record."""
-        # The size of what is not made yet is not known; Snakemake then asks again before the job.
+        """Return the needs of a job that builds a dataset, by the size of its input and of the tables of facts."""
+        # The size of files that do not exist yet is unknown; Snakemake calls this again before the job.
         megabytes = input.size_mb + facts_megabytes(self.layout.facts(wildcards.dataset))
         return needs(0, 0, megabytes=megabytes, attempt=attempt)
 
     def training_needs(self, wildcards: Any, input: Any, attempt: int) -> Needs:
-        """Return what a training job needs."""
+        """Return the needs of a training job."""
         return needs(self.model(wildcards).size, self.config.corpus_tokens, training=True, attempt=attempt)
 
     def scoring_needs(self, wildcards: Any, input: Any, attempt: int) -> Needs:
-        """Return what a job needs that answers one suite's requests, or those of all suites."""
+        """Return the needs of a job that answers one round of a suite, or all rounds that are answered together."""
         model = self.model(wildcards)
         alone = hasattr(wildcards, "suite")
         asked = [(wildcards.suite, wildcards.dataset)] if alone else [one[:2] for one in self.together[wildcards.model]]
         tokens = sum(self.config.shard_tokens(*one) for one in asked)
         found = needs(model.size, tokens, model.dtype, model.takes_gpu(self.config.gpus), attempt=attempt)
-        minutes = found.runtime if model.api is None else MOST_MINUTES  # a server goes at its own pace
+        minutes = found.runtime if model.api is None else MOST_MINUTES  # the speed of a server is unknown
         return found._replace(runtime=minutes)
 
     def threads(self, wildcards: Any) -> int:
-        """Return the threads of a job that runs a model: of the cores that all such jobs side by side would leave idle.
+        """Return the threads of a job that runs a model.
 
-        Jobs that take a GPU wait for each other: without one here, each has all cores.
+        Jobs share the cores equally, and a small model or a server's has one thread. Jobs that take a GPU run one after
+        the other: each has all cores if this machine has no GPU, else one.
         """
         model = self.model(wildcards)
         if model.takes_gpu(self.config.gpus):
@@ -354,24 +362,24 @@ class Jobs:
 
     @cached_property
     def _jobs(self) -> int:
-        """The number of jobs that run a model on cores, about: of what is answered together one a shard."""
+        """The approximate number of jobs that run local models (one per shard, and per suite and dataset if alone)."""
         local = [name for name, one in self.participants.items() if one.model.api is None]
         jobs = [1 if name in self.together else len(list(self.config.asked(name))) for name in local]
         return max(1, sum(jobs) * self.config.shards)
 
 
 def known_by(files_of: Callable[[Any], Files]) -> Callable[[Any], list[str]]:
-    """Return a function of a job's wildcards: what its files of the user's are known by (`inputs.known`)."""
+    """Return a function of a job's wildcards that identifies the user's files that the job reads (`inputs.known`)."""
     return lambda wildcards: known(files_of(wildcards))
 
 
 def flag(name: str, paths: Iterable[object]) -> str:
-    """Return a flag with a file, where there is one."""
+    """Return each path after a flag; empty if there is no path."""
     return "".join(f"{name} {shlex.quote(str(path))}" for path in paths)
 
 
 def by_name(of: Callable[[Any, Any, int], Needs], *more: str) -> dict[str, Callable[..., int]]:
-    """Return a function a resource (memory, run time and ``more``) of a job's wildcards, input and attempt."""
+    """Return a rule's resources by name: memory, run time and ``more``, each a function of the job (see `of`)."""
 
     def one(name: str) -> Callable[..., int]:
         return lambda wildcards, input, attempt: int(getattr(of(wildcards, input, attempt), name))

@@ -1,4 +1,4 @@
-"""Where the files of an edition lie: the one place that knows, for Python and for the rules."""
+"""Paths of all files in an edition's folder: the only place that defines them, for Python and for the rules."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -26,11 +26,11 @@ from almanac.suites.suite import Asks, Suite
 from almanac.weight_files import stored_parameters
 
 Row = TypeVar("Row")
-RECORD = "edition.json"  # of an edition's configuration
-SHOWN = ("tables", "figures", "items")  # the folders next to the page; items where they are too many for it
-ALL = "all"  # what a round is about that is asked alike of every model
-# What the table of what is between models says of itself: the sha256 of the user's files that an archive carries, and
-# how many parameters each model has.
+RECORD = "edition.json"  # holds an edition's configuration
+SHOWN = ("tables", "figures", "items")  # folders next to the page; `items` has those that do not fit on the page
+ALL = "all"  # replaces a model's name in the path of a round whose requests are the same for every model
+# Metadata keys of the table `across`: the sha256 of each user's file that an archive carries, and the number of
+# parameters of each model.
 CARRIED, PARAMETERS = "almanac.carried", "almanac.parameters"
 DATASET_TABLES: dict[str, type] = {
     "entities": rows.Entity,
@@ -44,8 +44,8 @@ DATASET_TABLES: dict[str, type] = {
     "refused": rows.Refused,
     "counts": rows.RelationCount,
 }
-# What is between models and between methods: numbers, what is recovered of planted knowledge, how methods agree, the
-# facts by how many methods call each known, and how methods stand to each other in telling what models were taught.
+# Tables that compare models or methods: measures across models, recovery of planted knowledge, agreement of methods,
+# facts counted by how many methods call them known, and how well methods detect what models were taught.
 BETWEEN: dict[str, type] = {
     "across": rows.Measure,
     "validation": rows.Validation,
@@ -57,12 +57,12 @@ BETWEEN: dict[str, type] = {
 
 @dataclass(frozen=True)
 class Layout:
-    """The files of an edition by what they are.
+    """The paths of an edition's files.
 
     Attributes:
-        root: ``results/EDITION``.
-        config: its configuration.
-        recorded: the number of parameters of models whose weights may not be there, as an archive records it.
+        root: the edition's folder, ``results/EDITION``.
+        config: the edition's configuration.
+        recorded: the number of parameters of each model as an archive records it, for models whose weights are absent.
     """
 
     root: Path
@@ -71,12 +71,12 @@ class Layout:
 
     @classmethod
     def open(cls, root: Path, *, unpacked: bool = False) -> "Layout":
-        """Open an edition's folder by the record of its configuration; nothing else that it names is read.
+        """Open an edition's folder by reading the recorded configuration, and none of the files that it names.
 
         Args:
             root: the folder.
-            unpacked: whether it comes from an archive: then whatever the configuration names lies in the folder, and
-                nothing outside of it is read.
+            unpacked: whether the folder comes from an archive. Then all files that the configuration names lie in this
+                folder, and nothing outside it is read.
 
         Raises:
             AlmanacError: the folder holds no edition.
@@ -86,7 +86,7 @@ class Layout:
             raise AlmanacError(f"{root}: is no edition (it has no {RECORD}); name a folder like results/demo")
         try:
             settings = opened(json.loads(record.read_text(encoding="utf-8")))
-            # A suite that is asked of nothing, but was installed where the record was made, need not be here.
+            # The record lists all suites that were installed where it was made; one without datasets need not be here.
             if isinstance(suites := settings.get("suites"), dict):
                 settings["suites"] = {name: own for name, own in suites.items() if own != {}}
             context = {INSIDE: root} if unpacked else {FINISHED: True}
@@ -101,14 +101,14 @@ class Layout:
         except ValueError as error:
             raise AlmanacError(f"{record}: is damaged ({error}); build it again") from error
 
-    # What the edition is made of, and what it ends in
+    # Inputs, page and logs
 
     def record(self) -> Path:
-        """Return the record of the whole configuration."""
+        """Return the file that records the whole configuration."""
         return self.root / RECORD
 
     def record_before(self) -> Path:
-        """Return where a run that makes the record anew keeps the earlier one until its first job."""
+        """Return where a run that rewrites the record keeps the earlier one until its first job."""
         return self.root / f".{RECORD}"
 
     def page(self) -> Path:
@@ -116,23 +116,23 @@ class Layout:
         return self.root / "report.html"
 
     def shown(self, what: str) -> Path:
-        """Return a folder of what the page shows, as files: one of `SHOWN`."""
+        """Return one of the folders next to the page: see `SHOWN`."""
         return self.root / what
 
     def drawn(self) -> list[Path]:
-        """Return the page and the files in these folders, as they are there."""
+        """Return the page and the files that exist in the folders next to it."""
         return [self.page(), *(path for what in SHOWN for path in self.shown(what).glob("[!.]*"))]
 
     def drawn_list(self) -> Path:
-        """Return the list of the files in these folders that were drawn; whatever else lies there is a person's own."""
+        """Return the file that lists what Almanac wrote in these folders; any other file there belongs to the user."""
         return self.root / ".drawn"
 
     def frozen(self) -> Path:
-        """Return the file that names the archive that was frozen last, next to it and to earlier ones."""
+        """Return the file that names the archive that was frozen last; it lies in the folder of the archives."""
         return self.root.parent / "editions" / self.root.name / "latest.txt"
 
     def log(self, name: str) -> Path:
-        """Return the log of a job, by the name of its rule and what it is about."""
+        """Return the log of a job; ``name`` is the rule's name and the job's wildcards."""
         return self.logs() / f"{name}.log"
 
     def logs(self) -> Path:
@@ -148,35 +148,35 @@ class Layout:
         return self.root / "planting" / world
 
     def world(self, world: str) -> dict[Path, type]:
-        """Return the tables of an invented world with their row classes; texts that say its facts are in its corpus."""
+        """Return the tables of an invented world with their row classes; the texts with its facts are in its corpus."""
         names = ("entities", "relations", "facts", "templates", "popularity", "exposures")
         return {self.planting(world) / "world" / f"{name}.parquet": DATASET_TABLES[name] for name in names}
 
     def model(self, model: str) -> Path:
-        """Return the folder of a planted model, or of one that was pulled."""
+        """Return the folder of a planted model, or of a model that was pulled from a hub."""
         return self.root / "models" / model
 
     def parameters(self, model: str) -> int | None:
-        """Return a model's number of parameters: as its entry says, of its weights, or as recorded."""
+        """Return a model's number of parameters: from its entry, else its weights, else a record; None if unknown."""
         entry = self.config.participants()[model].model
         found = entry.parameters or stored_parameters(Path(entry.path or self.model(model)))
         return found or self.recorded.get(model) or json.loads(self.noted(PARAMETERS) or "{}").get(model)
 
     def sizes(self) -> dict[str, int]:
-        """Return the number of parameters of each model where it is known: the page says it."""
+        """Return the number of parameters of each model for which it is known; the page shows it."""
         found = {name: self.parameters(name) for name in self.config.participants()}
         return {name: count for name, count in sorted(found.items()) if count}
 
     def noted(self, what: str) -> str:
-        """Return what was noted when models were compared last: `CARRIED` or `PARAMETERS`; nothing before that.
+        """Return metadata of the table `across`, `CARRIED` or `PARAMETERS`; empty before models are compared.
 
-        What it is of may be changed or removed after that.
+        It is kept there because the files and weights that it describes may be changed or removed later.
         """
         across = self.between("across")
         return tables.read_metadata(across).get(what, "") if across.is_file() else ""
 
     def written(self, author: str, dataset: str) -> Path:
-        """Return the file of texts that a model has written, for a person to proofread."""
+        """Return the file of texts that a model wrote on a dataset, for a person to proofread."""
         return self.root / author / f"{dataset}.jsonl"
 
     # Datasets
@@ -190,29 +190,29 @@ class Layout:
         return self.dataset_folder(dataset) / f"{table}.parquet"
 
     def data(self, dataset: str) -> Data:
-        """Return a dataset as suites read it."""
+        """Return a dataset in the form that suites read."""
         return Data(self.dataset_folder(dataset))
 
     # Rounds
 
     def requests_folder(self, suite: str, dataset: str, at: str, about: str) -> Path:
-        """Return the folder of what a suite asks of a dataset in a round."""
+        """Return the folder of a suite's requests on a dataset in round ``at``; ``about`` is a model or `ALL`."""
         return self.root / "requests" / suite / dataset / at / about
 
     def responses_folder(self, answerer: str, suite: str, dataset: str, at: str, about: str) -> Path:
-        """Return the folder of what a model answered to that."""
+        """Return the folder of a model's responses to these requests."""
         return self.root / "responses" / answerer / suite / dataset / at / about
 
     def shards(self, folder: Path, name: str) -> list[Path]:
-        """Return the files of a folder that are divided into shards: ``requests`` or ``responses``."""
+        """Return the files of a folder, one per shard; ``name`` is ``requests`` or ``responses``."""
         return [self.shard(folder, name, shard) for shard in range(self.config.shards)]
 
     def shard(self, folder: Path, name: str, shard: int | str) -> Path:
-        """Return one of these files, or the pattern of one."""
+        """Return the file of one shard, or its pattern if ``shard`` is a wildcard."""
         return folder / f"{name}-{shard}.parquet"
 
     def rounds(self, asking: Asking) -> list[RoundFiles]:
-        """Return the files of the rounds in which a suite asks a model, in their order."""
+        """Return the files of each round in which a suite asks a model, in the order of the rounds."""
         options = self.options(asking)
         found = []
         for one in ASKING[asking.suite].rounds_of(options):
@@ -227,29 +227,35 @@ class Layout:
         return found
 
     def every_round(self) -> Iterator[RoundFiles]:
-        """Yield the rounds of all that is asked; one that is asked alike of several models comes with each."""
+        """Yield the files of every round of every suite, model and dataset.
+
+        A round whose requests are the same for several models is yielded once for each model.
+        """
         for asking in self.config.asked():
             yield from self.rounds(asking)
 
     def _beside(self, asked: str, answers: str) -> str:
-        """Return who answers in another's stead; a model that was planted in several worlds, that of who is asked."""
+        """Return the participant that answers in place of model ``asked``.
+
+        If model ``answers`` was planted in several worlds, this is the participant of the same world as ``asked``.
+        """
         participants = self.config.participants()
         world = participants[asked].world if asked in participants else None
         found = [one for one in participants.values() if one.model.name == answers]
         return min(found, key=lambda one: one.world != world).name
 
     def responses(self, asking: Asking) -> list[Path]:
-        """Return the files of what was answered, in all rounds."""
+        """Return the response files of all rounds."""
         return [path for one in self.rounds(asking) for path in one.responses]
 
     def asked(self, folder: Path, suite: Asks[Any]) -> dict[Path, type]:
-        """Return the tables of a folder of requests with their row classes: what a suite asks in one round."""
+        """Return the tables that a suite writes when it asks one round, with their row classes."""
         own = REQUEST_TABLES | suite.tables("asked")
         found = {folder / f"{table}.parquet": row for table, row in own.items()}
         return found | dict.fromkeys(self.shards(folder, "requests"), rows.Request)
 
     def answers(self, asking: Asking) -> Answers:
-        """Return what was asked of a model and what it answered."""
+        """Return a model's requests and responses, with the exposures of what it was taught, if any."""
         suite = ASKING[asking.suite]
         path = self.exposures(asking)
         return Answers(
@@ -262,7 +268,7 @@ class Layout:
         )
 
     def options(self, asking: Asking) -> Any:
-        """Return the settings by which a suite, or an author, asks a dataset."""
+        """Return the options of a suite, or of an author, on a dataset."""
         if asking.suite in SUITES:
             return self.config.suites.by_name()[asking.suite][asking.dataset]
         return self.config.authors()[asking.suite]
@@ -270,16 +276,16 @@ class Layout:
     # Numbers
 
     def judged(self, asking: Asking, table: str) -> Path:
-        """Return a table of what became of a model's items: ``outcomes``, or one of the suite's own."""
+        """Return a table of a model's judged items: ``outcomes``, or a table that the suite declares."""
         return self.root / "outcomes" / asking.model / asking.suite / asking.dataset / f"{table}.parquet"
 
     def judgements(self, asking: Asking, *, frozen: bool = False) -> dict[Path, type]:
-        """Return all these tables with their row classes; ``frozen``: those alone that an edition holds."""
+        """Return all tables of judged items with their row classes; ``frozen``: only those that archives carry."""
         own = {"outcomes": rows.Outcome, **SUITES[asking.suite].tables("judged", frozen=frozen)}
         return {self.judged(asking, table): row for table, row in own.items()}
 
     def made_of(self, asking: Asking) -> list[Path]:
-        """Return the files that a model's outcomes and numbers are made of."""
+        """Return the files from which a model's outcomes and measures are computed."""
         found = [self.dataset(asking.dataset, table) for table in DATASET_TABLES]
         for files in self.rounds(asking):
             found += [*self.asked(files.folder, SUITES[asking.suite]), *files.responses]
@@ -288,27 +294,27 @@ class Layout:
         return [*found, *map(Path, self.options(asking).files("measure"))]
 
     def numbers(self, model: str) -> Path:
-        """Return the folder of a model's numbers."""
+        """Return the folder of a model's measures."""
         return self.root / "measures" / model
 
     def measures(self, asking: Asking) -> Path:
-        """Return the numbers of a model by one suite."""
+        """Return the table of a model's measures by one suite on one dataset."""
         return self.numbers(asking.model) / asking.suite / f"{asking.dataset}.parquet"
 
     def ended(self, made: Path) -> Path:
-        """Return the marker file which says that the job that makes a file or a folder has succeeded.
+        """Return the marker file of a job that makes a file or a folder: it exists only if the job has succeeded.
 
-        If a job fails that updates its output files (`update`), Snakemake restores the earlier ones and records them
+        When a job that updates its output files (`update`) fails, Snakemake restores the earlier files and records them
         as results of that job. It removes this marker before the job and creates it only after success.
         """
         return made.parent / f".{made.name}.ended"
 
     def between(self, table: str) -> Path:
-        """Return a table of what is between models and between methods: one of `BETWEEN`."""
+        """Return a table that compares models or methods: one of `BETWEEN`."""
         return self.root / "measures" / f"{table}.parquet"
 
     def exposures(self, asking: Asking) -> Path | None:
-        """Return the exposures of a planted model, or none for a checkpoint or for facts that it was not taught."""
+        """Return the exposures of a planted model; None for other models, and for facts that it was not taught."""
         participant = self.config.participants()[asking.model]
         taught = self.config.planting.taught
         own = self.config.datasets[asking.dataset].world == participant.world
@@ -318,17 +324,17 @@ class Layout:
             return None
         return self.model(asking.model) / "exposures.parquet"
 
-    # All
+    # The whole edition
 
     def askings(self) -> Iterator[tuple[Suite[Any], str, list[Asking]]]:
-        """Yield each suite and dataset with the models that were asked, in the order of the configuration."""
+        """Yield each suite and dataset with the models that are asked, in the order of the configuration."""
         asked = list(self.config.asked())
         for name, suite in SUITES.items():
             for dataset in self.config.used_datasets(name):
                 yield suite, dataset, [one for one in asked if (one.suite, one.dataset) == (name, dataset)]
 
     def tables(self) -> dict[Path, type]:
-        """Return every table from dataset to validation with its row class: what an edition is made of."""
+        """Return every table of the edition, from the datasets to the validation, with its row class."""
         out: dict[Path, type] = {}
         for name in self.config.used_datasets():
             out |= {self.dataset(name, table): row for table, row in DATASET_TABLES.items()}
@@ -349,12 +355,12 @@ class Layout:
         return self.source(str(made_of.source))
 
     def facts_record(self, dataset: str) -> Path:
-        """Return the file that is written last in that folder."""
+        """Return the file that is written last in the folder of a dataset's facts."""
         world = self.config.datasets[dataset].world
         return self.facts(dataset) / ("exposures.parquet" if world is not None else PULLED)
 
     def facts_tables(self) -> dict[Path, type]:
-        """Return the tables of facts that the datasets are built of with their row classes; not what is copied."""
+        """Return the tables of facts that datasets are built from, with row classes; without the user's (`copied`)."""
         pulled = {table: row for table, row in STREAMED.items() if table in FACT_TABLES}
         found: dict[Path, type] = {}
         for name in self.config.used_datasets():
@@ -366,15 +372,15 @@ class Layout:
         return found
 
     def copied(self) -> list[Path]:
-        """Return the user's files of facts that the datasets are built of, as they were copied."""
+        """Return the edition's copies of the user's files of facts that datasets are built from."""
         names = [name for name in self.config.used_sources() if self.config.sources[name].kind == "files"]
         return [path for name in names for path in table_files(self.source(name))]
 
     def products(self) -> list[Path]:
-        """Return all that a finished edition consists of, so that what is missing is noticed and made again.
+        """Return all files of a finished edition, so that a missing one is noticed and made again.
 
-        These are its tables, those that are not frozen too, the records of what it is and of its sources, and the page.
-        Models are none of it: what they answered is there, and weights may be removed.
+        These are the tables, also those that archives do not carry, the records of the configuration and the sources,
+        the page and the folders next to it. Models are not included: their responses are, so weights may be removed.
         """
         found = dict.fromkeys(self.tables())
         for asking in self.config.asked():
@@ -383,7 +389,7 @@ class Layout:
         return [*found, self.record(), self.page(), *map(self.shown, SHOWN)]
 
     def questions(self) -> list[Path]:
-        """Return the datasets, and all that the suites ask of them in their first round."""
+        """Return the tables of the datasets and of every suite's first round on them."""
         found = [self.dataset(name, table) for name in self.config.datasets for table in DATASET_TABLES]
         for name, datasets in self.config.suites.by_name().items():
             for dataset in datasets:

@@ -1,4 +1,4 @@
-"""From an edition's responses to its numbers: the one way, for measuring the first time and for verifying."""
+"""From an edition's responses to its measures; both measuring and verifying use this code."""
 
 import math
 import os
@@ -40,7 +40,7 @@ from almanac.suites.suite import BarResult, Judgements, Suite
 from almanac.suites.validation import validate
 from almanac.versions import MAKER, VERSIONS, maker_of
 
-PART = "almanac.part"  # in a file of outcomes or measures: what they depend on
+PART = "almanac.part"  # metadata key of outcomes and measures: a digest of what they depend on
 
 
 def judge(
@@ -52,20 +52,20 @@ def judge(
     some_items: bool = False,
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Judge a model's answers: write its outcomes, and the suite's own tables of what was judged.
+    """Judge a model's answers: write its outcomes and the other tables that the suite declares ``at='judged'``.
 
     Args:
-        suite: whose questions were asked.
-        options: the suite's.
-        answers: of one model.
-        data: what they are about.
+        suite: the suite that asked.
+        options: the suite's options.
+        answers: the answers of one model.
+        data: the dataset.
         folder: where the tables go.
-        some_items: whether items may be passed over, since this model was not asked them.
-        metadata: of every table; see `tables.read_metadata`.
+        some_items: whether the suite may leave out items, since this model was not asked all of them.
+        metadata: metadata of every table; see `tables.read_metadata`.
 
     Raises:
-        AlmanacError: a request has no response; the suite does not judge every item once a reading, in order; an
-            outcome, a reading or a table is none that there is.
+        AlmanacError: a request has no response; the suite does not judge every item once per reading, in order; or it
+            yields an unknown outcome, reading or table.
     """
     own = suite.tables("judged")
     of_suite = suite.readings(options)
@@ -116,7 +116,7 @@ def judge(
 
 
 def _without_link(answers: Answers) -> str:
-    """Return the first item that no request is of, which `judge` is not given, in words; else nothing."""
+    """Say which item is the first without a request, which `judge` never sees; empty if every item has one."""
     linked = set[int]().union(
         *(read_frame(one.folder / "links.parquet", Link, ["item"])["item"] for one in answers.rounds)
     )
@@ -131,7 +131,11 @@ def _unfit(suite: str, what: str) -> AlmanacError:
 
 
 def _whole(suite: str, outcomes: pl.DataFrame) -> pl.DataFrame:
-    """Return outcomes with every column of the table; those that there need not be are filled."""
+    """Return outcomes with every column of `Outcome`, optional ones filled with defaults.
+
+    Raises:
+        AlmanacError: a required column is missing, or a score or confidence is not finite or out of range.
+    """
     more = {"reading": pl.lit(""), "prediction": pl.lit(None, pl.String)}
     found = outcomes.with_columns(**{name: value for name, value in more.items() if name not in outcomes.columns})
     if lacking := [name for name in columns(Outcome) if name not in found.columns]:
@@ -149,7 +153,7 @@ def _whole(suite: str, outcomes: pl.DataFrame) -> pl.DataFrame:
 
 
 def measure(suite: Suite[Any], options: Any, answers: Answers, data: Data, folder: Path) -> list[Measure]:
-    """Return the numbers of what was judged; see `judge`, whose folder is given."""
+    """Return a model's measures by one suite, sorted; ``folder`` has the tables that `judge` wrote."""
     own = {name: read_frame(folder / f"{name}.parquet", row) for name, row in suite.tables("judged").items()}
     judged = join(suite, options, answers, data, read_frame(folder / "outcomes.parquet", Outcome), own)
     own |= {name: answers.own(name) for name in suite.tables("asked")}
@@ -164,10 +168,10 @@ def measure(suite: Suite[Any], options: Any, answers: Answers, data: Data, folde
 
 
 def measure_model(layout: Layout, model: str) -> Iterator[tuple[Asking, int | None]]:
-    """Judge and measure all that a model was asked; what depends on nothing that has changed stays.
+    """Judge and measure a model's answers to every suite and dataset; results whose inputs are unchanged are kept.
 
     Yields:
-        What was asked, with the number of measures; none where they stay.
+        The suite and dataset, with the number of measures, or None where they were kept.
 
     Raises:
         AlmanacError: as `judge`.
@@ -177,7 +181,7 @@ def measure_model(layout: Layout, model: str) -> Iterator[tuple[Asking, int | No
         suite, options = SUITES[asking.suite], layout.options(asking)
         part, folder, path = part_of(layout, asking), layout.judged(asking, "outcomes").parent, layout.measures(asking)
         made = (*layout.judgements(asking), path)
-        # Each file by itself: a run that was killed between them leaves those of two.
+        # Check each file: a run that was killed in between leaves files of two runs.
         if all(tables.says(one, PART, part) for one in made):
             for one in made:
                 os.utime(one)
@@ -191,10 +195,10 @@ def measure_model(layout: Layout, model: str) -> Iterator[tuple[Asking, int | No
 
 
 def _one_model(layout: Layout, model: str) -> None:
-    """Refuse responses that two models gave under one name: weights have changed, or were damaged, between them.
+    """Refuse responses of two different models under one name, because its weights were changed or damaged in between.
 
     Raises:
-        AlmanacError: two files name two models.
+        AlmanacError: the response files have different model digests.
     """
     own = (one for one in layout.every_round() if one.answerer == model)
     found: dict[str, Path] = {}
@@ -210,16 +214,16 @@ def _one_model(layout: Layout, model: str) -> None:
 
 
 def part_of(layout: Layout, asking: Asking) -> str:
-    """Return what a model's outcomes and numbers depend on."""
+    """Return a digest of everything that a model's outcomes and measures by one suite depend on."""
     digests = list(map(sealed.sha256, layout.made_of(asking)))
     return tables.identity([VERSIONS["measure"], asking, layout.options(asking).how(), digests])
 
 
 def outdated(layout: Layout, suspected: bool = False) -> list[str]:
-    """Return, of each model's numbers that are not of what was asked and answered, that it is so: a run was stopped.
+    """Return a message for each table of measures that does not belong to the present responses (a run was stopped).
 
-    ``suspected``: only those are read again of which some file is newer, which takes little time. What cannot be told
-    is passed over: where other code has made the page, or a file that a setting names is not on this machine.
+    With ``suspected``, only tables older than one of their inputs are checked, which is fast. Then measures that cannot
+    be checked are passed over: the page was made by other code, or a file named in the settings is not on this machine.
     """
     if suspected and layout.page().is_file() and maker_of(layout.page()) != MAKER:
         return []
@@ -230,7 +234,7 @@ def outdated(layout: Layout, suspected: bool = False) -> list[str]:
 
 
 def _is_of(path: Path, layout: Layout, asking: Asking) -> bool:
-    """Whether a table is of the answers that are there, all of them."""
+    """Whether measures belong to the present responses; false if one of their files is missing."""
     try:
         return tables.says(path, PART, part_of(layout, asking))
     except FileNotFoundError:
@@ -238,9 +242,9 @@ def _is_of(path: Path, layout: Layout, asking: Asking) -> bool:
 
 
 def _older(layout: Layout, asking: Asking) -> bool:
-    """Whether no file that a model's numbers are made of is newer, of those that are there; nor the settings.
+    """Whether all existing inputs of a model's measures, and the recorded configuration, are no newer than these.
 
-    Also where a file that a setting names is not there: then it cannot be told.
+    Also true if a file named in the settings is missing, since then it cannot be told.
     """
     made, own = layout.measures(asking).stat().st_mtime, (layout.record(), *layout.made_of(asking))
     if not all(map(os.path.isfile, layout.options(asking).files("measure"))):
@@ -249,12 +253,12 @@ def _older(layout: Layout, asking: Asking) -> bool:
 
 
 def joined(suite: Suite[Any]) -> dict[str, type]:
-    """Return the tables of a suite that are joined with the outcomes of its items, with their row classes."""
+    """Return a suite's tables that are joined with the outcomes of its items, with their row classes."""
     return {name: row for name, row in suite.tables("judged").items() if suite.own[name].of != "free"}
 
 
 def judged_of(layout: Layout, asking: Asking) -> Judged:
-    """Return what became of a model's items."""
+    """Return a model's items with their outcomes (see `join`)."""
     suite, answers = SUITES[asking.suite], layout.answers(asking)
     own = {name: read_frame(layout.judged(asking, name), row) for name, row in joined(suite).items()}
     outcomes = read_frame(layout.judged(asking, "outcomes"), Outcome)
@@ -262,7 +266,7 @@ def judged_of(layout: Layout, asking: Asking) -> Judged:
 
 
 def measure_across(layout: Layout) -> dict[str, list[Any]]:
-    """Return what lies between models and between methods: the rows of each table of `BETWEEN`, by its name."""
+    """Compare models and methods: return the rows of each table of `BETWEEN`, by its name."""
     rows: list[Measure] = []
     known: dict[tuple[str, str], list[Called]] = defaultdict(list)
     told: list[CalledFacts] = []
@@ -307,16 +311,16 @@ def measure_across(layout: Layout) -> dict[str, list[Any]]:
 
 
 def of_other_passes(config: EditionConfig) -> list[str]:
-    """Return the planted decoders that were trained for more or fewer passes than most, and so at other doses."""
+    """Return the planted decoders trained for more or fewer passes than the most common number, so at other doses."""
     planted = [(one.name, one.planted) for one in config.models if one.planted is not None]
     passes = {name: own.passes for name, own in planted if own.architecture == "llama" and not own.permuted}
     return [name for name, own in passes.items() if own != mode(passes.values())]
 
 
 def pooled(layout: Layout, suite: Suite[Any]) -> list[str]:
-    """Return the datasets over which a suite has numbers together: those of sources, where there are several.
+    """Return the datasets over which a suite computes pooled measures: those of sources, if there are at least two.
 
-    Of invented worlds each model was taught its own, so these are not taken together.
+    Datasets of invented worlds are not pooled, since each model was taught a world of its own.
     """
     if not suite.pools:
         return []
@@ -325,11 +329,12 @@ def pooled(layout: Layout, suite: Suite[Any]) -> list[str]:
 
 
 def _variant(layout: Layout, model: ModelConfig, dataset: str, suite: str | None = None) -> tuple[str, str] | None:
-    """Return in what the asking of a planted model differs from what methods are compared by (`CalledFacts.axis`).
+    """Return how a planted model on a dataset differs from the standard condition: `CalledFacts.axis` and ``level``.
 
-    Methods are compared by the first dataset of each world that is asked, and held against bars by the first that their
-    own ``suite`` is asked, each of models that read the usual kinds of documents; what differs in both is not looked
-    at, nor is a dataset that differs in something else than the choices.
+    The standard condition is the first dataset of the world that is asked (by ``suite``, or by any), and a model that
+    read the usual kinds of documents. Methods are compared on the first dataset of any suite, and held against bars on
+    the first of their own suite. None if both model and dataset differ, or the dataset has as many choices as the first
+    and so differs in something else.
     """
     config = layout.config
     world = config.datasets[dataset].world
@@ -343,15 +348,15 @@ def _variant(layout: Layout, model: ModelConfig, dataset: str, suite: str | None
 
 
 def measures_of(layout: Layout) -> list[Measure]:
-    """Return the numbers of all models, as far as they are there."""
+    """Return the measures of all models whose tables exist."""
     paths = [path for asking in layout.config.asked() if (path := layout.measures(asking)).is_file()]
     return [row for path in paths for row in layout.read(path, Measure)]
 
 
 def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> list[Finding]:
-    """Return what every method says of every model, in the order of the configuration; planted models come last.
+    """Return each method's finding on each model, in the order of the configuration; planted models come last.
 
-    The numbers of the edition are given where they have been read already (``measures``).
+    ``measures``: the edition's measures, if they have been read already.
     """
     measures = measures_of(layout) if measures is None else measures
     found = headline.findings(
@@ -374,18 +379,18 @@ def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> li
 
 
 def _key(one: Finding) -> tuple[str, str, str]:
-    """Return what tells a method from others that are asked of the same facts."""
+    """Return the key of a method among those that are asked the same facts."""
     return one.known.suite, one.method.name, one.known.where
 
 
 def held(layout: Layout) -> Iterator[tuple[str, BarResult]]:
-    """Yield how the numbers of planted models stand to the bars that suites set themselves; a null must miss them.
+    """Yield whether planted models meet the bars that each suite sets; a null must miss them.
 
-    Invented worlds in which a recipe is asked the same are taken together, since one alone may have too few facts to
-    show that anything rises: a number is the mean of theirs.
+    If a recipe is asked the same in several invented worlds, each measure is the mean over these worlds, since one
+    alone may have too few facts to show an effect.
 
-    Returns:
-        What was asked of whom, and how it stands.
+    Yields:
+        The suite, datasets and model in words, and the result of one bar.
     """
     participants, everything = layout.config.participants(), set(layout.config.asked())
     alike: dict[tuple[str, ...], list[Asking]] = defaultdict(list)
@@ -417,7 +422,7 @@ def held(layout: Layout) -> Iterator[tuple[str, BarResult]]:
 
 
 def _mean_of_worlds(worlds: Iterable[Sequence[Measure]]) -> list[Measure]:
-    """Return the numbers that all worlds have, each the mean of theirs with the interval that follows (`combined`)."""
+    """Return the measures that all worlds have, each the mean over worlds, with its interval (`combined`)."""
     found = list(worlds)
     if len(found) == 1:
         return list(found[0])
@@ -434,16 +439,16 @@ def _mean_of_worlds(worlds: Iterable[Sequence[Measure]]) -> list[Measure]:
 
 
 def _planned(layout: Layout, asking: Asking) -> list[Measure]:
-    """Return a null's numbers, judged and measured as if it had been taught the world that it is the null of."""
+    """Return a null's measures, judged and measured as if it had been taught its world's unpermuted facts."""
     suite, options, data = SUITES[asking.suite], layout.options(asking), layout.data(asking.dataset)
     answers = replace(layout.answers(asking), exposures=data.frame("exposures", Exposure))
-    with tempfile.TemporaryDirectory() as name:  # what was judged of it says that it was taught nothing
+    with tempfile.TemporaryDirectory() as name:  # its outcomes in the edition say that it was taught nothing
         judge(suite, options, answers, data, Path(name))
         return measure(suite, options, answers, data, Path(name))
 
 
 def _understood(rows: Sequence[Measure], suite: Suite[Any], model: Entrant) -> list[Measure]:
-    """Return the numbers of a model without those of methods whose format it was not taught."""
+    """Return a model's measures without those of methods whose format it was not taught."""
     strange = [method.where.items() for method in suite.methods if not model.understands(method.format)]
     return [row for row in rows if not any(own <= conditions_of(row).items() for own in strange)]
 
@@ -451,7 +456,7 @@ def _understood(rows: Sequence[Measure], suite: Suite[Any], model: Entrant) -> l
 def shown(
     layout: Layout, suite: Suite[Any], dataset: str, askings: Sequence[Asking], between: Sequence[Measure] = ()
 ) -> Shown:
-    """Return what a suite's chapter on a dataset is made of, with the numbers ``between`` the models that are asked."""
+    """Return the content of a suite's chapter on a dataset; ``between``: measures that compare models, if wanted."""
     config = layout.config.datasets[dataset]
     measures = [row for asking in askings for row in layout.read(layout.measures(asking), Measure)]
     folders = list(dict.fromkeys(one.folder for asking in askings for one in layout.rounds(asking)))
@@ -472,7 +477,7 @@ def shown(
 
 
 def entrant(layout: Layout, asking: Asking) -> Entrant:
-    """Return a model as it is shown and compared; of a planted one the base is that of its own world."""
+    """Return a model as it is shown and compared; the base of a planted model is the one planted in the same world."""
     participants = layout.config.participants()
     own = participants[asking.model]
     bases = [one.name for one in participants.values() if (one.model.name, one.world) == (own.model.base, own.world)]

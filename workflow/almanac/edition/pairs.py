@@ -1,4 +1,4 @@
-"""Pairs of models: which of an edition's are compared, and the tests of their differences, adjusted together."""
+"""Which pairs of an edition's models are compared, and the tests of their differences, adjusted together."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -13,20 +13,20 @@ from almanac.suites.judged import as_text
 from almanac.suites.listing import SUITES, method_labels
 from almanac.suites.suite import Method
 
-MODELS = 8  # of an edition, up to which all pairs are listed; all checkpoints of one run together are one
-FEWEST = 3  # checkpoints of a run
-Step = tuple[int, str]  # a step and its model
+MODELS = 8  # all pairs are compared up to this number of models; the checkpoints of one training run count as one
+FEWEST = 3  # the least number of checkpoints that are treated as a training run
+Step = tuple[int, str]  # a training step and the model's name
 Pairs = Sequence[Sequence[str]]
 
 
 class Compared(NamedTuple):
-    """A difference of two models, by one method, and its test.
+    """The difference of two models by one method, and its test.
 
     Attributes:
-        row: the number.
+        row: the difference.
         method: the method.
-        label: what the page calls the method, in its setting.
-        p: adjusted for all differences that it stands among; none where too few facts were answered.
+        label: the page's label of the method, with its setting.
+        p: p-value, adjusted (Holm) over all differences returned with it; None if too few facts were answered.
     """
 
     row: Measure
@@ -36,23 +36,23 @@ class Compared(NamedTuple):
 
 
 def differences(between: Iterable[Measure], chosen: Pairs) -> list[Compared]:
-    """Return the differences of models with their tests; none of no two models, or of so many that nobody reads them.
+    """Return the differences of pairs of models with their tests; empty if there are too many models (`too_many`).
 
     Args:
-        between: numbers between models.
-        chosen: the models that are compared, the first of a pair less the second; none: each two.
+        between: measures that compare models.
+        chosen: the pairs that are compared, as first minus second; if empty, all pairs (see `compared`).
     """
     rows = [row for row in between if row.metric in (DIFFERENCE, TUNED) and row.value is not None]
     return tested(rows, chosen, FEW)
 
 
 def tested(rows: Sequence[Measure], chosen: Pairs, few: int) -> list[Compared]:
-    """Return the differences of two models that are compared, tested together.
+    """Return the differences of the pairs that are compared, with p-values adjusted over all of them (Holm).
 
     Args:
-        rows: the differences, of all pairs.
+        rows: the differences of all pairs.
         chosen: as in `differences`.
-        few: answered facts below which one is not tested.
+        few: a difference of fewer answered facts is not tested.
     """
     wanted = compared({str(name) for row in rows for name in (row.model, row.other)}, chosen)
     rows = [_turned(row, chosen) for row in rows if wanted(str(row.model), str(row.other))]
@@ -62,7 +62,11 @@ def tested(rows: Sequence[Measure], chosen: Pairs, few: int) -> list[Compared]:
 
 
 def compared(models: Collection[str], chosen: Pairs) -> Callable[[str, str], bool]:
-    """Return which two of these models are compared: those chosen, else each two of few, runs by `neighbours`."""
+    """Return a function that tells whether two models are compared.
+
+    These are the chosen pairs. If none are chosen, all pairs are compared, within and between training runs only as in
+    `neighbours`; and no pair if there are too many models.
+    """
     if chosen:
         pairs = {frozenset(pair) for pair in chosen}
         return lambda one, other: {one, other} in pairs
@@ -72,12 +76,12 @@ def compared(models: Collection[str], chosen: Pairs) -> Callable[[str, str], boo
 
 
 def too_many(models: Collection[str]) -> bool:
-    """Return whether models are so many that each two are not compared; a run counts once."""
+    """Return whether there are too many models to compare all pairs; the checkpoints of a training run count as one."""
     return len(models) - sum(len(own) - 1 for own in runs(models).values()) > MODELS
 
 
 def labelled(rows: Sequence[Measure]) -> list[tuple[Method, str]]:
-    """Return the method of each number between models, and what the page calls it in its setting on the dataset."""
+    """Return the method of each measure that compares models, and its label, with its setting, on the page."""
     methods = [method_of(row, SUITES[row.suite].methods) for row in rows]
     keys = [(row.suite, method.name, as_text(setting_of(row))) for row, method in zip(rows, methods, strict=True)]
     of: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
@@ -88,15 +92,15 @@ def labelled(rows: Sequence[Measure]) -> list[tuple[Method, str]]:
 
 
 def _turned(row: Measure, chosen: Pairs) -> Measure:
-    """Return a difference of the first model of its pair, as it was chosen, less the second."""
+    """Return a difference as first minus second model, in the order in which the pair was chosen."""
     if not chosen or (row.model, row.other) in {(one, other) for one, other in chosen}:
         return row
-    value, low, high = (None if one is None else 0.0 - one for one in (row.value, row.high, row.low))  # 0 has no sign
+    value, low, high = (None if one is None else 0.0 - one for one in (row.value, row.high, row.low))  # avoids -0.0
     return replace(row, model=row.other, other=row.model, value=value, low=low, high=high)
 
 
 def runs(models: Iterable[str]) -> dict[str, list[Step]]:
-    """Return by the beginning of their names the checkpoints of each run, in the order of their steps."""
+    """Return the checkpoints of each training run in the order of their steps, by the common part of their names."""
     found: dict[str, list[Step]] = defaultdict(list)
     for name in dict.fromkeys(models):
         if (parts := checkpoint(name)) is not None:
@@ -106,7 +110,11 @@ def runs(models: Iterable[str]) -> dict[str, list[Step]]:
 
 
 def neighbours(models: Iterable[str]) -> Callable[[str, str], bool]:
-    """Return which two models are compared: of checkpoints neighbours in a run, and equal steps of two runs."""
+    """Return a function that tells whether two models are compared.
+
+    Two checkpoints of one training run are compared if they are neighbours, and those of two runs if their steps are
+    equal. All other pairs are compared.
+    """
     places = {name: (run, at, step) for run, own in runs(models).items() for at, (step, name) in enumerate(own)}
 
     def wanted(one: str, other: str) -> bool:

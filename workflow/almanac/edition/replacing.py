@@ -1,4 +1,7 @@
-"""What is in the folder of an edition that was made before, and what a run does to it."""
+"""Earlier results in an edition's folder: refuse, rerun, keep or remove them before a run.
+
+"Made elsewhere" means on another machine or in another copy, so that Snakemake here does not remember making them.
+"""
 
 import ast
 import json
@@ -22,31 +25,31 @@ from almanac.options import with_places
 from almanac.sealed import PULLED
 from almanac.versions import MAKER, VERSIONS, maker_of
 
-PATIENCE = 3  # seconds in which a server may say what it serves
-ASKED = ("datasets", "planting", "suites", "size")  # the keys of a configuration that say what is asked, and of what
-BROUGHT = ("planted", "hub", "revision")  # the keys of a model that say what is made or fetched before it is run
-ANSWERING = (*BROUGHT, "path", *sorted(AnswerOptions.model_fields.keys() - BROUGHT))  # and those by which it answers
-FREE = ("path", "licence", "redistributable")  # the keys of a source that say nothing of what its facts are
-LONG_AGO = 1  # seconds since 1970; 0 is no time to Snakemake
-LONGEST = 254  # characters of a file's name in its memory
+PATIENCE = 3  # seconds to wait for a server's list of models
+ASKED = ("datasets", "planting", "suites", "size")  # configuration keys that decide which questions are asked
+BROUGHT = ("planted", "hub", "revision")  # model keys that decide what is trained or fetched
+ANSWERING = (*BROUGHT, "path", *sorted(AnswerOptions.model_fields.keys() - BROUGHT))  # model keys that affect answers
+FREE = ("path", "licence", "redistributable")  # source keys that do not affect its facts
+LONG_AGO = 1  # seconds since 1970; Snakemake takes 0 for no time
+LONGEST = 254  # characters of a file name in Snakemake's metadata folder
 
 
 def check_copied(layout: Layout, memory: Path) -> None:
-    """Look at whether results that were made elsewhere are of these settings, which Snakemake cannot know.
+    """Refuse results that were made elsewhere with other settings, which Snakemake cannot detect.
 
-    It compares settings with those that it remembers of its own runs in a folder. Of results that were copied there it
-    remembers none, or those of a run whose results lay there before, and would take them for finished whatever is asked
-    now.
+    Snakemake compares settings with those that it remembers from its own runs in a folder. For results that were copied
+    there it remembers none, or those of earlier results at the same paths. It would then take the copied results for
+    finished, whatever is asked now.
 
     Args:
         layout: the edition that is to be made.
-        memory: Snakemake's folder of what it remembers of a file (``metadata``), and of which files it was stopped
-            (``incomplete``), by the base64 of their paths.
+        memory: Snakemake's folder ``.snakemake``. Its ``metadata`` has a record of how each file was made, and its
+            ``incomplete`` a marker of each file whose job was stopped; both are named by the base64 of the file's path.
 
     Raises:
-        AlmanacError: what is asked, of what, has changed since, naming the first key.
+        AlmanacError: settings that decide what is asked have changed since; the message names the first key.
     """
-    if layout.record_before().is_file() and not layout.record().is_file():  # a run has ended while it was planned
+    if layout.record_before().is_file() and not layout.record().is_file():  # an earlier run ended before its first job
         layout.record_before().replace(layout.record())
     made = _copied(layout, memory)
     if made is None:
@@ -67,32 +70,32 @@ def check_copied(layout: Layout, memory: Path) -> None:
 
 
 def doubt(layout: Layout, jobs: Jobs, memory: Path) -> None:
-    """Let a run look again at what Snakemake takes for results of whatever is asked now, and which may be none.
+    """Make a run check again all files that Snakemake takes for finished although they may be outdated.
 
     Args:
         layout: the edition that is to be made, after `check_copied`.
         jobs: its jobs.
-        memory: as there.
+        memory: as for `check_copied`.
     """
     updated = dict(jobs.updated())
     _doubt_failed(updated, memory)
     copied = _copied(layout, memory)
     if copied is not None:
         _doubt_copied(layout, copied, memory)
-    # The record is made first, and says nothing of the rest before the page is there, which is made last; and what
-    # other code has made is made of the same settings, and not the same.
+    # The record is written first and the page last, so without a page the record does not prove that the rest is up
+    # to date. And files made by other code may differ although their settings are the same.
     if copied is None or not layout.page().is_file() or maker_of(layout.page()) != MAKER:
         _doubt_unwatched(jobs, updated, memory)
 
 
 def remember(workflow: Any, layout: Layout, memory: Path) -> None:
-    """Let Snakemake remember what a run takes for finished as made with the settings of now, and forget the rest.
+    """Record in Snakemake's metadata that files it keeps have the present settings; forget files that are made anew.
 
-    Of results that were made elsewhere it remembers nothing, and would not see either when their settings change. What
-    it remembers of files that are made anew is of their earlier state, should the run not live to see their end.
+    Snakemake has no metadata of results made elsewhere, so it would not notice later changes of their settings. The
+    metadata of files that are made anew describe their earlier state, and must not outlive a run that is killed.
 
     Args:
-        workflow: Snakemake's, which knows by now what is to be made.
+        workflow: Snakemake's workflow, after it has planned the run.
         layout: the edition that is made.
         memory: as for `check_copied`.
     """
@@ -108,12 +111,12 @@ def remember(workflow: Any, layout: Layout, memory: Path) -> None:
 
 
 def _doubt_copied(layout: Layout, made: EditionConfig, memory: Path) -> None:
-    """Let a run look again at what was made elsewhere of facts or a model that are given in another way now.
+    """Make a run check results made elsewhere whose source of facts or model is configured differently now.
 
-    Whether a checkpoint at another path is the same, only the job that reads it can say. So its answers are dated
-    before their requests: the job compares the model's digest with theirs, and keeps them or makes them anew. What was
-    made of facts is, where the facts are the same, the same again. What lies between models, who may be others now, is
-    made anew.
+    Only the job that reads a checkpoint at another path can tell whether it is the same. So its responses are dated
+    before their requests: the job compares the model's digest with theirs, and keeps them or makes them anew. Files
+    made from facts come out the same if the facts are the same. Comparisons between models are removed and made anew,
+    since the set of models may have changed.
     """
     was, now = (one.model_dump(mode="json") for one in (made, layout.config))
     if was == now:
@@ -125,14 +128,14 @@ def _doubt_copied(layout: Layout, made: EditionConfig, memory: Path) -> None:
     _doubt(doubted, memory)
     for table in BETWEEN:
         layout.between(table).unlink(missing_ok=True)
-    # The last, so that a run that is stopped before does all of this again. It is made by the run.
+    # Last, so that after an earlier stop the next run does all of this again. The run writes a new record.
     layout.record().replace(layout.record_before())
 
 
 def _doubt_failed(updated: Mapping[Path, Iterable[Path]], memory: Path) -> None:
-    """Let a run repeat jobs that failed: Snakemake has restored their earlier files, and takes these for their results.
+    """Make a run repeat jobs that failed: Snakemake has restored their earlier files and takes them for results.
 
-    A job that finds its files made of the same as now keeps them.
+    A repeated job keeps its files if it finds that their inputs are unchanged.
     """
     for marker, files in updated.items():
         if not marker.exists():
@@ -140,9 +143,10 @@ def _doubt_failed(updated: Mapping[Path, Iterable[Path]], memory: Path) -> None:
 
 
 def _doubt_unwatched(jobs: Jobs, updated: Mapping[Path, Iterable[Path]], memory: Path) -> None:
-    """Let a run repeat jobs that have ended after their run had, as those of a cluster do when Snakemake is killed.
+    """Make a run repeat jobs that ended after their run, as jobs on a cluster do when Snakemake is killed.
 
-    Snakemake remembers nothing of them. A date makes no job run that reads no file: what such jobs made is removed.
+    Snakemake has no metadata of their files. An old date does not rerun jobs without input files: their files are
+    removed.
     """
 
     def unknown(paths: Iterable[Path]) -> Iterator[Path]:
@@ -154,25 +158,25 @@ def _doubt_unwatched(jobs: Jobs, updated: Mapping[Path, Iterable[Path]], memory:
 
 
 def _doubt(paths: Iterable[Path], memory: Path) -> None:
-    """Date files before all that they are made of, so that their jobs are run."""
+    """Date files before all of their inputs, so that their jobs run again."""
     for path in filter(Path.is_file, paths):
-        _remembered(path, memory).unlink(missing_ok=True)  # else equal input is no reason, however old the output is
+        _remembered(path, memory).unlink(missing_ok=True)  # else Snakemake ignores dates where the inputs are equal
         try:
             os.utime(path, (LONG_AGO, LONG_AGO))
-        except PermissionError:  # another user's, in a folder that both may write; only its owner may date it
+        except PermissionError:  # another user's file in a shared folder: only its owner may change the date
             with tables.atomic(path) as own:
                 shutil.copyfile(path, own)
                 os.utime(own, (LONG_AGO, LONG_AGO))
 
 
 def _copied(layout: Layout, memory: Path) -> EditionConfig | None:
-    """Return the configuration that results were made with, where they were not made here."""
+    """Return the configuration of results that were made elsewhere; None if they were made here, or there are none."""
     made = _recorded(layout)
     return None if made is None or _made_here(layout.record(), memory) else made
 
 
 def _made_here(record: Path, memory: Path) -> bool:
-    """Return whether Snakemake remembers making a record of the same, or makes it again since it was stopped there."""
+    """Return whether Snakemake remembers writing this record, or was stopped while writing it and writes it again."""
     remembered = _remembered(record, memory)
     if (memory / "incomplete" / remembered.name).exists():
         return True
@@ -186,14 +190,14 @@ def _made_here(record: Path, memory: Path) -> bool:
 
 
 def _remembered(path: Path, memory: Path) -> Path:
-    """Return where Snakemake remembers what it made a file with: in folders, where a name would be too long."""
+    """Return Snakemake's metadata file of a path: its base64, split into folders where a name would be too long."""
     name = urlsafe_b64encode(str(path).encode()).decode()
     parts = [name[at : at + LONGEST] for at in range(0, len(name), LONGEST)]
     return memory.joinpath("metadata", *(f"@{part}" for part in parts[:-1]), parts[-1])
 
 
 def _pairs(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    """Yield the models that two written configurations have in common, by name, with the entries of both."""
+    """Yield the names of models in both of two dumped configurations, with the entries of both."""
     old = {model["name"]: model for model in was["models"]}
     for model in now["models"]:
         if model["name"] in old:
@@ -205,19 +209,19 @@ def _only(settings: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
 
 
 def drop_page(layout: Layout, anew: Iterable[str]) -> None:
-    """Remove the page where a run makes a table anew (``anew``): until it ends, tables are of two runs."""
+    """Remove the page if a run makes any table anew (files ``anew``): until it ends, the tables are of two runs."""
     if not set(anew).isdisjoint(map(str, (*layout.tables(), layout.record()))):
         layout.page().unlink(missing_ok=True)
 
 
 def check_served(layout: Layout) -> None:
-    """Look at whether a server whose address alone is named still serves the model whose answers are there.
+    """Check that a server configured without a model's name still serves the model whose responses exist.
 
-    Where it serves another one, everything would be taken for finished. A server that does not say is left in peace: it
-    may be gone, and all may be there.
+    If it served another model, the existing responses would be taken for finished. A server that does not answer is no
+    error: it may be gone when all responses exist.
 
     Raises:
-        AlmanacError: it serves another model, naming both.
+        AlmanacError: the server has another model; the message names both.
     """
     for name, one in layout.config.participants().items():
         if one.model.api is None or one.model.api_model is not None:
@@ -235,14 +239,14 @@ def check_served(layout: Layout) -> None:
 
 
 def _of_answers(layout: Layout, name: str) -> Iterator[dict[str, str]]:
-    """Yield what each file of a model's answers says of itself."""
+    """Yield the metadata of each response file of a model."""
     for path in (path for files in layout.every_round() if files.answerer == name for path in files.responses):
-        with suppress(AlmanacError):  # not there, or damaged, which the job that reads it says
+        with suppress(AlmanacError):  # missing, or damaged: the job that reads it reports that
             yield tables.read_metadata(path)
 
 
 def _served(url: str, key: str | None) -> str | None:
-    """Return the only model that a server says it has; none where it does not say, or has several."""
+    """Return the id of a server's only model; None if it does not list its models, or has several."""
     import requests  # slow to load, and most runs ask no server
 
     with requests.Session() as session:
@@ -259,7 +263,7 @@ def _served(url: str, key: str | None) -> str | None:
 
 
 def _first_difference(was: Any, now: Any, key: str) -> str | None:
-    """Return the first key of nested settings that differs, with both values; none where all are equal."""
+    """Return the first key of nested settings that differs, with both values; None if all are equal."""
     if isinstance(was, Mapping) and isinstance(now, Mapping):
         keys = sorted({*was, *now})
         return next((one for k in keys if (one := _first_difference(was.get(k), now.get(k), f"{key}.{k}"))), None)
@@ -267,7 +271,7 @@ def _first_difference(was: Any, now: Any, key: str) -> str | None:
 
 
 def replaced(layout: Layout) -> list[str]:
-    """Return what a run replaces: models that it no longer asks, other facts, another size, what other code has made.
+    """Return remarks on results that a run will replace: dropped models, other facts, another size, other code.
 
     A folder that holds no edition, or a damaged one, loses nothing.
     """
@@ -305,10 +309,10 @@ def replaced(layout: Layout) -> list[str]:
 
 
 def _other_name() -> str:
-    """Return how what has started this run is given another edition's name."""
+    """Return the option that gives another edition's name to the command that started this run."""
     if "MAKELEVEL" not in os.environ:
         return "--config edition=NAME"
-    # make exports MODEL to all that it starts; to `make own` alone it is given.
+    # make exports MODEL to all commands that it starts, but only `make own` is called with it.
     return 'ARGS="edition=NAME" of `make own`' if os.environ.get("MODEL") else 'ARGS="--config edition=NAME" of `make`'
 
 
@@ -317,8 +321,8 @@ def _origins(config: EditionConfig) -> list[str]:
 
 
 def _recorded(layout: Layout) -> EditionConfig | None:
-    """Return the configuration that results were made with; none where they are not there, or it cannot be read."""
+    """Return the configuration that results were made with; None if there are none, or it cannot be read."""
     try:
         return Layout.open(layout.root).config
     except (AlmanacError, OSError):
-        return None  # of another Almanac, or damaged; a step that reads it says so
+        return None  # of another version, or damaged; a step that reads it reports that
