@@ -1,4 +1,4 @@
-"""The whole of an edition, what its parts must say of each other, and who is asked what."""
+"""The configuration of an edition: its keys, the checks across them, and which model is asked which suite."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -17,20 +17,20 @@ from almanac.suites.listing import SUITES
 from almanac.suites.options import Bars, SuiteOptions
 
 REGISTRY = "config/models.yaml"
-TAKEN = {"all": "the folder of what is asked of all", "across": "the job that compares all"}  # no names of models
-KNOWN = "models"  # in the context of a validation: the names of the registry, which suites may name too
-PLAIN_RELATIONS = 10  # of a world that names no number
-MOST_TEST = 10_000  # test facts of a relation where all are asked
-RELATIONS = 50  # of a dataset, about; what a job reads is estimated before any dataset is there
+TAKEN = {"all": "the folder of what is asked of all", "across": "the job that compares all"}  # not allowed for models
+KNOWN = "models"  # key of the validation context: the registry's names, which suites may name too
+PLAIN_RELATIONS = 10  # relations of a world whose options give no number
+MOST_TEST = 10_000  # test facts per relation with `size: all`
+RELATIONS = 50  # assumed relations of a dataset, for estimates before it exists
 
 
 def _names_too(field: dict[str, Any]) -> None:
-    """Let the published schema accept a model by its name alone, as the file may give it."""
+    """Let the published schema accept a model's name in place of its entry, as a configuration file may."""
     field["items"] = {"anyOf": [field["items"], {"type": "string"}]}
 
 
 class EditionConfig(AuthorsConfig):
-    """One edition: the whole of what is built, asked, measured and reported."""
+    """The configuration of one edition: everything that is built, asked, measured and reported."""
 
     edition: Name = Field(description="the edition's name: results/EDITION")
     title: str = Field(default="What language models know", description="the report's title")
@@ -105,13 +105,13 @@ class EditionConfig(AuthorsConfig):
     @field_validator("only", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
-        """Take a list of suites for their names with spaces between."""
+        """Join a list of suites with spaces."""
         return " ".join(value) if isinstance(value, list) and all(isinstance(one, str) for one in value) else value
 
     @field_validator("compare", mode="before")
     @classmethod
     def _pairs(cls, value: object) -> object:
-        """Take two names for the one pair that they are."""
+        """Accept a single pair ``[ONE, OTHER]`` in place of a list of pairs."""
         one_pair = isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(one, str) for one in value)
         return [value] if one_pair else value
 
@@ -157,7 +157,7 @@ class EditionConfig(AuthorsConfig):
         return self
 
     def _check_doses(self) -> None:
-        """Refuse worlds that are asked about and have other doses than the first: they are validated together."""
+        """Refuse worlds with datasets whose doses are not those of the first: all worlds are validated together."""
         worlds = [one.world for one in self.datasets.values() if one.world is not None]
         doses = {name: self.planting.worlds[name].doses for name in worlds}
         first = next(iter(doses), "")
@@ -169,7 +169,7 @@ class EditionConfig(AuthorsConfig):
                 )
 
     def _check_names(self) -> list[str]:
-        """Refuse names that some disks take for one folder; return those of the models as they are asked."""
+        """Refuse names that are one folder on case-insensitive disks; return the participants' names."""
         named: dict[str, Collection[str]] = {
             "sources": self.sources,
             "planting.worlds": self.planting.worlds,
@@ -196,16 +196,16 @@ class EditionConfig(AuthorsConfig):
         return names
 
     def _author_can_be(self, key: str, author: AuthorConfig) -> None:
-        """Refuse a model or dataset that is not there, and a model that writes no text."""
+        """Refuse an author whose model or dataset does not exist, or whose model writes no text."""
         _known("dataset", author.dataset, self.datasets, key)
         participants = self.participants()
         _known("model", author.model, participants, key)
         _check_writes(key, participants[author.model].model)
 
     def _check_named(self, names: Collection[str], registry: Collection[str] | None) -> None:
-        """Refuse what is compared, a base, or a reference of the bars, that is no model.
+        """Refuse unknown models in `compare`, as a base, or as the reference of the bars.
 
-        Without a registry these two may be of it.
+        A base or reference may also be in the registry; if that is not given, these two are not checked.
         """
         for pair in self.compare:
             for one in pair:
@@ -247,12 +247,12 @@ class EditionConfig(AuthorsConfig):
                     )
 
     def settled(self) -> "EditionConfig":
-        """Return what follows from the models that there are, and from what lies in their directories.
+        """Return the configuration with everything filled in that follows from its models, `size` and `only`.
 
-        Suites name no model that the edition does not have, and a checkpoint in a directory has its number of
-        parameters, so that an edition says the same where the directory is not. Datasets and suites are of the size
-        that is asked for, and those suites alone have settings that are asked. Where the model that bars refer to is
-        not there, they refer to the largest planted one that they are set for.
+        - Suites name only models of the edition, and only suites that are asked have settings.
+        - Datasets and suites have the size that is asked for.
+        - A checkpoint in a directory has its number of parameters, so that the directory is not needed later.
+        - If the reference of the bars is no model here, it is the largest planted model for which bars are set.
         """
         there = {model.name for model in self.models}
         only = self.only.split() if self.only else self.suites.by_name()
@@ -279,12 +279,12 @@ class EditionConfig(AuthorsConfig):
         return options.model_copy(update={"sample": None}) if sampled else options
 
     def remarks(self, written: "EditionConfig") -> Iterator[str]:
-        """Yield which suites are asked of all models, since those that they name are not there, and which of none.
+        """Yield remarks on suites that name models which the edition lacks, and on suites that no model is asked.
 
-        And which model bars refer to in the place of one that is not there.
+        Also on the model that replaces a missing reference of the bars.
 
         Args:
-            written: the configuration before it was settled.
+            written: the configuration before it was settled (`settled`).
         """
         asked = {(one.suite, one.dataset) for one in self.asked()}
         there = {model.name for model in self.models}
@@ -314,45 +314,45 @@ class EditionConfig(AuthorsConfig):
             yield f"no model is asked {', '.join(suites)} on {dataset}{reason}"
 
     def source_folder(self, name: str) -> str:
-        """Return the folder that a source of kind files is pulled from."""
+        """Return the folder of a source of kind ``files``."""
         source = self.sources[name]
         path = source.path if isinstance(source, FilesOptions) else None
         return str(path or self.facts)
 
     @property
     def corpus_tokens(self) -> int:
-        """Tokens of the largest corpus, about: ten for each time that a fact is taught."""
+        """The approximate number of tokens of the largest corpus: ten for each time that a fact is taught."""
         worlds = self.planting.worlds.values()
         taught = [world.objects * sum(world.doses) * (world.relations or PLAIN_RELATIONS) for world in worlds]
         real = self.planting.taught
         return 10 * (max(taught, default=0) + (real.facts * sum(real.doses) // len(real.doses) if real else 0))
 
     def shard_tokens(self, suite: str, dataset: str) -> int:
-        """Return the tokens a model reads for one shard, about, each context once: of 50 relations at least."""
+        """Estimate the tokens that a model reads for one shard, each context once, for at least 50 relations."""
         relations = max(RELATIONS, self.relations(dataset) or 0)
         return self.asked_tokens(suite, dataset, relations, self.datasets[dataset].test) // self.shards
 
     def relations(self, dataset: str) -> int | None:
-        """Return how many relations a dataset has at most, where its world or its source says so; else none."""
+        """Return the largest number of relations that a dataset can have, by its world or source; None if unknown."""
         options = self.datasets[dataset]
         if options.world is not None:
             return self.planting.worlds[options.world].relations or PLAIN_RELATIONS
         return self.sources[str(options.source)].count()
 
     def asked_tokens(self, suite: str, dataset: str, relations: int, facts: int) -> int:
-        """Return the tokens a model reads in all shards, about, of a dataset of so many relations of so many facts."""
+        """Estimate the tokens that a model reads in all shards; ``facts``: test facts per relation."""
         if suite in self.authors():
             return self.authors()[suite].cost(facts, relations)
         options = self.suites.by_name()[suite][dataset]
         return options.tokens(facts, self.datasets[dataset].choices, relations)
 
     def participants(self) -> dict[str, "Participant"]:
-        """Return who is asked: every checkpoint, and every recipe once for each world."""
+        """Return all models that are asked, by name: every checkpoint, and every recipe once per world."""
         named = ((model, self._names_of(model)) for model in self.models)
         return {name: Participant(name, model, world) for model, own in named for name, world in own.items()}
 
     def _names_of(self, model: ModelConfig) -> dict[str, str | None]:
-        """Return the names under which a model is asked, each with the world it was planted in."""
+        """Return the names under which a model is asked, each with the world that it was planted in, if any."""
         if model.planted is None:
             return {model.name: None}
         if len(self.planting.worlds) == 1:
@@ -360,9 +360,9 @@ class EditionConfig(AuthorsConfig):
         return {f"{model.name}-{world}": world for world in self.planting.worlds}
 
     def asked(self, model: str | None = None) -> Iterator["Asking"]:
-        """Yield which suite is asked of which model on which dataset; of one model, or of all.
+        """Yield each model, suite and dataset that is asked, of one model or of all.
 
-        An invented world is asked only of the models that were planted in it; real facts are asked of all.
+        An invented world is asked only of the models that were planted in it; real facts are asked of all models.
         """
         for participant in self.participants().values():
             if model not in (None, participant.name):
@@ -378,16 +378,16 @@ class EditionConfig(AuthorsConfig):
                         yield Asking(participant.name, suite, dataset)
 
     def answering_together(self) -> list[str]:
-        """Return the models that answer all that they are asked in one job: small ones, and those of servers.
+        """Return the models that answer all their requests in one job per shard: small ones, and those of servers.
 
-        A server is tested when a job begins, and is asked so many calls at a time of a job.
+        A server is tested at the start of each job, and its limit of concurrent calls is per job.
         """
         return [name for name, one in self.participants().items() if one.model.size < self.answer_together]
 
     def null_of(self, asking: "Asking") -> "Asking | None":
-        """Return the same asked of a model's null: of the same recipe and world, its objects permuted; if there is one.
+        """Return the same suite and dataset asked of a model's null, or None if there is none.
 
-        Only what the model was itself taught has a null.
+        The null has the same recipe and world, but was trained on permuted objects. Only planted models have a null.
         """
         participants = self.participants()
         own = participants[asking.model]
@@ -398,17 +398,17 @@ class EditionConfig(AuthorsConfig):
         return next((found for name in nulls if (found := asking._replace(model=name)) in self.asked()), None)
 
     def used_datasets(self, suite: str | None = None) -> list[str]:
-        """Return the datasets that some model is asked, by one suite or by any, in the order of the configuration."""
+        """Return the datasets that at least one model is asked, by one suite or by any, in configuration order."""
         asked = {asking.dataset for asking in self.asked() if suite in (None, asking.suite)}
         return [name for name in self.datasets if name in asked]
 
     def used_sources(self) -> list[str]:
-        """Return the sources of these datasets, by name."""
+        """Return the names of the sources of these datasets, sorted."""
         return sorted({name for one in self.used_datasets() if (name := self.datasets[one].source) is not None})
 
 
 class Participant(NamedTuple):
-    """One model as it is asked: its name in the tables, its entry, and the world it was planted in, if any."""
+    """A model as it is asked: its name in tables, its entry, and the world that it was planted in, if any."""
 
     name: str
     model: ModelConfig
@@ -424,7 +424,7 @@ class Asking(NamedTuple):
 
 
 def _alike(names: Collection[str]) -> list[str]:
-    """Return the names that are there twice, whatever their capitals: on some disks these are one folder."""
+    """Return names that are equal except for case, which are one folder on some disks."""
     times = Counter(name.lower() for name in names)
     return list(dict.fromkeys(name for name in names if times[name.lower()] > 1))
 

@@ -1,8 +1,8 @@
-"""A frozen edition: one archive of canonical JSON Lines with a manifest, its citation, and its digest.
+"""Freeze an edition: one archive of canonical JSON Lines with a manifest, a citation and a digest.
 
-The archive's bytes depend on its content alone: members sorted, times fixed. Hashes stand on JSON Lines and not on
-Parquet, whose bytes change with the library that writes it. Large responses are known by their digests alone; then all
-that was judged of them travels, so that the numbers can be measured again.
+The archive's bytes depend only on its content: members are sorted and their times fixed. Digests are of JSON Lines, not
+of Parquet, whose bytes change with the library that writes it. Of large responses the archive has only the digests; it
+then has all their judged tables, so that the measures can be computed again.
 """
 
 import hashlib
@@ -30,33 +30,35 @@ from almanac.suites.listing import packages
 from almanac.versions import MAKER, commit, maker_of
 
 FILES = "files"  # the folder of an archive that holds the user's files
-ELSEWHERE = "elsewhere"  # a folder that no archive has: what stands under it stayed where it was
-NOBODY = "https://withheld.invalid"  # who asked, of whom an edition says nothing
-WITHHELD = "withheld"  # of a file's entry in the manifest: it is not in the archive
-MADE_BY = "made_by"  # of the entry of responses: what made them
-OF_ANSWERING = "almanac."  # begins what `answer` writes into a response file's metadata
-LICENCE = "LICENCE.txt"  # of a source, beside its facts
-LOCK = "lock.txt"  # every package at its version: as the project pins them, or as they are where pip chose them
+ELSEWHERE = "elsewhere"  # a folder that no archive has: paths under it were not copied into the archive
+NOBODY = "https://withheld.invalid"  # replaces the user's contact address
+WITHHELD = "withheld"  # key of a manifest entry: the file is not in the archive
+MADE_BY = "made_by"  # key of a response file's manifest entry: the model, and how it was run
+OF_ANSWERING = "almanac."  # prefix of the metadata keys that `answer` writes into response files
+LICENCE = "LICENCE.txt"  # the terms of a source, next to its facts
+LOCK = "lock.txt"  # every package with its version: the project's pins, or the installed ones if pip chose them
 LOCKED = PROJECT / "envs" / LOCK
 MEGABYTE = 10**6
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda: None) -> dict[str, Any]:
-    """Pack an edition, some thousand rows at a time.
+    """Pack an edition into an archive, a few thousand rows at a time.
 
     Args:
         layout: the edition.
-        target: the archive; of a folder, the archive in it that is named by the edition and its digest.
+        target: the archive, or a folder for it; in a folder it is named after the edition and its digest.
         on_file: called after each table.
 
     Returns:
-        The manifest: every file's path, bytes, sha256, rows and columns, of responses what made them (``made_by``) and
-        whether they are ``withheld``; where the facts came from and under which terms; the digest over all this.
+        The manifest: path, bytes, sha256, rows and columns of every file; for responses also the model that made them
+        (``made_by``) and whether they are ``withheld``; the sources of the facts and their terms; the digest of all
+        this.
 
     Raises:
-        AlmanacError: a table is missing, a source has changed, its facts may not be passed on, other code has made the
-            page, something else lies beside what it shows, or a run has not ended or goes on meanwhile.
+        AlmanacError: a table is missing, a source has changed, its facts may not be passed on, the page was made by
+            other code, a folder next to the page has a file that is not part of the report, or a run has not ended or
+            changes files meanwhile.
     """
     sources = _sources(layout)
     withheld = too_large(layout)
@@ -66,7 +68,7 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
     carried |= {f"sources/{source['name']}/{LICENCE}": licence_text(source) for source in sources}
     carried |= _lock(layout)
     carried[RECORD] = (tables.in_order(settings) + "\n").encode()
-    # Until its digest is known it is hidden: EDITION.zip may be an archive that was frozen before.
+    # A hidden name until the digest is known: EDITION.zip may be an earlier archive.
     into = target if target.suffix == ".zip" else target / f".{layout.config.edition}.{os.getpid()}.zip"
     found = {member(layout.root, path): (path, row) for path, row in contents(layout, withheld).items()}
     state = _state([*drawn.values(), *(path for path, _ in found.values())])
@@ -104,7 +106,7 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
 
 
 def _state(paths: Iterable[Path]) -> dict[Path, tuple[int, int, int] | None]:
-    """Return what tells whether files are written anew: their inode, size and time; none of one that is not there."""
+    """Return inode, size and time of each file, which change when it is written anew; None if it does not exist."""
     found: dict[Path, tuple[int, int, int] | None] = {}
     for path in paths:
         seen = path.stat() if path.is_file() else None
@@ -113,7 +115,7 @@ def _state(paths: Iterable[Path]) -> dict[Path, tuple[int, int, int] | None]:
 
 
 def named(manifest: dict[str, Any]) -> str:
-    """Return the name of an archive: its edition, and the beginning of its digest."""
+    """Return the file name of an archive: its edition, and the first digits of its digest."""
     return f"{manifest['edition']}-{manifest['digest'][:SHORT]}.zip"
 
 
@@ -125,7 +127,7 @@ def about(config: EditionConfig, manifest: dict[str, Any], rows: dict[str, type]
 def contents(layout: Layout, withheld: Collection[Path]) -> dict[Path, type]:
     """Return the tables of a frozen edition with their row classes.
 
-    In the stead of response files that stay outside (``withheld``) all that was judged of them is there.
+    For responses that are not in the archive (``withheld``) it includes all their judged tables.
     """
     found = layout.tables() | layout.facts_tables()
     for asking in layout.config.asked():
@@ -135,7 +137,7 @@ def contents(layout: Layout, withheld: Collection[Path]) -> dict[Path, type]:
 
 
 def too_large(layout: Layout) -> set[Path]:
-    """Return the response files that an archive withholds: of one model, suite and dataset all or none."""
+    """Return the response files that an archive withholds: all or none of one model, suite and dataset."""
     found: dict[tuple[str, str, str], set[Path]] = {}
     for asking in layout.config.asked():
         for one in layout.rounds(asking):
@@ -146,7 +148,7 @@ def too_large(layout: Layout) -> set[Path]:
 
 
 def _as_they_are(layout: Layout) -> dict[str, Path]:
-    """Return the files that travel as they are, by their names: copied facts, the page with its tables and figures."""
+    """Return the files that are packed unchanged, by name: copied facts, and the page with its tables and figures."""
     if not layout.page().is_file():
         raise AlmanacError(f"{layout.page()}: there is no page, as its run has not ended; run it again, whole")
     if (maker := maker_of(layout.page())) != MAKER:
@@ -169,7 +171,7 @@ def _as_they_are(layout: Layout) -> dict[str, Path]:
 
 
 def _lock(layout: Layout) -> dict[str, bytes]:
-    """Return the list of packages, those of suites that other packages provide last; none where it is not there."""
+    """Return the file with the list of packages, those that provide suites last; empty if there is no such list."""
     if INSTALLED:
         listed = sorted({f"{one.name}=={one.version}" for one in metadata.distributions() if one.name != "almanac"})
     elif LOCKED.is_file():
@@ -181,13 +183,13 @@ def _lock(layout: Layout) -> dict[str, bytes]:
 
 
 def made_by(path: Path) -> dict[str, str]:
-    """Return what a response file says of the model, of how it was run, and on which requests; empty if it does not."""
+    """Return a response file's metadata: the model, how it was run, and on which requests; empty if there are none."""
     said = tables.read_metadata(path)
     return {key.removeprefix(OF_ANSWERING): value for key, value in said.items() if key.startswith(OF_ANSWERING)}
 
 
 def add(archive: zipfile.ZipFile | None, name: str, content: Iterable[bytes]) -> dict[str, Any]:
-    """Write a file into an archive, or into none, and return its entry in the manifest: path, bytes and sha256."""
+    """Write a file into an archive and return its manifest entry: path, bytes, sha256; without archive, only that."""
     size, sha256 = 0, hashlib.sha256()
     with nullcontext() if archive is None else archive.open(_member(name), "w", force_zip64=True) as out:
         for block in content:
@@ -208,20 +210,20 @@ def _member(name: str) -> zipfile.ZipInfo:
 def portable(
     config: EditionConfig, made_with: Collection[str] | None = None
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Return a configuration that means the same anywhere, and the files that travel with it.
+    """Return a configuration that is valid on any machine, and the user's files that belong to it.
 
-    What it names on the user's disk is another path in it: of a file that of its copy in the archive, of a folder its
-    last name alone. Who asked is no part of it.
+    A path on the user's disk is replaced: the path of a file by that of its copy in the archive, the path of a folder
+    by its last part. The user's contact address is removed.
 
     Args:
         config: the configuration.
-        made_with: the sha256 of the files that the edition was made with; none: any content will do.
+        made_with: the sha256 of the files that the edition was made with; None: files are not checked.
 
     Returns:
         The configuration, and each file's content by its name in the archive.
 
     Raises:
-        AlmanacError: a file cannot be read, or is another one now, naming its key.
+        AlmanacError: a file cannot be read, or its content has changed; the message names its key.
     """
     carried: dict[str, bytes] = {}
 
@@ -253,7 +255,11 @@ def portable(
 
 
 def _sources(layout: Layout) -> list[dict[str, Any]]:
-    """Return where each source's facts came from; refuse those that may not be passed on."""
+    """Return name, kind, licence and origin of each source.
+
+    Raises:
+        AlmanacError: a source's facts may not be passed on, or its files have changed.
+    """
     out = []
     for name in layout.config.used_sources():
         source = layout.config.sources[name]

@@ -1,6 +1,6 @@
-"""What verifying checks of an unpacked edition besides its numbers: terms, citation, ids, datasets, makers, the page.
+"""Checks of an unpacked edition besides its measures: terms, citation, ids, datasets, models of responses, the page.
 
-A forger may mend the manifest. So whatever follows from something else in the archive is made again from it.
+A forged archive may have a matching manifest. So each file that can be derived from others is derived again.
 """
 
 import hashlib
@@ -23,15 +23,15 @@ from almanac.frames import frames
 from almanac.rows import Context, Request, Response
 from almanac.versions import MAKER, maker_of
 
-# What a response file says of itself that differs from file to file of one model.
+# Metadata of response files that differ between the files of one model.
 OF_THE_FILE = ("requests", "contexts", "self_test", "job")
 
 
 def check_terms(layout: Layout, manifest: Mapping[str, Any]) -> None:
-    """Hold what the manifest says of sources, terms and citation against the configuration and the files.
+    """Compare the manifest's sources, terms and citation with the configuration and the files.
 
     Raises:
-        AlmanacError: they differ, naming the field or the file.
+        AlmanacError: they differ; the message names the field or the file.
     """
     config = layout.config
     stated = [(one["name"], one["kind"], one["licence"]) for one in manifest["sources"]]
@@ -57,10 +57,10 @@ def _without_words(name: str, text: bytes) -> bytes:
 
 
 def check_ids(layout: Layout) -> int:
-    """Make the id of every request and context again from its text; return how many there are.
+    """Compute the id of every request and context again from its content; return the number of ids.
 
     Raises:
-        AlmanacError: one is another, naming it.
+        AlmanacError: an id differs; the message names it.
     """
     count = 0
     for found in {one.folder: one for one in layout.every_round()}.values():
@@ -82,16 +82,16 @@ def _check_id(layout: Layout, path: Path, stated: str, found: str) -> None:
 
 
 def check_datasets(layout: Layout, manifest: Mapping[str, Any], again: Path) -> int:
-    """Build every dataset again from its source and hold it against the frozen one, byte by byte.
+    """Build every dataset again from its source, and compare it with the frozen one byte by byte.
 
-    The texts that state a planted world's facts are its corpus's, which no edition carries: they are taken as frozen.
-    ``again`` is a folder to build in.
+    The texts that state a planted world's facts come from its corpus, which archives do not carry. So the frozen table
+    of evidence is used for these. ``again`` is a folder to build in.
 
     Returns:
-        How many datasets there are.
+        The number of datasets.
 
     Raises:
-        AlmanacError: a table differs, naming it.
+        AlmanacError: a table differs; the message names it.
     """
     stated = {entry["path"]: entry["sha256"] for entry in manifest["files"]}
     names = layout.config.used_datasets()
@@ -109,13 +109,12 @@ def check_datasets(layout: Layout, manifest: Mapping[str, Any], again: Path) -> 
 
 
 def check_makers(layout: Layout, manifest: Mapping[str, Any]) -> list[str]:
-    """Hold the manifest's records of response files against the models that the responses name.
+    """Compare the manifest's records of response files with the model digests in their rows.
 
-    The model's digest stands in every row too. Responses that are withheld are no part of the unpacked edition, and
-    their records are believed.
+    Withheld responses are not in the unpacked edition, so their records cannot be checked.
 
     Returns:
-        Lines to print: what made each model's responses, and how many files do not say so.
+        Lines to print: how each model's responses were made, and the number of files without a record.
 
     Raises:
         AlmanacError: a record is damaged, or names another model than the file's rows.
@@ -137,7 +136,7 @@ def check_makers(layout: Layout, manifest: Mapping[str, Any]) -> list[str]:
 
 
 def _check_rows(path: Path, name: str, model: str) -> None:
-    """Refuse a record whose model is not that of the file's rows."""
+    """Refuse a record that names another model than the file's rows."""
     for frame in frames(path, Response, ["model_digest"]):
         if others := sorted(set(frame["model_digest"].unique()) - {model}):
             raise AlmanacError(
@@ -154,7 +153,7 @@ def _record(entry: Mapping[str, Any], name: str) -> Mapping[str, str]:
 
 
 def _words(record: Mapping[str, str]) -> str:
-    """Return a record in one line, the model first, digests by their first digits."""
+    """Return a record as one line: the model first, digests shortened."""
     kept = {key: value for key, value in sorted(record.items()) if key not in (*OF_THE_FILE, "model")}
     return ", ".join(f"{key} {_short(value)}" for key, value in {"model": record["model"], **kept}.items())
 
@@ -164,17 +163,17 @@ def _short(value: str) -> str:
 
 
 def check_shown(layout: Layout, manifest: Mapping[str, Any], draw: Callable[[], None]) -> int:
-    """Draw the page, its tables and figures again and hold them against the frozen ones; return how many files.
+    """Draw the page with its tables and figures again, compare them with the frozen ones, and return their number.
 
-    That the page names another version of Almanac, which made it, is no difference.
+    The version of Almanac that the page names may differ.
 
     Raises:
-        AlmanacError: one is missing, added or differs, naming it.
+        AlmanacError: a file is missing, added or different; the message names it.
     """
     drawn = (layout.page().relative_to(layout.root).as_posix(), *(f"{what}/" for what in SHOWN))
     shown = {entry["path"]: entry["sha256"] for entry in manifest["files"] if entry["path"].startswith(drawn)}
     page, maker = layout.page(), maker_of(layout.page())
-    if maker != MAKER:  # which the page says: what else differs is what counts
+    if maker != MAKER:  # the page names its maker; ignore this difference
         text = page.read_bytes().replace(maker.encode(), MAKER.encode(), 1)
         shown[page.relative_to(layout.root).as_posix()] = hashlib.sha256(text).hexdigest()
     hint = "(with the packages of lock.txt?)" if maker == MAKER else f"by {MAKER}; it was made by {maker}"

@@ -1,6 +1,6 @@
-"""How a frozen edition is cited and described: CITATION.cff, Croissant 1.1 with RAI fields, and a licence a source.
+"""Citation and description of a frozen edition: CITATION.cff, Croissant 1.1 with RAI fields, a licence per source.
 
-All of it follows from the configuration and the manifest alone, so verifying writes it again and compares.
+They depend only on the configuration and the manifest, so verifying writes them again and compares.
 """
 
 import json
@@ -15,11 +15,11 @@ from almanac.config import EditionConfig
 from almanac.project import RESOURCES
 
 CITATION, CROISSANT = "CITATION.cff", "croissant.json"
-# What is the same in every description: Croissant's names (`@context`), and the fields of its extension RAI (`rai`,
+# The part that is the same in every description: Croissant's `@context`, and the fields of its extension RAI (`rai`,
 # https://docs.mlcommons.org/croissant/docs/croissant-rai-spec.html).
 SAID = RESOURCES / "croissant.json"
-OWN_LICENCE = "MIT"  # of what Almanac itself writes: invented facts, wordings, pages
-# Of the names of licences that sources carry, those that SPDX lists.
+OWN_LICENCE = "MIT"  # for what Almanac itself writes: invented facts, wordings, pages
+# Licences of sources that are SPDX identifiers.
 SPDX = ("CC0-1.0", "CC-BY-4.0", "CC-BY-SA-3.0", "CC-BY-SA-4.0", "CC-BY-NC-4.0", "ODC-BY-1.0", "MIT")
 TYPES = {pa.string(): "sc:Text", pa.int64(): "sc:Integer", pa.float64(): "sc:Float", pa.bool_(): "sc:Boolean"}
 FORMATS = {
@@ -33,12 +33,12 @@ FORMATS = {
 
 
 def terms(licence: str) -> str:
-    """Return a licence as an address, where its name is one of SPDX's; else as it stands."""
+    """Return the SPDX address of a licence, or its name unchanged if it is not in `SPDX`."""
     return f"https://spdx.org/licenses/{licence}.html" if licence in SPDX else licence
 
 
 def licence_text(source: Mapping[str, Any]) -> bytes:
-    """Return the file that says under which terms a source's facts stand beside it."""
+    """Return the licence file that lies next to a source's facts."""
     lines = [
         f"The facts of source {source['name']} ({source['kind']}) in this folder, and what of them stands in the "
         "datasets, requests and outcomes of this edition, may be used under:",
@@ -80,7 +80,7 @@ def citation(config: EditionConfig, manifest: Mapping[str, Any]) -> bytes:
 
 
 def cited(config: EditionConfig) -> str:
-    """Return whom and what to cite, in one line; the digest of the frozen edition follows it."""
+    """Return the citation in one line, without the digest of the frozen edition, which is appended to it."""
     return f"{', '.join(config.credit)}: {_title(config)}"
 
 
@@ -89,7 +89,7 @@ def _title(config: EditionConfig) -> str:
 
 
 def croissant(config: EditionConfig, manifest: Mapping[str, Any], rows: Mapping[str, type]) -> bytes:
-    """Return the description of an edition that loaders of datasets read: every file, and every table's columns.
+    """Return the Croissant description of an edition, for dataset loaders: every file, and every table's columns.
 
     ``rows`` has the row class of each table, by its name in the archive.
     """
@@ -139,7 +139,7 @@ def _file(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _records(entry: Mapping[str, Any], row: type) -> dict[str, Any]:
-    """Return a table as records: the columns in which any row has a value."""
+    """Return a table's Croissant record set: the columns in which any row has a value."""
     name = entry["path"].removesuffix(".jsonl")
     fields = [field for field in schema(row) if field.name in entry["columns"]]
     keys: tuple[str, ...] = row.KEY  # type: ignore[attr-defined]  # every row class has one

@@ -1,7 +1,7 @@
-"""The manifest of a frozen edition: what an archive says of itself, judged before anything else of it is read.
+"""The manifest of a frozen edition: the list of an archive's files, checked before any other file is read.
 
-An archive may come from anywhere. So the names and sizes of its members are held against the manifest first, and the
-manifest itself is read only where it is small: whatever the archive holds, judging it takes little memory.
+Archives are not trusted. So the names and sizes of the members are compared with the manifest first, and the manifest
+is read only if it is small: whatever the archive holds, this check takes little memory.
 """
 
 import json
@@ -21,18 +21,18 @@ from almanac.errors import AlmanacError
 from almanac.options import Options, explain
 
 MANIFEST = "manifest.json"
-MOST = 1 << 25  # bytes of a manifest, or of a configuration: both are read whole
-VALUES = 1_000_000  # in a manifest: of some 40,000 files; 32 MiB of nothing but {} take gigabytes
-SPARE = 1 << 26  # bytes that any archive may unpack to, and
-DENSEST = 30  # times its own size; editions were seen to have 5 to 8 times
-SHORT = 12  # digits of a digest in a file's name, and where it is printed
-NOT_DIGESTED = ("digest", "about", "commit")  # other code may make the same edition
+MOST = 1 << 25  # most bytes of a manifest or a configuration, since each is read as a whole
+VALUES = 1_000_000  # most values in a manifest: about 40,000 files; 32 MiB of {} would take gigabytes of memory
+SPARE = 1 << 26  # an archive may unpack to this many bytes plus
+DENSEST = 30  # times its own size; editions unpack to 5 to 8 times their size
+SHORT = 12  # digits of a digest in file names and in print
+NOT_DIGESTED = ("digest", "about", "commit")  # `commit` because other code may make the same edition
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class Entry(Options, strict=True):
-    """A file of the archive, or one that is known by its digest alone (``withheld``)."""
+    """A file of the archive, or a ``withheld`` file, whose content is not in the archive."""
 
     path: str = Field(min_length=1, max_length=1000)
     bytes: int = Field(ge=0)
@@ -44,7 +44,7 @@ class Entry(Options, strict=True):
 
 
 class Source(Options, strict=True):
-    """Where facts came from, and under which terms."""
+    """The origin of facts, and their licence."""
 
     name: str
     kind: str
@@ -53,7 +53,7 @@ class Source(Options, strict=True):
 
 
 class Manifest(Options, strict=True):
-    """The whole of it; ``about`` are the files that cite the edition by its digest, ``commit``: of the code."""
+    """A whole manifest; ``about``: the files that cite the edition by its digest; ``commit``: of Almanac's code."""
 
     edition: str
     almanac: str
@@ -66,23 +66,24 @@ class Manifest(Options, strict=True):
 
 
 def digest(manifest: Mapping[str, Any]) -> str:
-    """Return the digest of an edition: over all that its manifest says, the files' order apart."""
+    """Return the digest of an edition: of its manifest without the keys `NOT_DIGESTED`, files sorted by path."""
     said = {key: value for key, value in manifest.items() if key not in NOT_DIGESTED}
     return tables.identity(said | {"files": sorted(said["files"], key=lambda entry: str(entry["path"]))})
 
 
 def written(manifest: Mapping[str, Any]) -> bytes:
-    """Return a manifest as it stands in an archive."""
+    """Return the bytes of a manifest file."""
     return (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode()
 
 
 def parsed(content: bytes, where: str) -> tuple[dict[str, Any], Manifest]:
-    """Return a manifest as it is written and as it is checked: whole, and with the digest that it gives.
+    """Parse and check a manifest; ``where`` names its file in messages.
 
-    ``where`` names its file in messages.
+    Returns:
+        The manifest as it is written, and as a checked object.
 
     Raises:
-        AlmanacError: it is damaged, or says another digest.
+        AlmanacError: it is damaged, or its digest is not that of its content.
     """
     check_values(content, VALUES, where)
     try:
@@ -100,12 +101,12 @@ def parsed(content: bytes, where: str) -> tuple[dict[str, Any], Manifest]:
 
 
 def judged(archive: zipfile.ZipFile, path: Path, folder: Path, dense: bool = False) -> dict[str, Any]:
-    """Return the manifest of an archive that is as it should be, the content of its other members not yet read.
+    """Check an archive without reading the content of its other members, and return its manifest.
 
     Raises:
         AlmanacError: the archive would unpack to far more than an edition of its size, and ``dense`` is not set; the
-            manifest is missing, damaged or too large; a member is there twice, is not in the manifest or missing, has
-            another size than is said, or would be written outside its folder; there is too little room in ``folder``.
+            manifest is missing, damaged or too large; a member occurs twice, is missing, is not in the manifest, has
+            another size than there, or would be written outside its folder; ``folder`` has too little space.
     """
     wrong = [f"{name}: is in the archive {n} times" for name, n in Counter(archive.namelist()).items() if n > 1]
     refuse(path, wrong)
@@ -130,18 +131,18 @@ def judged(archive: zipfile.ZipFile, path: Path, folder: Path, dense: bool = Fal
 
 
 def check_values(content: bytes, most: int, what: str) -> None:
-    """Check that some JSON holds no more values than are read, which may take a hundred times the room of their text.
+    """Check that JSON has at most ``most`` values: parsed values may take a hundred times the memory of their text.
 
     Raises:
-        AlmanacError: it holds more.
+        AlmanacError: it has more.
     """
-    values = sum(map(content.count, (b",", b"[", b"{")))  # commas and brackets in texts are counted too
+    values = sum(map(content.count, (b",", b"[", b"{")))  # an upper bound: commas and brackets in strings count too
     if values > most:
         raise AlmanacError(f"{what}: holds {values} values, at most {most} are read; get the archive again")
 
 
 def _wrong_entries(manifest: Manifest) -> Iterator[str]:
-    """Yield what is wrong with the entries themselves."""
+    """Yield a message for each entry that occurs twice or has an unsafe path."""
     for name, count in Counter(entry.path for entry in (*manifest.files, *manifest.about)).items():
         if count > 1:
             yield f"{name}: is in the manifest {count} times"
@@ -151,7 +152,7 @@ def _wrong_entries(manifest: Manifest) -> Iterator[str]:
 
 
 def _wrong_members(manifest: Manifest, sizes: Mapping[str, int]) -> Iterator[str]:
-    """Yield where the members' names and sizes are not those of the manifest."""
+    """Yield a message for each member whose name or size is not that of the manifest."""
     inside = {entry.path: entry.bytes for entry in (*manifest.files, *manifest.about) if not entry.withheld}
     here = set(sizes) - {MANIFEST}
     for name in sorted(set(inside) - here):
@@ -164,16 +165,16 @@ def _wrong_members(manifest: Manifest, sizes: Mapping[str, int]) -> Iterator[str
 
 
 def refuse(path: Path, wrong: list[str]) -> None:
-    """Refuse an archive for what is wrong with it, if anything is."""
+    """Refuse an archive if there are messages about it (``wrong``)."""
     errors.refuse([f"{path}: {line}" for line in wrong])
 
 
 @contextmanager
 def reading(archive: zipfile.ZipFile, path: Path, name: str) -> Iterator[IO[bytes]]:
-    """Yield what a file of an archive holds.
+    """Open a file of an archive for reading.
 
     Raises:
-        AlmanacError: it cannot be read, or, where its content is being written, the disk is full.
+        AlmanacError: it cannot be read, or the disk is full while the caller writes its content.
     """
     try:
         with archive.open(name) as stream:

@@ -1,4 +1,4 @@
-"""An edition in a notebook: its tables as pandas frames, from its folder or from the archive that was frozen."""
+"""An edition in a notebook: its tables as pandas data frames, from its folder or from its archive."""
 
 import inspect
 import warnings
@@ -34,7 +34,7 @@ ROWS: Mapping[str, type] = {
     **{**DATASET_TABLES, "measures": Measure, "between": Measure},
     **{"validation": Validation, "standings": Standing, "agreements": Agreement, "knowledge": Knowledge},
 }
-ASKED = ("model", "dataset", "suite", "method", "where")  # of whom and what, by which method in which setting
+ASKED = ("model", "dataset", "suite", "method", "where")  # identify a finding; `where` is the method's setting
 # The columns of `Edition.findings`, `Edition.known` and `Edition.compared`.
 NUMBERS = ("known", "low", "high", "other_relations_low", "other_relations_high")
 FINDINGS = {
@@ -54,13 +54,13 @@ FRAMES = {"findings": FINDINGS, "known": KNOWN, "compared": COMPARED}
 
 
 def read_edition(path: Path | str) -> "Edition":
-    """Return an edition.
+    """Open an edition.
 
     Args:
         path: its folder, ``results/EDITION``, or the archive that `freeze` made, which is checked and unpacked.
 
     Raises:
-        AlmanacError: there is none, or the archive is damaged.
+        AlmanacError: there is no edition, or the archive is damaged.
     """
     layout, unpacked = opened(Path(path).expanduser())
     if not layout.page().is_file():
@@ -71,23 +71,23 @@ def read_edition(path: Path | str) -> "Edition":
 
 
 def shares(known: "pandas.DataFrame", by: Sequence[str] | str) -> "pandas.DataFrame":
-    """Return how many facts are known in groups of your own, counted as on the page.
+    """Return the share of known facts in groups of your choice, computed as on the page.
 
-    A share is a mean over the relations of a group, each of which counts alike, however few facts of it there are.
+    A share is a macro-average: each relation of a group has the same weight, however few facts it has.
 
     Args:
-        known: rows of `Edition.known`, with any columns of your own.
-        by: the columns that make the groups, among them, or with one value in each of their groups, those that tell
-            methods and models apart: ``["model", "method", "continent"]``.
+        known: rows of `Edition.known`, possibly with further columns of yours.
+        by: the columns that define the groups, such as ``["model", "method", "continent"]``. Each of model, dataset,
+            suite, method and where must be among them, or have a single value in every group.
 
     Returns:
-        A row a group that has a fact: the columns ``by``; ``known``, the mean over relations of the shares of right
-        answers to a fact; ``low`` and ``high``, its 95 % interval (of these relations, a subject's facts as one draw);
-        and ``facts``, how many there are.
+        One row per group with facts: the columns ``by``; ``known``, the mean over relations of the facts' shares of
+        right answers; ``low`` and ``high``, its 95 % interval (for these relations; a subject's facts are drawn
+        together); and ``facts``, the number of facts.
 
     Raises:
-        AlmanacError: a column is not there or is one of the result's, a fact stands twice, or a group has several
-            models, datasets or methods.
+        AlmanacError: a column is missing or has the name of a result's column, a fact occurs twice, or a group has
+            several models, datasets or methods.
     """
     frame, by = pl.DataFrame(known), [by] if isinstance(by, str) else list(dict.fromkeys(by))
     for name in (*by, *KNOWN):
@@ -110,13 +110,13 @@ def shares(known: "pandas.DataFrame", by: Sequence[str] | str) -> "pandas.DataFr
 
 
 class Edition:
-    """A finished or frozen edition; every table is a pandas frame, read when it is asked for.
+    """A finished or frozen edition; every table is a pandas data frame, read on access.
 
     Attributes:
-        name: the edition's.
-        title: the page's.
-        models: who was asked.
-        datasets: of which facts.
+        name: the edition's name.
+        title: the page's title.
+        models: the names of the models that were asked.
+        datasets: the names of the datasets that they were asked.
     """
 
     def __init__(self, layout: Layout, unpacked: unfinished.Folder | None = None) -> None:
@@ -131,13 +131,14 @@ class Edition:
 
     @property
     def findings(self) -> "pandas.DataFrame":
-        """What each method says of each model: the page's table of methods.
+        """The finding of each method on each model: the page's table of methods.
 
-        ``known`` with the intervals of these relations and of other ones, ``chance``, the difference, the facts that
-        were answered, and the ``verdict``; ``where`` says which items are counted. ``p`` is adjusted for all verdicts
-        (Holm), as on the page; ``p_unadjusted`` is that of the one test. ``beyond_names``: whether what is above chance
-        is so also without the facts that names give away. Where a planted model was not taught a method's format,
-        the verdict says so, and there are no numbers.
+        ``known`` is the share of known facts: ``low`` to ``high`` is its interval for these relations,
+        ``other_relations_low`` to ``other_relations_high`` for other relations. ``above_chance`` is ``known`` minus
+        ``chance``, ``facts`` the number of answered facts, and ``where`` tells which items are counted. ``p`` is
+        adjusted for all verdicts (Holm), as on the page; ``p_unadjusted`` is the p-value of the single test.
+        ``beyond_names``: whether a result above chance is so also without the facts that names give away. If a planted
+        model was not taught a method's format, the ``verdict`` says so, and there are no numbers.
         """
         rows = [
             {
@@ -157,22 +158,22 @@ class Edition:
 
     @property
     def measures(self) -> "pandas.DataFrame":
-        """Every number of one model, with its interval and the condition on the items that it counts (``where``)."""
+        """Every measure of a single model, with its interval and the condition on its items (``where``)."""
         paths = [self._layout.measures(asking) for asking in self._layout.config.asked()]
         return pl.concat(read_frame(path, Measure) for path in paths).to_pandas()
 
     @property
     def between(self) -> "pandas.DataFrame":
-        """Every number between models."""
+        """Every measure that compares models."""
         return read_frame(self._layout.between("across"), Measure).to_pandas()
 
     @property
     def compared(self) -> "pandas.DataFrame":
         """The differences of two models that the page tests: the table of *Models compared, all methods*.
 
-        ``difference`` is the share that ``model`` knows minus that of ``other`` on the same facts, with its interval;
-        ``p`` is adjusted for all rows (Holm), ``p_unadjusted`` is that of the one test. Both are empty where fewer than
-        20 facts were answered.
+        ``difference`` is the share that ``model`` knows minus that of ``other`` on the same facts, with its interval.
+        ``p`` is adjusted for all rows (Holm), ``p_unadjusted`` is the p-value of the single test. Both are empty if
+        fewer than 20 facts were answered.
         """
         found = differences(tables.read(self._layout.between("across"), Measure), self._layout.config.compare)
         rows = [
@@ -199,17 +200,17 @@ class Edition:
 
     @property
     def standings(self) -> "pandas.DataFrame":
-        """Which method recovers what was taught, and whether the order stands."""
+        """How well each method recovers what was taught, and whether the order of the methods is stable."""
         return read_frame(self._layout.between("standings"), Standing).to_pandas()
 
     @property
     def agreements(self) -> "pandas.DataFrame":
-        """How each two methods agree on the facts of one model that both asked."""
+        """How well two methods agree on the facts that both asked of a model."""
         return read_frame(self._layout.between("agreements"), Agreement).to_pandas()
 
     @property
     def knowledge(self) -> "pandas.DataFrame":
-        """How many methods asked a fact of a model, and how many call it known."""
+        """For each model and fact, how many methods asked it, and how many call it known."""
         return read_frame(self._layout.between("knowledge"), Knowledge).to_pandas()
 
     def dataset(self, name: str, table: str = "facts") -> "pandas.DataFrame":
@@ -223,11 +224,11 @@ class Edition:
     def known(self) -> "pandas.DataFrame":
         """Whether each method calls each fact of each model known: more than half of its items are right.
 
-        A row a model, method and fact, with the items that the method counts (``where``), the fact's relation, subject
-        and object by name, ``known``, the share of the fact's items that are ``right``, and the ``score`` by which the
-        method ranks facts. ``method`` and ``where`` are as in `findings`. Shares of the page are means of ``right``. As
-        in `knowledge`, a method is left out whose format a planted model was not taught, or that most answers do not
-        follow.
+        One row per model, method and fact, with the names of subject, relation and object. ``right`` is the share of
+        the fact's items that are right, and ``known`` whether it is more than half; ``score`` is what the method ranks
+        facts by. ``method`` and ``where`` are as in `findings`. The page's shares are means of ``right``. As in
+        `knowledge`, a method is left out if a planted model was not taught its format, or if most answers do not
+        follow its format.
         """
         parts = [pl.DataFrame(schema=KNOWN)]
         names = {name: self._layout.data(name).named for name in self.datasets}
@@ -248,16 +249,16 @@ class Edition:
         return pl.concat(parts).to_pandas()
 
     def outcomes(self, model: str, suite: str, dataset: str, *, text: bool = False) -> "pandas.DataFrame":
-        """Return what became of a model's items: a row an item and reading, with all that numbers are counted by.
+        """Return a model's judged items: one row per item and reading, with all columns that measures are grouped by.
 
-        Choose an ``experiment`` and a ``reading`` before counting, and leave out rows without ``hit``, which no number
-        counts. ``prediction`` is the answer, without space around it; where the whole answer is judged, all of it.
+        Choose an ``experiment`` and a ``reading`` before counting, and leave out rows without ``hit``, which no measure
+        counts. ``prediction`` is the answer without surrounding space; if the whole answer is judged, all of it.
 
         Args:
-            model: whose.
-            suite: what asked it.
-            dataset: of which facts.
-            text: whether a column ``text`` holds what was asked, with its context, as the page's window shows it.
+            model: the name of the model.
+            suite: the name of the suite that asked.
+            dataset: the name of the dataset.
+            text: whether to add a column ``text``: what was asked, with its context, as the page's window shows it.
         """
         asked = list(self._layout.config.asked())
         for column, name in Asking(model, suite, dataset)._asdict().items():
@@ -277,7 +278,7 @@ class Edition:
         return frame.to_pandas()
 
     def _judged(self, asking: Asking) -> Judged:
-        """Return what became of a model's items, judged first where an archive carries the responses alone."""
+        """Return a model's judged items; judge them first if the archive has only the responses."""
         layout, suite = self._layout, SUITES[asking.suite]
         paths = [layout.judged(asking, name) for name in ("outcomes", *joined(suite))]
         if self._unpacked is not None and not all(path.is_file() for path in paths):
@@ -287,7 +288,7 @@ class Edition:
 
     @staticmethod
     def describe(table: str) -> str:
-        """Return what a table's columns mean: one of a dataset, or a property of this class."""
+        """Return the meaning of a table's columns; ``table`` is a table of datasets or a property of this class."""
         if table in FRAMES:
             return f"{inspect.getdoc(getattr(Edition, table))}\n\nColumns: {', '.join(FRAMES[table])}"
         if table == "outcomes":

@@ -1,6 +1,6 @@
-"""Tables as they travel in an archive: canonical JSON Lines in the order of their rows, some thousand rows at a time.
+"""Convert tables to the form in archives, canonical JSON Lines, and back, a few thousand rows at a time.
 
-The order is kept since items are counted in it. Nothing is held whole, in either direction.
+The order of the rows is kept, since it numbers the items. No table is held in memory as a whole.
 """
 
 import io
@@ -15,23 +15,23 @@ from almanac import tables
 from almanac.columns import schema
 from almanac.errors import AlmanacError
 
-LINES = ".jsonl"  # how the name of a table ends in an archive
-BLOCK = 1 << 22  # bytes that are read of a member at once
-LONGEST = 1 << 26  # bytes of a line: an archive may come from anywhere, and a line is held whole
+LINES = ".jsonl"  # file ending of a table in an archive
+BLOCK = 1 << 22  # bytes of a member that are read at once
+LONGEST = 1 << 26  # most bytes of a line: a line is held in memory, and archives are not trusted
 
 
 def member(root: Path, path: Path) -> str:
-    """Return the name that a table of an edition's folder has in an archive."""
+    """Return the name in the archive of a table in an edition's folder."""
     return path.relative_to(root).with_suffix(LINES).as_posix()
 
 
 def lines(path: Path, row: type, filled: set[str] | None = None) -> Iterator[bytes]:
-    """Yield a Parquet table as canonical JSON Lines, some rows at a time.
+    """Yield a Parquet table as canonical JSON Lines, a group of rows at a time.
 
-    ``filled`` gets the names of the columns in which any row has a value.
+    The names of columns in which any row has a value are added to ``filled``.
 
     Raises:
-        AlmanacError: a number is not finite, which JSON cannot say; or as `tables.read_arrow`.
+        AlmanacError: a number is not finite, which JSON cannot express; or as `tables.read_arrow`.
     """
     count = 0
     for batch in tables.stream(path, row, size=tables.GROUP):
@@ -49,14 +49,14 @@ def lines(path: Path, row: type, filled: set[str] | None = None) -> Iterator[byt
 
 
 def _lines(batch: pa.RecordBatch, names: Sequence[str]) -> bytes:
-    """Return rows as lines: sorted keys, missing values left out; ``names`` are the columns that have any."""
+    """Return rows as lines with sorted keys, without missing values; ``names`` are the columns that have values."""
     values = zip(*(batch.column(name).to_pylist() for name in names), strict=True)
     rows = ({name: one for name, one in zip(names, own, strict=True) if one is not None} for own in values)
     return "".join(f"{tables.canonical(one)}\n" for one in rows).encode()
 
 
 def blocks(stream: IO[bytes]) -> Iterator[bytes]:
-    """Yield what a stream holds, `BLOCK` bytes at a time."""
+    """Yield the content of a stream, `BLOCK` bytes at a time."""
     while block := stream.read(BLOCK):
         yield block
 
@@ -65,12 +65,12 @@ def unpack_table(stream: IO[bytes], path: Path, row: type) -> tuple[int, list[st
     """Write JSON Lines as the Parquet table of a row class.
 
     Returns:
-        How many rows there are, and the columns in which any has a value.
+        The number of rows, and the columns in which any row has a value.
 
     Raises:
         AlmanacError: a line is no row of the class, or too long.
     """
-    # What must be there is checked when it is written: as the reader sees it, every value may be missing.
+    # The reader lets every value be missing; `tables.writing` refuses missing values in columns that must have them.
     fields = [field.with_nullable(True) for field in schema(row)]
     filled: set[str] = set()
     with tables.writing(path, row) as writer:

@@ -1,7 +1,7 @@
-"""A published edition: what the project carries of it, and how a rebuild compares.
+"""A published edition: the part of it that the project's repository has, and its comparison with a rebuild.
 
 Its folder, ``resources/editions/NAME``, has the manifest of the archive, with the digest to cite, and the tables that
-readers cite: what was found, what is recovered of planted knowledge, how methods agree.
+readers cite: findings, recovery of planted knowledge, agreement of methods.
 """
 
 import re
@@ -22,7 +22,7 @@ from almanac.errors import AlmanacError, no_such
 from almanac.project import RESOURCES
 
 FOLDER = RESOURCES / "editions"
-# The tables, with the columns that name a row, and what they say.
+# The tables, with their key columns and a description.
 CARRIED: Mapping[str, tuple[tuple[str, ...], str]] = {
     "findings": (("model", "of", "method"), "what each method found in each model"),
     "validation": (("suite", "method", "where", "model"), "what each method recovers of what was taught"),
@@ -30,31 +30,31 @@ CARRIED: Mapping[str, tuple[tuple[str, ...], str]] = {
     "agreement-pairs": (("model", "of", "one", "other"), "how each two methods agree on the same facts"),
 }
 OF_MANIFEST = "the digest to cite, and the sha256 of every file of the archive"
-# What does not depend on any model's answers: the facts, the worlds, what planted models read and what all models are
-# asked alike; and what does: the answers, and requests made from one model's earlier answers.
+# FIXED: tables that depend on no model's answers: facts, worlds, texts for planted models, and requests that are the
+# same for all models. ANSWERS: responses, and requests made from one model's earlier responses.
 FIXED = re.compile(rf"(sources|planting|dataset)/|requests(/[^/]+){{3}}/{ALL}/")
 ANSWERS = re.compile(rf"responses/|requests(/[^/]+){{3}}/(?!{ALL}/)")
 FIGURE = re.compile(r"\]\(\.\./figures/([^)]+\.svg)\)")  # in the summary, which lies next to the folder of figures
-ENDS = (", low", ", high"), ("_low", "_high")  # how the columns of an interval are named after that of its number
-AGAIN, NTH = "\0", "\0nth"  # what ends the name of a rebuilt column; the number of a row among those of its key
+ENDS = (", low", ", high"), ("_low", "_high")  # suffixes of an interval's columns, after the name of the value's column
+AGAIN, NTH = "\0", "\0nth"  # suffix of rebuilt columns; column with the number of a row among those of the same key
 SIDES = "in the published edition", "in the rebuild"
-SAME = 1e-9  # a library may round its last digit differently
-OUTSIDE = 0.05  # the share of numbers that may leave their 95 % intervals where other weights answered
+SAME = 1e-9  # relative tolerance: libraries may round the last digit differently
+OUTSIDE = 0.05  # the share of values that may lie outside their 95 % intervals if other weights answered
 
 
 @dataclass(frozen=True)
 class Rebuild:
-    """How a rebuild compares with what was published.
+    """The comparison of a rebuild with the published edition.
 
     Attributes:
-        fixed: tables that do not depend on any answer.
-        changed: those of them that differ, or are on one side only.
-        answers: files of responses, and of requests made from one model's earlier responses.
-        others: those of them that differ: other weights have answered.
-        values: those that were compared: all where the answers are equal, else the numbers with an interval.
-        apart: those that differ where the answers are equal, else those outside the published interval, in words.
-        missing: tables and rows on one side only, and columns that the rebuild lacks, in words.
-        added: columns that the published edition lacks, in words: those of a later Almanac.
+        fixed: number of tables that do not depend on any answer.
+        changed: names of the fixed tables that differ, or are on one side only.
+        answers: number of files of responses, and of requests made from one model's earlier responses.
+        others: names of these files that differ, which means that other weights have answered.
+        values: number of compared values: all if the answers are equal, else only values with an interval.
+        apart: a message for each value that differs, or, if the answers differ, lies outside the published interval.
+        missing: a message for each table or row on one side only, and for each column that the rebuild lacks.
+        added: a message for each column that the published edition lacks (a later Almanac may add columns).
     """
 
     fixed: int
@@ -68,18 +68,21 @@ class Rebuild:
 
     @property
     def agrees(self) -> bool:
-        """Return whether it is the same edition, for all that another machine can tell."""
+        """Return whether the rebuild agrees: nothing changed or missing, and few enough values apart.
+
+        None may be apart if the answers are equal, else at most `OUTSIDE` of the compared values.
+        """
         allowed = OUTSIDE * self.values if self.others else 0
         return not (self.changed or self.missing) and len(self.apart) <= allowed
 
 
 def publish(layout: Layout, manifest: Mapping[str, Any], folder: Path) -> None:
-    """Write what the project carries of an edition: manifest, tables, a page of Markdown with its summary, its figures.
+    """Write the published folder of an edition: manifest, tables, a Markdown page with its summary, and figures.
 
-    The edition's page has been drawn. What lies in the folder of an earlier state is replaced.
+    The edition's page must have been drawn. An earlier version in the folder is replaced.
 
     Raises:
-        AlmanacError: the folder holds something, and no edition.
+        AlmanacError: the folder has files, but no published edition.
     """
     if folder.is_dir() and not (folder / MANIFEST).is_file() and (others := sorted(folder.iterdir())):
         raise AlmanacError(f"{folder}: holds {others[0].name}, and no published edition; name a new folder")
@@ -108,7 +111,7 @@ def manifest_of(folder: Path) -> dict[str, Any]:
     """Return the manifest of a published edition.
 
     Raises:
-        AlmanacError: there is none, or it is damaged.
+        AlmanacError: there is no manifest, or it is damaged.
     """
     path = folder / MANIFEST
     if not path.is_file():
@@ -117,13 +120,13 @@ def manifest_of(folder: Path) -> dict[str, Any]:
 
 
 def carried(edition: str, table: str) -> list[Any]:
-    """Return the rows of one of the tables (`CARRIED`) of a published edition, whose columns are their attributes."""
+    """Return the rows of a published edition's table (`CARRIED`) as objects with the columns as attributes."""
     rows = pl.read_csv(FOLDER / edition / f"{table}.csv", infer_schema_length=None).to_dicts()
     return [SimpleNamespace(**row) for row in rows]
 
 
 def rebuilt(layout: Layout, manifest: Mapping[str, Any], folder: Path) -> Rebuild:
-    """Hold a rebuilt edition, unpacked, with the manifest of its archive against the folder of the published one."""
+    """Compare a rebuilt, unpacked edition and the manifest of its archive with the folder of the published edition."""
     was, now = ({one["path"]: one["sha256"] for one in own["files"]} for own in (manifest_of(folder), manifest))
 
     def unlike(of: re.Pattern[str]) -> tuple[int, list[str]]:
@@ -151,7 +154,7 @@ def rebuilt(layout: Layout, manifest: Mapping[str, Any], folder: Path) -> Rebuil
 
 
 def _read(path: Path, key: Sequence[str]) -> pl.DataFrame:
-    """Return a table as texts, the rows of one key numbered: two settings of a method may share its name."""
+    """Return a table as strings, with rows of the same key numbered: two settings of a method may share its name."""
     rows = pl.read_csv(path, infer_schema=False).with_columns(pl.col(key).fill_null(""))
     return rows.with_columns(pl.int_range(pl.len()).over(key).alias(NTH))
 
@@ -163,9 +166,13 @@ def _named(row: Sequence[object]) -> str:
 def _compared(
     first: pl.DataFrame, second: pl.DataFrame, key: Sequence[str], loosely: bool
 ) -> Iterator[tuple[str, int, pl.DataFrame]]:
-    """Yield of each column how many values were compared, and those that are too far from what was published (first).
+    """Yield each column, the number of compared values, and the rows that differ too much from the published table.
 
-    ``loosely``: compare numbers that have an interval with that, and nothing else.
+    Args:
+        first: the published table.
+        second: the rebuilt table.
+        key: the key columns.
+        loosely: compare only values that have an interval: they must lie in the published interval.
     """
     rows = first.join(second, on=[*key, NTH], suffix=AGAIN)
     for column in (name for name in first.columns if name in second.columns and name not in (*key, NTH)):

@@ -1,4 +1,4 @@
-"""An archive unpacked: every byte held against its manifest, its tables Parquet again."""
+"""Unpack an archive: check every byte against its manifest, and write its tables as Parquet."""
 
 import shutil
 import zipfile
@@ -18,29 +18,29 @@ from almanac.errors import AlmanacError, no_such
 from almanac.options import places
 from almanac.sources.records import ENDINGS, TABLES
 
-SETTINGS = 100_000  # values in a configuration, each of which may be told to be a mistake
+SETTINGS = 100_000  # most values in a configuration, since each may give a line of an error message
 
 
 def manifest_of(archive_path: Path, folder: Path, dense: bool = False) -> dict[str, Any]:
-    """Return the manifest of an archive, judged (`manifest.judged`), before anything is unpacked.
+    """Check an archive (`manifest.judged`) before anything is unpacked, and return its manifest.
 
     Raises:
-        AlmanacError: no archive, or not one to unpack in that folder.
+        AlmanacError: it is no archive, or it cannot be unpacked in that folder.
     """
     with _archive(archive_path) as archive:
         return judged(archive, archive_path, folder, dense)
 
 
 def unpack(archive_path: Path, folder: Path, dense: bool = False) -> dict[str, Any]:
-    """Unpack an archive after checking every byte against its manifest; its tables become Parquet again.
+    """Unpack an archive after checking every byte against its manifest; its tables are written as Parquet.
 
-    ``dense``: whether it may unpack to any number of times its size.
+    ``dense``: whether it may unpack to any multiple of its size.
 
     Returns:
         The manifest.
 
     Raises:
-        AlmanacError: no archive, no manifest, a file that is missing, added, or differs, naming it.
+        AlmanacError: it is no archive or has no manifest, or a file is missing, added or different, naming the file.
     """
     with _archive(archive_path) as archive:
         manifest = judged(archive, archive_path, folder, dense)
@@ -48,7 +48,7 @@ def unpack(archive_path: Path, folder: Path, dense: bool = False) -> dict[str, A
         here = [name for name, entry in entries.items() if not entry.get(WITHHELD)]
         _check_bytes(archive, archive_path, {name: entries[name]["sha256"] for name in here})
         folder.mkdir(parents=True, exist_ok=True)
-        # The configuration says which tables there are, and is read with the files that it names.
+        # First the configuration, which tells the tables, and the user's files that it names.
         known = [name for name in here if name == RECORD or name.startswith(f"{FILES}/")]
         for name in known:
             _write(archive, archive_path, entries[name], folder)
@@ -65,10 +65,10 @@ def opened(path: Path) -> tuple[Layout, unfinished.Folder | None]:
     """Open an edition by its folder or its archive; an archive is checked and unpacked first.
 
     Returns:
-        The edition, and the folder that an archive is unpacked into, which is removed with that object.
+        The edition, and for an archive the temporary folder it was unpacked into, which is removed with that object.
 
     Raises:
-        AlmanacError: there is none, or the archive is damaged.
+        AlmanacError: there is no edition, or the archive is damaged.
     """
     if (path / MANIFEST).is_file():
         if (path / RECORD).is_file():
@@ -88,7 +88,11 @@ def opened(path: Path) -> tuple[Layout, unfinished.Folder | None]:
 
 @contextmanager
 def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
-    """Open an archive, with an error that says what to do where that fails or its content cannot be read."""
+    """Open an archive.
+
+    Raises:
+        AlmanacError: there is no archive, or it or its content cannot be read.
+    """
     if path.is_dir():
         raise AlmanacError(f"{path}: is a folder; name the archive that `make edition` or `almanac freeze` made")
     if not path.exists():
@@ -101,7 +105,7 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _layout(folder: Path, entries: Mapping[str, Mapping[str, Any]]) -> Layout:
-    """Return the layout of an edition whose configuration is unpacked."""
+    """Return the layout of an edition whose configuration has been unpacked."""
     if entries.get(RECORD, {"bytes": 0})["bytes"] > MOST:
         raise AlmanacError(f"{RECORD}: has {entries[RECORD]['bytes']} bytes, at most {MOST} are read")
     if (folder / RECORD).is_file():
@@ -116,13 +120,13 @@ def rows_of(layout: Layout, manifest: Mapping[str, Any]) -> dict[str, type]:
 
 
 def withheld_of(layout: Layout, manifest: Mapping[str, Any]) -> set[Path]:
-    """Return where the response files would lie that an unpacked edition lacks, by its manifest."""
+    """Return the paths of withheld response files, which an unpacked edition lacks, according to its manifest."""
     names = (entry["path"] for entry in manifest["files"] if entry.get(WITHHELD))
     return {(layout.root / name).with_suffix(".parquet") for name in names}
 
 
 def _incomplete(layout: Layout, manifest: Mapping[str, Any], found: set[str], rows: set[str]) -> list[str]:
-    """Return what an edition of this configuration has and this one has not, and what it has and may not."""
+    """Return a message for each file that is missing, unexpected or may not be withheld, by the configuration."""
     page = layout.page().relative_to(layout.root).as_posix()
     config = layout.config
     expected = rows | {RECORD, page, CITATION, CROISSANT}
@@ -140,7 +144,7 @@ def _incomplete(layout: Layout, manifest: Mapping[str, Any], found: set[str], ro
 
 
 def _check_bytes(archive: zipfile.ZipFile, path: Path, expected: Mapping[str, str]) -> None:
-    """Hold every byte of the members against what the manifest says."""
+    """Compare the sha256 of the members with the manifest."""
     wrong = []
     for name, said in sorted(expected.items()):
         with reading(archive, path, name) as stream:
@@ -153,7 +157,7 @@ def _check_bytes(archive: zipfile.ZipFile, path: Path, expected: Mapping[str, st
 def _write(
     archive: zipfile.ZipFile, path: Path, entry: Mapping[str, Any], folder: Path, row: type | None = None
 ) -> None:
-    """Write a member into a folder: as it is, or as a Parquet table of as many rows and columns as its entry says."""
+    """Write a member into a folder: unchanged, or as a Parquet table, whose rows and columns must match its entry."""
     name = entry["path"]
     target = folder / name
     with reading(archive, path, name) as stream:
