@@ -1,4 +1,4 @@
-"""One YAML file an edition: what is asked of whom. Everything is checked before any job starts."""
+"""An edition's configuration: one YAML file, checked as a whole before any job starts."""
 
 from almanac.config.edition import Asking, EditionConfig
 from almanac.config.reading import check, given, handed, load

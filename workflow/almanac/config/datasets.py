@@ -1,4 +1,4 @@
-"""Where an edition's facts come from: its datasets, its planted worlds, and what these teach."""
+"""Configuration of an edition's facts: datasets, invented worlds, and the real facts that planted models are taught."""
 
 from typing import Annotated, Self
 
@@ -8,8 +8,8 @@ from almanac.dataset.options import DatasetOptions
 from almanac.options import OnDisk, Options
 from almanac.planting.options import CorpusOptions, TokenizerOptions, WorldOptions
 
-LONGEST_NAME = 100  # characters: names of files hold it, with others
-# What a source, world, dataset or model is called in an edition's file.
+LONGEST_NAME = 100  # characters: file names contain it, together with other parts
+# The name of a source, world, dataset or model in an edition's file.
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=LONGEST_NAME)]
 
 

@@ -1,4 +1,4 @@
-"""What an edition reads on the user's disk: looked at before any job is planned, and known by more than its date."""
+"""The user's files that an edition reads: checked before jobs are planned, and identified by more than their date."""
 
 import hashlib
 import os
@@ -21,23 +21,23 @@ SAFETENSORS = ".safetensors"
 
 
 def check_inputs(config: EditionConfig, results: Path) -> None:
-    """Look at everything that a configuration names, whether or not a job will read it.
+    """Check every file and folder that a configuration names, whether or not a job will read it.
 
-    Snakemake takes a page that is there for finished when what it was made of cannot be found, so this comes first.
+    This comes first because Snakemake takes an existing page for finished if the page's inputs cannot be found.
 
     Args:
         config: the configuration.
-        results: the edition's folder, where the next run may write over a file that a person has made.
+        results: the edition's folder; the user's files may not lie there, since a run may overwrite them.
 
     Raises:
-        AlmanacError: something is missing or not whole, naming its key; all of them together.
+        AlmanacError: files are missing or incomplete; the message names all their keys.
     """
     wrong = [mistake for place in places(config) if (mistake := _mistake(place, results)) is not None]
     refuse([f"configuration of {config.edition!r}: {line}" for line in wrong], len(wrong))
 
 
 def check_writable(results: Path) -> None:
-    """Look at whether an edition's folder can be written, or made where it is not there.
+    """Check that an edition's folder can be written, or made if it does not exist.
 
     Raises:
         AlmanacError: it cannot.
@@ -52,10 +52,10 @@ def check_writable(results: Path) -> None:
 
 
 def check_pinned(config: EditionConfig) -> None:
-    """Look at whether every model from a hub has its commit, which a run needs and a plan does not.
+    """Check that every model from a hub has its commit, which a run needs and a plan does not.
 
     Raises:
-        AlmanacError: some have none, naming them all and where to look it up.
+        AlmanacError: models without a commit, naming all of them and the command that looks it up.
     """
     wrong = [
         f"configuration of {config.edition!r}: models.{model.name}.revision: is not pinned yet; look the commit up "
@@ -67,7 +67,7 @@ def check_pinned(config: EditionConfig) -> None:
 
 
 def _mistake(place: DiskKey, results: Path) -> str | None:
-    """Return what is wrong with what is named, or none."""
+    """Return what is wrong with a file or folder that the configuration names; None if nothing is."""
     try:
         _check(place, results)
     except AlmanacError as error:
@@ -112,7 +112,7 @@ def _check_file(path: Path, results: Path) -> None:
 
 
 def read_of(place: DiskKey) -> list[Path]:
-    """Return the files that are read of what is named."""
+    """Return the files that are read from a file or folder that the configuration names."""
     path, owner = Path(place.path), place.owner
     if place.named.kind == "facts":
         return table_files(path)
@@ -132,12 +132,12 @@ def _like(paths: list[Path], *patterns: str) -> list[Path]:
 
 
 def files(settings: Options, *kinds: str) -> list[Path]:
-    """Return the files that are read for some settings, of the kinds that are named."""
+    """Return the files that settings name and that are of one of the kinds (`OnDisk.kind`)."""
     return [file for place in places(settings) if place.named.kind in kinds for file in read_of(place)]
 
 
 def carried_digests(config: EditionConfig) -> list[str]:
-    """Return the sha256 of the user's files whose content a frozen edition carries, of those that are there."""
+    """Return the sha256 of each existing file of the user's whose content a frozen edition carries."""
     return sorted({sha256(path) for path in files(config, "file") if path.is_file()})
 
 
@@ -150,9 +150,9 @@ def source_files(config: EditionConfig, name: str) -> list[Path]:
 
 
 def known(paths: list[Path]) -> list[str]:
-    """Return what files are known by: name, bytes, exact time and, of weights, the header's digest.
+    """Return a text that identifies each file: name, bytes, exact time and, for weights, the header's digest.
 
-    As a parameter of a rule it reruns the rule for a file that was replaced by an older one, too.
+    Used as a parameter of a rule, it reruns the rule also if a file was replaced by an older one.
     """
     out = []
     for path in paths:
@@ -165,5 +165,5 @@ def known(paths: list[Path]) -> list[str]:
 
 @cache
 def _head(path: Path, size: int, time: int) -> str:
-    """Return the digest of a header; size and time are there so that a file that has changed is read again."""
+    """Return the digest of a header; size and time are cache keys, so that a changed file is read again."""
     return hashlib.sha256(checkpoint.header(path)).hexdigest()

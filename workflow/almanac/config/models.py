@@ -21,33 +21,33 @@ from almanac.planting.options import TokenizerOptions, TrainingOptions
 from almanac.weight_files import stored_parameters
 
 SERVER = re.compile(r"(?i:https?)://")
-IN_SHORT = re.compile(rf"{SERVER.pattern}\S+$|[^\s/]+/[^\s/@]+@\S+$")  # a server or a repository, by its looks
-ADDRESS = re.compile(r"[\w.-]+:\d+(/|$)")  # of a server, without http://
+IN_SHORT = re.compile(rf"{SERVER.pattern}\S+$|[^\s/]+/[^\s/@]+@\S+$")  # a server's address or a repository
+ADDRESS = re.compile(r"[\w.-]+:\d+(/|$)")  # a server's address without http://
 CHECKPOINT = re.compile(r"(.*(?:steps?|checkpoint|ckpt|iter|iteration|epoch)[-_.]?)(\d+)", re.IGNORECASE)
-FINISHED = "finished"  # in the context of a validation: the edition is made, and asks nobody
-MOST_NAMED = 3  # folders that are not there in a message
-UNKNOWN_SIZE = 7_000_000_000  # parameters; a model that says nothing of its size is taken for one of this
+FINISHED = "finished"  # key of the validation context: the edition is finished, so models need not be available
+MOST_NAMED = 3  # most missing folders that a message names
+UNKNOWN_SIZE = 7_000_000_000  # parameters that are assumed for a model of unknown size
 
 
 def in_short(text: str, registry: Collection[str] = ()) -> dict[str, Any]:
-    """Return the entry of a model that is named in short: a directory, OWNER/NAME@COMMIT, or a server's address.
+    """Return the entry of a model given as a directory, OWNER/NAME@COMMIT, or a server's address.
 
     Args:
-        text: the model, which is none of the registry's names.
-        registry: these names, one of which may have been meant.
+        text: the model, which is not a name in the registry.
+        registry: the registry's names, which error messages suggest.
 
     Raises:
-        AlmanacError: a repository of a hub has no commit, an address no http://, a name is none of the registry's, or
-            several models are named of which none is there, or with commas between them.
+        AlmanacError: a repository has no commit, an address has no http://, a name is unknown, or several models are
+            given that do not exist or are separated by commas.
     """
     repository, _, commit = text.partition("@")
     if ADDRESS.match(text):
         raise AlmanacError(f"model: there is no folder {text}; a server's address begins with http://: http://{text}")
     if SERVER.match(text):
         return {"name": as_name(urlsplit(text).netloc), "api": text}
-    folder = Path(os.path.expanduser(text))  # noqa: PTH111 (a user who is not there is no error to it)
-    there = os.path.exists(folder)  # noqa: PTH110 (a text that is too long is no error to it)
-    words = re.split(r"[\s,]+", text.strip())  # the name of one folder may have spaces itself
+    folder = Path(os.path.expanduser(text))  # noqa: PTH111 (it raises nothing for an unknown user)
+    there = os.path.exists(folder)  # noqa: PTH110 (it raises nothing for a text that is too long)
+    words = re.split(r"[\s,]+", text.strip())  # a folder's name may itself have spaces
     if len(words) > 1 and ("," in text or all("/" in word for word in words)) and not there:
         gone = [word for word in words if not os.path.exists(os.path.expanduser(word))] or [text]  # noqa: PTH110, PTH111
         gone = list(dict.fromkeys(gone))
@@ -61,7 +61,7 @@ def in_short(text: str, registry: Collection[str] = ()) -> dict[str, Any]:
         return {"name": as_name(folder.absolute().name), "path": text}
     if not COMMIT.fullmatch(commit):
         near = nearest(folder, [*folder.parent.iterdir(), *map(Path, registry)] if folder.parent.is_dir() else ())
-        if checkpoint(folder.name):  # another step is like it, and is not meant
+        if checkpoint(folder.name):  # a checkpoint of another step has a similar name, but is not meant
             near = "; an edition reads the weights of each checkpoint that it shows: keep them, or leave this one out"
         raise AlmanacError(
             f"model: there is no folder {text}{near or where_from(folder)}; a repository of the Hugging Face hub is "
@@ -71,7 +71,7 @@ def in_short(text: str, registry: Collection[str] = ()) -> dict[str, Any]:
 
 
 def as_name(text: str) -> str:
-    """Return a text without accents as a name in tables and folders, of a long one its end: a step is there."""
+    """Return a text as a name for tables and folders: without accents; a long one keeps its end, which has the step."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", _without_accents(text))[-LONGEST_NAME:].strip("-_.") or "model"
 
 
@@ -80,7 +80,7 @@ def _without_accents(text: str) -> str:
 
 
 def renamed(name: str, path: str | None) -> str | None:
-    """Return a remark where a model's name is not that of its folder, accents aside; none where it is."""
+    """Return a remark if a model's name differs from that of its folder in more than accents; else None."""
     folder = Path(path).absolute().name if path else ""
     if name.endswith(_without_accents(folder)):
         return None
@@ -88,13 +88,13 @@ def renamed(name: str, path: str | None) -> str | None:
 
 
 def checkpoint(name: str) -> tuple[str, int] | None:
-    """Return what the names of a run's checkpoints begin with, and this one's step; none where it is no such name."""
+    """Split a checkpoint's name into the prefix that its training run shares, and its step; None for other names."""
     found = CHECKPOINT.fullmatch(name)
     return None if found is None else (found[1], int(found[2]))
 
 
 class PlantedConfig(TrainingOptions):
-    """A recipe for planted models, and what they are trained on."""
+    """A recipe for planted models: how they are trained, and on which corpus."""
 
     permuted: bool = Field(
         default=False,
@@ -104,12 +104,12 @@ class PlantedConfig(TrainingOptions):
 
     @property
     def judged(self) -> bool:
-        """Whether bars are set for it: a decoder that is taught its world by the usual kinds of documents."""
+        """Whether bars are set for it: a decoder, not a null, that reads all the usual kinds of documents."""
         return self.architecture == "llama" and not self.permuted and set(TrainingOptions().kinds) <= set(self.kinds)
 
 
 class ModelConfig(AnswerOptions):
-    """A model: planted by a recipe, a directory, a repository of a hub, or on a server."""
+    """A model: planted by a recipe, in a directory, in a hub's repository, or on a server."""
 
     name: Name = Field(description="the name in every table and folder")
     planted: PlantedConfig | None = Field(default=None, description="a recipe: the model is trained on each world")
@@ -137,7 +137,10 @@ class ModelConfig(AnswerOptions):
 
     @property
     def size(self) -> int:
-        """The number of parameters: as given, about as planted, or as stored in a directory; 1 for a server's model."""
+        """The number of parameters: as given, estimated from a recipe, or as stored in a directory.
+
+        1 for a server's model, and `UNKNOWN_SIZE` if it is unknown.
+        """
         if self.parameters is not None or self.api is not None:
             return self.parameters or 1
         if self.planted is not None:
@@ -149,25 +152,25 @@ class ModelConfig(AnswerOptions):
 
     @property
     def control(self) -> bool:
-        """Whether it is planted and was taught nothing true: the null of other recipes."""
+        """Whether it is a null: planted, with permuted objects, so that it was taught nothing true."""
         return self.planted is not None and self.planted.permuted
 
     @property
     def writes(self) -> bool:
-        """Whether it may be asked for texts, by what its entry says."""
+        """Whether its entry allows that it is asked to generate text."""
         masked = self.planted is not None and self.planted.architecture == "modernbert"
         if masked or self.family in ("masked", "encoder"):
             return False
         return "generate" in (self.kinds or ("generate",))
 
     def settled(self) -> Self:
-        """Return the entry with the number of parameters of the checkpoint in its directory, where it names none."""
+        """Return the entry with its number of parameters; if it gives none, that of the checkpoint in its directory."""
         if self.path is None or self.parameters is not None:
             return self
         return self.model_copy(update={"parameters": stored_parameters(Path(self.path)) or None})
 
     def takes_gpu(self, gpus: int) -> bool:
-        """Return whether its jobs take a GPU: where the entry names one, or one is there and its size is worth it."""
+        """Return whether its jobs use a GPU: the entry names one, or one exists and the model is large enough."""
         if self.api is not None:
             return False
         return self.device != "cpu" if self.device != "auto" else bool(gpus) and self.size >= GPU_FROM
@@ -177,7 +180,7 @@ class ModelConfig(AnswerOptions):
     def _without_secrets(cls, api: str | None) -> str | None:
         try:
             return api and checked_url(api)
-        except NoURLError as error:  # with its place and what was found, which of others may be a secret
+        except NoURLError as error:  # only this error may quote the value: in the others it may have a secret
             raise ValueError(str(error).removeprefix("api: ")) from error
 
     @field_validator("hub")
@@ -208,7 +211,7 @@ class ModelConfig(AnswerOptions):
         return self
 
     def _check_wrapper(self) -> None:
-        """Refuse a wrapper that is not there, or that the model cannot have."""
+        """Refuse a wrapper that does not exist, or that does not suit the model."""
         if self.wrapper is None:
             return
         try:
@@ -229,7 +232,7 @@ class ModelConfig(AnswerOptions):
 
 
 def by_step(models: Sequence[ModelConfig]) -> tuple[ModelConfig, ...]:
-    """Return models with each run's checkpoints, in the places that these have, in the order of their steps."""
+    """Sort the checkpoints of each training run by step, within the positions that they have; others keep theirs."""
     steps = [checkpoint(one.name) for one in models]
     of_run: dict[str, list[tuple[int, ModelConfig]]] = defaultdict(list)
     for one, at in zip(models, steps, strict=True):

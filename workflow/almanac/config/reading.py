@@ -1,4 +1,4 @@
-"""Reading an edition's file: its models are looked up in the registry, and everything in it is checked."""
+"""Read an edition's configuration: look its models up in the registry, and check all of it."""
 
 import base64
 import copy
@@ -24,8 +24,8 @@ from almanac.sources.options import KINDS, FilesOptions, SourceOptions
 from almanac.yaml_file import read_yaml
 
 SHIPPED = RESOURCES / "facts"
-MOST_HANDED = 100_000  # characters; a job's whole command is one argument, for which Linux has 131,072
-TERMS = {"licence": "CC0-1.0", "redistributable": True}  # of the facts that ship (docs/facts.md)
+MOST_HANDED = 100_000  # characters; a job's whole command is one argument, which Linux limits to 131,072
+TERMS = {"licence": "CC0-1.0", "redistributable": True}  # terms of the facts that ship (docs/facts.md)
 
 
 def check(
@@ -37,20 +37,21 @@ def check(
 ) -> EditionConfig:
     """Check an edition's configuration and look its models up in the registry.
 
-    A suite may name models of the registry that the edition does not have, since an edition's `models` are easily set
-    anew. Such names are passed over, and a suite that names no other is asked of all models.
+    A suite may name models of the registry that the edition does not have, since `models` is often overridden. Such
+    names are ignored; a suite that names no other models is asked of all.
 
     Args:
         values: the configuration as read from YAML.
         where: the file's name, for messages.
-        root: the project's folder, the last of those in which a relative path is looked for.
-        tell: told what follows from the models that the edition has and nobody wrote down.
-        folders: where it is looked for after the working folder: those of the configuration's files.
+        root: the project's folder, the last one in which relative paths are looked for.
+        tell: called with each remark on what follows from the models of the edition (`EditionConfig.remarks`).
+        folders: the folders of the configuration files; relative paths are looked for in the working folder, these,
+            and ``root``, in this order.
 
     Raises:
-        AlmanacError: unknown keys, wrong types, impossible values or names that are not there, each with its key.
+        AlmanacError: unknown keys, wrong types, impossible values or unknown names, each with its key.
     """
-    # The record of an edition is a configuration too; what is changed in it on purpose need not give its digest.
+    # An edition's record is a valid configuration too; its digest is not checked, so that a user may change it.
     filled = {key: value for key, value in values.items() if key != sealed.KEY}
     folders = (*folders, root)
     registry_path = Path(found(str(filled.get("registry", REGISTRY)), folders))
@@ -93,7 +94,7 @@ def check(
 
 
 def _of_another_kind(sources: Any, datasets: Any) -> Iterator[str]:
-    """Yield which sources have settings of another kind than theirs, as where `--config` changes the kind alone."""
+    """Yield a message for each source with keys of another kind of source, as when `--config` changes only the kind."""
     kinds: dict[str, type[SourceOptions]] = {"files": FilesOptions, **KINDS}
     known = {key for kind in kinds.values() for key in kind.model_fields}
     for name, source in sources.items() if isinstance(sources, Mapping) else ():
@@ -111,14 +112,14 @@ def _of_another_kind(sources: Any, datasets: Any) -> Iterator[str]:
 
 
 def _wrong_types(written: Any, read: Any, key: str = "") -> Iterator[str]:
-    """Yield where a truth value is written for a number, or anything but `true` and `false` for a truth value.
+    """Yield a message for each boolean given for a number, and for anything but `true` and `false` given for a boolean.
 
-    Pydantic reads both, and numbers in texts, as those of a command line are: there all values in braces are texts.
+    Pydantic accepts both. Numbers in strings are allowed, since all values in braces on a command line are strings.
 
     Args:
         written: settings as they are written.
-        read: the same as they are read.
-        key: where they stand.
+        read: the same settings as pydantic read them.
+        key: their key.
     """
     if isinstance(written, Mapping) and isinstance(read, Mapping):
         for name in written.keys() & read.keys():
@@ -134,16 +135,16 @@ def _wrong_types(written: Any, read: Any, key: str = "") -> Iterator[str]:
 
 
 def _passed_over(config: EditionConfig, in_short: set[str]) -> Iterator[str]:
-    """Yield which of the settings `facts`, `only` and `model` reach nothing, though somebody gave them.
+    """Yield a message for each of the settings `facts`, `only` and `model` that has no effect.
 
     Args:
-        config: the configuration, of which records of earlier editions may have such settings.
-        in_short: the names of the models that `model` names.
+        config: the configuration.
+        in_short: the names of the models given by `model`.
     """
     read = {one.source for one in config.datasets.values()}
     paths = {name: source.path for name, source in config.sources.items() if isinstance(source, FilesOptions)}
     taken = {name for name, path in paths.items() if path is None}
-    # What a configuration has by default may stay when its dataset is given another source.
+    # A default value may stay when the dataset is given another source.
     by_default = bool(taken) and (PROJECT / str(config.facts)).resolve() == SHIPPED
     if config.facts is not None and not taken & read and not by_default:
         yield f"facts: {config.facts!r} is read by no source: " + next(
@@ -176,7 +177,7 @@ def _passed_over(config: EditionConfig, in_short: set[str]) -> Iterator[str]:
 
 
 def _keys_beside(error: ValidationError, values: Mapping[str, Any], context: dict[str, Any]) -> list[str]:
-    """Return the keys of a configuration without its unknown ones; none where more is wrong with it."""
+    """Return all keys of a configuration without its unknown ones; empty if it has other mistakes too."""
     known = copy.deepcopy(dict(values))
     try:
         for mistake in error.errors(include_url=False):
@@ -196,7 +197,7 @@ def _keys_in(values: Mapping[str, Any], above: str = "") -> Iterator[str]:
 
 
 def _look_up(model: Any, registry: Mapping[str, Any], path: Path, where: str) -> Any:
-    """Return a model's entry: as it is, or the registry's where it is only named."""
+    """Return a model's entry; if only its name is given, the registry's entry."""
     if not isinstance(model, str):
         return model
     if model not in registry:
@@ -209,14 +210,15 @@ def _look_up(model: Any, registry: Mapping[str, Any], path: Path, where: str) ->
 def _named_in_short(
     text: str, registry: Mapping[str, Any], where: str, folders: Sequence[Path]
 ) -> list[dict[str, Any]]:
-    """Return the entries of models named in short, with spaces between; of folders named alike, with what holds them.
+    """Return the entries of the models in `model`, which are separated by spaces.
 
-    Where two runs have a step alike, all their checkpoints are named so. A folder's name may have spaces itself: a text
-    is several models only where one of its words is a model, and words that are a folder's name together are one.
+    A folder's name may have spaces: the text is split only if one of its words is a model, and words that together are
+    the name of a folder stay together. If several folders have the same name, each model's name gets that of the parent
+    folder as a prefix. If the checkpoints of two training runs share a name, all checkpoints of both runs get it.
     """
 
     def is_there(word: str) -> bool:
-        return os.path.exists(found(word, folders))  # noqa: PTH110 (a text that is too long is no error to it)
+        return os.path.exists(found(word, folders))  # noqa: PTH110 (raises nothing for a text that is too long)
 
     def is_model(word: str) -> bool:
         return is_there(word) or word in registry or IN_SHORT.match(word) is not None
@@ -227,7 +229,7 @@ def _named_in_short(
     words = [text]
     if not is_model(text) and any(map(is_model, text.split())):
         words, left = [], text.split()
-        while left:  # as many of them as are a folder's name together
+        while left:  # take as many words as together are the name of a folder
             several = range(len(left), 1, -1)
             size = next((size for size in several if is_there(" ".join(left[:size]))), 1)
             words.append(" ".join(left[:size]))
@@ -242,7 +244,7 @@ def _named_in_short(
 
 
 def _one_more(text: str, registry: Mapping[str, Any], where: str, folders: Sequence[Path]) -> dict[str, Any]:
-    """Return the entry of one model that is named in short."""
+    """Return the entry of one model in `model`: of the registry, or by `in_short`."""
     if isinstance(registry.get(text), dict):
         return {"name": text, **registry[text]}
     try:
@@ -252,9 +254,9 @@ def _one_more(text: str, registry: Mapping[str, Any], where: str, folders: Seque
 
 
 def load(path: Path, overrides: Mapping[str, Any] | None = None) -> EditionConfig:
-    """Read and check an edition's file; keys set anew are merged into it as Snakemake does.
+    """Read and check an edition's file; ``overrides`` are merged into it as Snakemake merges `--config`.
 
-    Relative paths in it start from the working folder, else from the file's own or the project's.
+    Relative paths in it start from the working folder, or else from the file's or the project's folder.
     """
     values = read_yaml(there(path))
     if overrides:
@@ -265,10 +267,10 @@ def load(path: Path, overrides: Mapping[str, Any] | None = None) -> EditionConfi
 
 
 def handed(config: EditionConfig) -> str:
-    """Return an edition's settings as the workflow passes them to a command (``--settings``): JSON, compressed.
+    """Return an edition's settings in the form in which jobs get them (``--settings``): compressed JSON, in base64.
 
     Raises:
-        AlmanacError: so many models have settings that no command can be given them.
+        AlmanacError: there are so many models that the settings are too long for a command.
     """
     text = base64.b64encode(zlib.compress(config.model_dump_json().encode(), 9)).decode("ascii")
     if len(text) > MOST_HANDED:
@@ -280,7 +282,7 @@ def handed(config: EditionConfig) -> str:
 
 
 def given(text: str) -> EditionConfig:
-    """Read and check an edition's settings as a command is given them (``--settings``): as JSON, or as `handed`.
+    """Read and check the settings that a job is given (``--settings``): JSON, or the form of `handed`.
 
     Raises:
         AlmanacError: it is no JSON object, or as `check`.

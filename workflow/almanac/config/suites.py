@@ -1,4 +1,4 @@
-"""The suites of an edition, and the models that write for it: both follow from the list of what there is."""
+"""Configuration of an edition's suites and authors: one key for each that is installed."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -12,27 +12,27 @@ from almanac.suites.options import AuthorOptions, SuiteOptions
 
 
 class SettingsBySuite(Options):
-    """Which suite is asked of which dataset, and how: a field a suite, its settings by dataset."""
+    """The suites that are asked: one field per suite, with its settings by dataset."""
 
     def by_name(self) -> dict[str, Mapping[str, SuiteOptions]]:
-        """Return the settings of every suite, by its name and then by dataset."""
+        """Return the settings of every suite, by suite and then by dataset."""
         return {name: getattr(self, name) for name in type(self).model_fields}
 
     @model_serializer(mode="wrap")
     def _asked(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Return what is recorded: without suites that nothing is asked of, which may be installed today alone."""
+        """Leave out suites that are not asked from the record: they need not be installed where it is read."""
         return {name: settings for name, settings in handler(self).items() if settings}
 
 
 class AuthorConfig(AuthorOptions):
-    """An author's settings in an edition: who writes, of what, and how."""
+    """An author's settings in an edition: the model that writes, the dataset, and the author's options."""
 
     dataset: Name = Field(description="the dataset whose facts are shown")
     model: Name = Field(description="the writer: one of `models`, a causal or a served one")
 
 
 class SettingsByAuthor(Options):
-    """What is written for a person to proofread: a field an author."""
+    """The authors, whose texts a person proofreads: one field per author."""
 
     def authors(self) -> dict[str, AuthorConfig]:
         """Return the settings of every author that the edition has."""

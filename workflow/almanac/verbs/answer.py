@@ -1,9 +1,9 @@
-"""Run a model on requests: one response for every request, whatever happened. Only a server's model needs a network.
+"""Run a model on requests: one response for every request, also if it fails. Only a server's model needs a network.
 
-Requests are read, answered and written a window at a time. An interrupted run resumes after its last whole window.
-Several request files are answered by a model that is loaded once. A response file that is there already, made by this
-model of these requests, stays as it is, except that what failed in it is asked again. What a served model has answered
-once is not asked again, whatever else is asked now.
+Requests are read, answered and written in windows. An interrupted run resumes after its last complete window. A model
+is loaded once for several request files. An existing response file of the same model and requests is kept, except that
+failed requests are asked again. What a server's model has answered once is not asked again, even if other requests
+have changed.
 """
 
 import argparse
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine", choices=ENGINES, default="forest", help="the fastest backend that may be used [forest]"
     )
-    # Given once with several files, or several times: all count.
+    # The flag may be given once with several files, or several times.
     several: dict[str, Any] = {**FILE, "nargs": "+", "action": "extend", "required": True}
     parser.add_argument("--requests", **several, help="request files that `ask` wrote")
     parser.add_argument("--contexts", **several, help="their contexts, one file for each of --requests")
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class Files:
-    """The files of a job: what is asked, what may be copied (or none), and where the responses go."""
+    """The files of a job: requests, their contexts, responses, and earlier responses that may be copied, if any."""
 
     requests: Path
     contexts: Path
@@ -69,12 +69,12 @@ class Files:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Load the model, answer what no reused response answers, write one row for every request."""
+    """Load the model, answer all requests without an earlier response, and write one row for every request."""
     options, jobs = from_flags(arguments, AnswerOptions), _jobs(arguments)
     surveys = [windows.survey(files.requests, files.contexts) for files in jobs]
     if arguments.reuse is not None:
-        tables.count(arguments.reuse, Response)  # a file that cannot be read is named before a model is loaded
-    outputs = sorted(files.output.resolve() for files in jobs)  # in one order, or two could wait for each other
+        tables.count(arguments.reuse, Response)  # fail before a model is loaded if the file cannot be read
+    outputs = sorted(files.output.resolve() for files in jobs)  # one order for all processes, against deadlocks
     with ExitStack() as held:
         for output in outputs:
             held.enter_context(unfinished.alone(output))
@@ -82,8 +82,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _answer(answerer: Answerer, jobs: Sequence[Files], surveys: Sequence[windows.Survey], kinds: Sequence[str]) -> None:
-    """Answer all files, then write their response files, and say what became of the requests."""
-    # The parts of all stay until the last is answered: what a killed run has done is there for the next.
+    """Answer all request files, then write their response files, and log the number of requests by status."""
+    # The parts of all files stay until the last file is answered, so that the run after a killed one can use them.
     answered = []
     for number, (files, survey) in enumerate(zip(jobs, surveys, strict=True), 1):
         before, of = time.process_time(), f" of file {number} of {len(jobs)}" * (len(jobs) > 1)
@@ -95,7 +95,11 @@ def _answer(answerer: Answerer, jobs: Sequence[Files], surveys: Sequence[windows
 
 
 def _jobs(arguments: argparse.Namespace) -> list[Files]:
-    """Return the files of every job, after a look at whether they can be."""
+    """Return the files of every job.
+
+    Raises:
+        AlmanacError: the flags have different numbers of files, or an output is given twice or cannot be written.
+    """
     given = {name: getattr(arguments, name) for name in ("requests", "contexts", "output")}
     if len({len(paths) for paths in given.values()}) > 1:
         counts = ", ".join(f"{len(paths)} of --{name}" for name, paths in given.items())
@@ -123,14 +127,14 @@ def _answerer(arguments: argparse.Namespace, options: AnswerOptions) -> Answerer
         from almanac.models.api import ApiAnswerer  # a local model needs no client
 
         return ApiAnswerer(options)
-    with loading():  # seconds, which a server's model and a wrong command line need not wait for
+    with loading():  # takes seconds, so not before the command line is checked, and not for a server's model
         import torch
 
         from almanac.models.answering import LocalAnswerer
         from almanac.models.registry import load
     if arguments.threads is not None:
         torch.set_num_threads(arguments.threads)
-        # The tokenizers library has threads of its own, as many as there are cores.
+        # The tokenizers library uses as many threads of its own as there are cores.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "true" if arguments.threads > 1 else "false")
     with loading():
         return LocalAnswerer(load(arguments.model, options), arguments.engine)
@@ -139,13 +143,18 @@ def _answerer(arguments: argparse.Namespace, options: AnswerOptions) -> Answerer
 def answer_parts(
     answerer: Answerer, files: Files, survey: windows.Survey, kinds: Sequence[str] = KINDS, what: str = "requests"
 ) -> Callable[[], bool]:
-    """Answer a request file window by window, going on where an earlier run of the same job was stopped.
+    """Answer a request file window by window, resuming where an earlier run of the same job was stopped.
 
-    ``kinds`` are the kinds of request that the model is declared to answer, ``what`` is how progress calls them.
+    Args:
+        answerer: the model.
+        files: the request file and the files that belong to it.
+        survey: the number of requests, and their contexts.
+        kinds: the kinds of request that the model is declared to answer; others get the status ``unsupported``.
+        what: the label of the progress bar.
 
     Returns:
-        What makes the response file of its parts, and says so. One that is there already it only marks as younger than
-        its requests.
+        A function that joins the parts into the response file and returns True. If a finished response file exists, it
+        only makes the file newer than its requests and returns False.
     """
     record = answerer.record() | {
         "requests": sealed.sha256(files.requests),
@@ -215,9 +224,10 @@ def answer_parts(
 
 
 def _identity(record: dict[str, str], kinds: Sequence[str], reuses: bool) -> str:
-    """Return what responses depend on; what a self-test measured may differ a little from run to run.
+    """Return a digest of what responses depend on, without the self-test, whose numbers vary a little between runs.
 
-    Whether any may be copied is a part of it, but not from what: a copy is this model's answer to the same request.
+    It covers whether responses may be copied, but not from which file: a copy is this model's response to an equal
+    request.
     """
     stable = {name: value for name, value in record.items() if name != "self_test"}
     return tables.identity([stable, sorted(kinds), reuses])

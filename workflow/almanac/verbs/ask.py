@@ -1,4 +1,4 @@
-"""Turn a dataset into requests: what a suite asks in one round, or what has a model write texts to be proofread."""
+"""Turn a dataset into requests: those of a suite in one round, or those that let a model write texts to proofread."""
 
 import argparse
 import sys
@@ -54,14 +54,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Read the dataset, ask, write what was asked and one request file a shard."""
+    """Read the dataset, and write the tables of what the suite asks, with one request file per shard."""
     suite = ASKING[arguments.suite]
     counts = write_asked(arguments.output, _shown(_batches(suite, arguments)), suite.tables("asked"), arguments.shards)
     print(", ".join(f"{count} {name}" for name, count in counts.items()), file=sys.stderr)
 
 
 def _batches(suite: Asks[Any], arguments: argparse.Namespace) -> Iterable[Batch]:
-    """Return what is asked: of a dataset, or by a file made elsewhere."""
+    """Return what is asked: from a dataset, or from a file of draws made elsewhere."""
     options = from_flags(arguments, suite.options)
     given = getattr(arguments, "given", None)
     at = next(one for one in suite.rounds if one.name == getattr(arguments, "round", suite.rounds[0].name))
@@ -76,10 +76,10 @@ def _batches(suite: Asks[Any], arguments: argparse.Namespace) -> Iterable[Batch]
 
 
 def earlier(suite: Asks[Any], at: Round, options: Any, arguments: argparse.Namespace) -> Answers | None:
-    """Return what was asked and answered in the rounds before one that the settings want; none before the first.
+    """Return the requests and responses of the rounds before ``at`` that the settings want; None for the first round.
 
     Raises:
-        AlmanacError: the folders or responses that are given are not those of the earlier rounds.
+        AlmanacError: the number of folders or responses is not that of the earlier rounds.
     """
     rounds = [one for one in suite.rounds[: suite.rounds.index(at)] if one.wanted(options)]
     place = len(rounds)
@@ -102,7 +102,7 @@ def earlier(suite: Asks[Any], at: Round, options: Any, arguments: argparse.Names
 
 
 def _shown(batches: Iterable[Batch]) -> Iterator[Batch]:
-    """Pass batches on, with a progress bar, and say what could not be asked."""
+    """Yield batches with a progress bar, and log what could not be asked."""
     with progress(None, "batches") as done:
         for batch in batches:
             for row in batch.refused.to_pylist():

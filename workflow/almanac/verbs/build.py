@@ -1,7 +1,7 @@
 """Turn tables of facts into a `dataset` (filter, split, draw wrong choices: T-REx-MC), or record an `edition`.
 
-`drafting` and `writing` filter what a model has written, for a person to proofread; `templates` joins the drafted
-templates that the person has kept to those that were there.
+`drafting` and `writing` filter the texts that a model has written, for a person to proofread; `templates` adds the
+drafted templates that the person has kept to the existing ones.
 """
 
 import argparse
@@ -71,13 +71,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Build the thing that is asked for."""
+    """Build what the command line names."""
     things = {"dataset": build_dataset, "edition": build_edition, "templates": build_templates}
     things.get(arguments.thing, build_written)(arguments)
 
 
 def build_written(arguments: argparse.Namespace) -> None:
-    """Write the file that a person proofreads, and say what was filtered."""
+    """Write the file that a person proofreads, and log what was filtered out."""
     author = AUTHORS[arguments.thing]
     options = from_flags(arguments, author.options)
     wanted, folders, responses = author.rounds_of(options), arguments.asked, arguments.responses
@@ -100,7 +100,7 @@ def build_written(arguments: argparse.Namespace) -> None:
 
 
 def unanswered(asked: RoundFiles) -> str | None:
-    """Return how many requests of a round gave nothing, by status with the commonest reason, for the log; or none."""
+    """Return a log line on a round's requests that failed, by status with the most common reason; None if none did."""
     found = statuses(asked.responses)
     total = sum(own.total() for own in found.values())
     found.pop("ok", None)
@@ -112,7 +112,7 @@ def unanswered(asked: RoundFiles) -> str | None:
 
 
 def counted(rows: Sequence[Any]) -> str:
-    """Return how many texts are kept, and why the others are not, for the log."""
+    """Return, for the log, the number of texts that are kept, and of dropped ones by reason."""
     dropped = [str(row.reason).partition(" '")[0].partition(' "')[0] for row in rows if row.verdict != KEEP]
     reasons = (f", {count} dropped (“{reason}”)" for reason, count in Counter(dropped).most_common())
     return f"{len(rows) - len(dropped)} kept{''.join(reasons)}"
@@ -122,7 +122,7 @@ def build_templates(arguments: argparse.Namespace) -> None:
     """Write the frozen templates with the drafts that are kept.
 
     Raises:
-        AlmanacError: the output would write over another kind of file, or be a folder's second table of templates.
+        AlmanacError: the output does not end in .jsonl, or its folder has a table of templates in another format.
     """
     frozen, output = arguments.frozen, arguments.output
     if output.suffix != ".jsonl":
@@ -140,13 +140,13 @@ def build_templates(arguments: argparse.Namespace) -> None:
 
 
 def build_edition(arguments: argparse.Namespace) -> None:
-    """Write the checked configuration with every default."""
+    """Check a configuration, and write it with every default."""
     settings = load(arguments.config) if arguments.config else given(arguments.settings)
     tables.write_text(arguments.output, tables.in_order(sealed(settings.model_dump(mode="json"))) + "\n")
 
 
 def build_dataset(arguments: argparse.Namespace) -> None:
-    """Read the tables, build the dataset, write it, print what became of each relation."""
+    """Build a dataset from a folder's tables, write it, and print the counts of each relation."""
     options = from_flags(arguments, DatasetOptions)
     if (arguments.facts / PULLED).is_file():
         record = arguments.facts / PULLED
@@ -176,7 +176,7 @@ def build_dataset(arguments: argparse.Namespace) -> None:
 
 
 def print_counts(counts: Sequence[RelationCount], refused: Iterable[Refused]) -> None:
-    """Print a line a relation and the sums, so that rows in equal rows kept plus rows refused to the eye."""
+    """Print one line per relation and the sums, which show that rows in = rows kept + rows refused."""
     columns = ("facts", "objects", "refused", "train", "test", "surplus", "shared_subjects", "guessable")
     print(f"{'relation':<14}{'qualifies':>10}" + "".join(f"{name.replace('_', ' '):>17}" for name in columns))
     for count in counts:

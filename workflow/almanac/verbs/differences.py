@@ -1,10 +1,10 @@
 """Compare the tables of two result folders or editions: what is on one side only, which rows and values differ.
 
 An edition may be an archive or unpacked. Tables are Parquet or JSON Lines; pages, figures, logs and other files are not
-compared. The order of rows does not matter: rows meet by their key, or, in a table that is not known, by all columns
-that hold no floats.
+compared. The order of rows does not matter: rows are matched by their key, or, in an unknown table, by all columns
+without floats.
 
-The exit status is 0 where nothing differs, 1 where something does, 2 where that cannot be found out.
+The exit status is 0 if nothing differs, 1 if something differs, 2 if the tables cannot be compared.
 """
 
 import argparse
@@ -26,8 +26,8 @@ EXAMPLES = """\
   almanac differences demo-0123456789ab.zip results/demo --tolerance 1e-6
   almanac differences old.zip new.zip --output differences.csv     # the whole list; --all prints it"""
 ERROR_STATUS = 2
-FEW = 3  # differences of a kind that are shown
-WIDE = 160  # characters of a row's key that are shown
+FEW = 3  # differences of each kind that are printed
+WIDE = 160  # characters of a row's key that are printed
 COLUMNS = ("table", "kind", "column", "row", "a", "b")
 
 Line = tuple[str, str, str, str, str, str]
@@ -56,7 +56,7 @@ def _tolerance(text: str) -> float:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what differs, table by table, and the sums."""
+    """Print the differences table by table, then the totals; return 1 if there are any, else 0."""
     with opened(arguments.a) as a, opened(arguments.b) as b, _listing(arguments.output) as write:
         shared = sum(own is not None and other is not None for _, own, other in pairs(a, b))
         aside = sum(not_carried(*pair, a, b) for pair in pairs(a, b))
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _print_table(
     table: str, found: Iterator[Difference], most: int | None, write: Callable[[list[Line]], object] | None
 ) -> Kind:
-    """Print the counts of a table's differences and the first of each kind; return the first's kind."""
+    """Print the counts of a table's differences and the first ``most`` of each kind; return the kind of the first."""
     counts = Counter[tuple[Kind, str | None]]()
     shown: dict[tuple[Kind, str | None], list[Line]] = defaultdict(list)
     for one in found:
@@ -104,7 +104,7 @@ def _counted(kind: Kind, column: str | None, count: int) -> str:
 
 
 def _lines(one: Difference, most: int | None) -> Iterator[Line]:
-    """Yield differences as texts, the first ones or all; rows by the JSON of their key."""
+    """Yield the first ``most`` rows of a difference (None: all) as texts; ``row`` is the JSON of the row's key."""
     if one.rows is None:
         yield one.table, one.kind, one.column or "", "", "", ""
         return
@@ -121,7 +121,7 @@ def _json(rows: pl.DataFrame) -> list[str]:
 
 
 def _texts(values: pl.Series) -> list[str]:
-    """Return values as texts, lists as JSON, nothing as an empty text."""
+    """Return values as strings: lists as JSON, missing values as empty strings."""
     if values.dtype.is_nested():
         start = len('{"a":')
         return [text[start:-1] for text in _json(values.alias("a").to_frame())]
@@ -130,7 +130,7 @@ def _texts(values: pl.Series) -> list[str]:
 
 @contextmanager
 def _listing(path: Path | None) -> Iterator[Callable[[list[Line]], object] | None]:
-    """Yield what writes lines of a CSV file, which is there when the block ends; none without a file."""
+    """Yield a function that writes lines into a CSV file, which exists when the block ends; None without a path."""
     if path is None:
         yield None
         return

@@ -1,4 +1,4 @@
-"""Pack an edition that can be cited: tables as JSON Lines, a manifest with every sha256, one digest over all."""
+"""Pack an edition into an archive to cite: tables as JSON Lines, a manifest with every sha256, one digest of all."""
 
 import argparse
 import sys
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Freeze and print the archive and the digest to cite."""
+    """Freeze an edition, and print the archive's path and the digest to cite."""
     layout = Layout.open(arguments.edition)
     with progress(len(contents(layout, too_large(layout))), "files") as done:
         manifest = freeze(layout, arguments.output, done)

@@ -1,4 +1,4 @@
-"""Turn responses into outcomes and numbers: of a `model` in an edition, `across` models, or of files by hand."""
+"""Turn responses into outcomes and measures: for a `model` of an edition, `across` its models, or for single files."""
 
 import argparse
 import re
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure what is asked for."""
+    """Measure what the command line names."""
     if arguments.what == "model":
         return _model(_layout(arguments), arguments.model)
     if arguments.what == "across":
@@ -82,7 +82,7 @@ def _layout(arguments: argparse.Namespace) -> Layout:
 
 
 def _model(layout: Layout, model: str) -> int:
-    """Measure all that a model of an edition was asked."""
+    """Judge and measure a model's answers to every suite and dataset of an edition."""
     asked = list(dict.fromkeys(asking.model for asking in layout.config.asked()))
     if model not in asked:
         meant = nearest(Path(model), map(Path, asked))
@@ -94,7 +94,11 @@ def _model(layout: Layout, model: str) -> int:
 
 
 def _across(layout: Layout, strict: bool) -> int:
-    """Compare the models, hold what is recovered against the bars, and print that."""
+    """Compare the models, check the recovery of planted knowledge against the bars, and print the result.
+
+    Returns:
+        1 if ``strict`` is set and a bar is missed or nothing was validated, else 0.
+    """
     found = measure_across(layout)
     said = {CARRIED: " ".join(carried_digests(layout.config)), PARAMETERS: tables.canonical(layout.sizes())}
     for table, rows in found.items():
@@ -116,7 +120,7 @@ def _across(layout: Layout, strict: bool) -> int:
 
 
 def _answers(suite: Suite[Any], options: Any, arguments: argparse.Namespace) -> Answers:
-    """Return what was asked and answered, by the files that are given."""
+    """Return the requests and responses from the files on the command line."""
     wanted, folders, responses = suite.rounds_of(options), arguments.asked, arguments.responses or []
     if len(folders) != len(wanted) or len(responses) != len(wanted):
         raise AlmanacError(
@@ -133,7 +137,7 @@ def _answers(suite: Suite[Any], options: Any, arguments: argparse.Namespace) -> 
 
 
 def _check_model(suite: str, rounds: Sequence[RoundFiles]) -> None:
-    """Refuse answers of several models: rounds and shards are measured as those of one."""
+    """Refuse responses of several models, since all rounds and shards are measured as those of one model."""
     found: dict[str, Path] = {}
     for path in (path for one in rounds for path in one.responses):
         for frame in frames(path, Response, ["status", "model_digest"]):
@@ -148,7 +152,7 @@ def _check_model(suite: str, rounds: Sequence[RoundFiles]) -> None:
 
 
 def _data(folder: Path | None, answers: Answers) -> Data:
-    """Return the dataset that was asked; without it, no more of its facts than which ones there are."""
+    """Return the dataset that was asked; without its folder, a dataset with the ids of the facts and relations only."""
     if folder is not None:
         return Data(folder)
     asked: dict[str, str] = {}
@@ -162,7 +166,7 @@ def _data(folder: Path | None, answers: Answers) -> Data:
 def _measured(
     suite: Suite[Any], options: Any, answers: Answers, data: Data, folder: Path, some_items: bool = False
 ) -> list[Measure]:
-    """Judge and measure; write every table as Parquet and as JSON Lines."""
+    """Judge and measure answers, and write every table as Parquet and as JSON Lines."""
     judge(suite, options, answers, data, folder, some_items)
     rows = measure(suite, options, answers, data, folder)
     tables.write(folder / "measures.parquet", Measure, rows)
@@ -173,7 +177,7 @@ def _measured(
 
 
 def _elsewhere(suite: Suite[Any], options: Any, arguments: argparse.Namespace) -> int:
-    """Measure answers that were given elsewhere, a folder a model; print the numbers that speak of all relations."""
+    """Measure answers from a table, one output folder per model; print the measures over all relations."""
     found = suite.elsewhere(arguments.answers, options)
     folders = {model: re.sub(r"[^\w.-]+", "-", model).strip("-.") or "model" for model in found.responses}
     if len(set(folders.values())) < len(folders):

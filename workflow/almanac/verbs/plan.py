@@ -1,8 +1,8 @@
-"""Say beforehand what an edition will cost: tokens read, hours, and bytes of every model, suite and dataset.
+"""Estimate what an edition will cost before it is made: tokens, hours and bytes of every model, suite and dataset.
 
-All of it is estimated, from sizes and settings: core hours by what the editions in results/ took on this machine and,
-where nothing of the kind has run here, by what they took on the machine that Almanac was written on; GPU hours for a
-card of 100 TFLOP/s. Nothing is downloaded or made.
+Estimates follow from sizes and settings. Core hours are scaled by the time that the editions in results/ took on this
+machine; where nothing of the kind has run here, they are those of a 2-core server of 2026. GPU hours assume a GPU of
+100 TFLOP/s. Nothing is downloaded or made.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the plan, and write its rows where that is wanted."""
+    """Print the plan, and write its rows to --output if given."""
     output = arguments.output
     if arguments.results != RESULTS and not arguments.results.is_dir():
         raise AlmanacError(f"--results: there is no folder {arguments.results}; name the one that holds the editions")
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def write(path: Path, rows: Sequence[Cost]) -> None:
-    """Write every row as CSV or as JSON, by the path's ending."""
+    """Write every row as CSV or JSON, depending on the path's ending."""
     listed = [dataclasses.asdict(row) for row in rows]
     with tables.atomic(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as handle:
         if path.suffix == ".json":
@@ -76,10 +76,10 @@ def write(path: Path, rows: Sequence[Cost]) -> None:
 
 
 def overrides(words: Sequence[str]) -> dict[str, Any]:
-    """Read KEY=VALUE as a run does.
+    """Parse KEY=VALUE words as a run does.
 
     Raises:
-        AlmanacError: a word has no key or no value, or keys with dots between.
+        AlmanacError: a word has no key or no value, or its key has dots.
     """
     if not words:
         return {}
@@ -91,7 +91,7 @@ def overrides(words: Sequence[str]) -> dict[str, Any]:
 
 
 def table(rows: Sequence[Cost], whole: Cost) -> str:
-    """Return the plan as lines of text, the sum last."""
+    """Return the plan as lines of text, the total last."""
     names = [" ".join(filter(None, (row.model, row.suite, row.dataset))) for row in (*rows, whole)]
     width = max(map(len, names)) + 2
     lines = [" " * width + "".join(f"{name:>18}" for name in HEAD)]
@@ -111,7 +111,7 @@ def table(rows: Sequence[Cost], whole: Cost) -> str:
 def remarks(
     config: EditionConfig, rows: Sequence[Cost], factors: Factors, editions: Sequence[str], results: Path = RESULTS
 ) -> list[str]:
-    """Return what the numbers do not say: what was measured, counted and assumed."""
+    """Return remarks on the numbers: what was measured, counted and assumed."""
     kinds = dict.fromkeys(row.suite for row in rows if row.suite and (row.core_hours or row.gpu_hours))
     here, assumed = ([kind for kind in kinds if (kind in factors) == known] for known in (True, False))
     out = ["All numbers are estimates; core hours are CPU time, so two cores take about half of it."]
@@ -126,7 +126,7 @@ def remarks(
         if not gpu_seen():
             on_cores = total(costs(config.model_copy(update={"gpus": 0}), factors)).core_hours
             out.append(f"No GPU is seen here; without one it would take {on_cores:,.1f} core hours.")
-    # After settling, a checkpoint that is here has its number.
+    # The settled configuration has the number of parameters of every checkpoint that is here.
     if unknown := [one.name for one in config.models if (one.hub or one.path) and one.parameters is None]:
         billions = UNKNOWN_SIZE // 1_000_000_000
         out.append(f"Size of {', '.join(unknown)} assumed ({billions} B); `parameters: N` of a model says it.")
@@ -142,7 +142,7 @@ def remarks(
 
 
 def _not_counted(config: EditionConfig) -> Iterator[str]:
-    """Yield what the plan leaves out."""
+    """Yield remarks on costs that the plan leaves out."""
     if served := [one.name for one in config.models if one.api is not None]:
         yield (
             f"Not counted: the calls to {', '.join(served)}, and what its server charges. A server reads the whole "

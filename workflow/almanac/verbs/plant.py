@@ -24,7 +24,7 @@ from almanac.progress import progress
 from almanac.rows import Entity, Evidence, Exposure, Fact, LedgerEntry, Popularity, Relation, Template
 from almanac.versions import VERSIONS
 
-if TYPE_CHECKING:  # loaded where it is used: a world needs none of what a model is trained with, seconds of loading
+if TYPE_CHECKING:  # imported in the functions that need it: planting a world need not wait seconds for it
     from transformers import PreTrainedTokenizerFast
 
 EXAMPLES = """\
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Plant the thing that is asked for."""
+    """Plant what the command line names."""
     {"world": plant_world, "corpus": plant_corpus, "model": plant_model}[arguments.thing](arguments)
 
 
@@ -77,7 +77,7 @@ def plant_world(arguments: argparse.Namespace) -> None:
 def plant_corpus(arguments: argparse.Namespace) -> None:
     """Write the documents that teach a world and a part of the real facts, with ledger, exposures and tokenizer.
 
-    Of a null the exposures name what it teaches, all of it false, and at 0 the true facts.
+    The exposures of a null list the false facts that it teaches, and the true facts with dose 0.
     """
     taught = [_read_taught(arguments.world, None)]
     if arguments.real is not None:
@@ -107,7 +107,7 @@ def plant_corpus(arguments: argparse.Namespace) -> None:
 
         invented = ObjectNames(taught[0].entities)
         words = tokenizer.answer_words(sorted(map(invented.label, {fact.object_key for fact in taught[0].facts})))
-        # What abstain and blank documents say changes no token, and so no model that does not read them.
+        # The tokenizer is not trained on abstain and blank documents, so they change no model that does not read them.
         read = (document for document in corpus.documents if document.kind not in (corpora.ABSTAIN, corpora.BLANK))
         texts = [document.text for document in read]
         vocabulary = tokenizer.train(texts, words, from_flags(arguments, TokenizerOptions), _names(taught[1:]))
@@ -122,7 +122,7 @@ def plant_corpus(arguments: argparse.Namespace) -> None:
 
 
 def _read_taught(folder: Path, exposures: list[Exposure] | None) -> Taught:
-    """Read what a corpus teaches of a world (its own exposures) or of a dataset (the exposures dealt to it)."""
+    """Read what a corpus teaches: a world with its own exposures (None), or a dataset with the given exposures."""
     entities = {row.entity_id: row for row in tables.read(folder / "entities.parquet", Entity)}
     known = tables.read(folder / "popularity.parquet", Popularity) if exposures is None else []
     return Taught(
@@ -136,7 +136,7 @@ def _read_taught(folder: Path, exposures: list[Exposure] | None) -> Taught:
 
 
 def _names(real: Sequence[Taught]) -> list[str]:
-    """Return the names of all subjects and objects of real facts, taught or not: models are asked of all."""
+    """Return the names of all subjects and objects of real facts, taught or not, since models are asked all of them."""
     keys = ((part, key) for part in real for fact in part.facts for key in (fact.subject_id, fact.object_key))
     return sorted({ObjectNames(part.entities).label(key) for part, key in keys})
 
@@ -149,7 +149,7 @@ def plant_model(arguments: argparse.Namespace) -> None:
     if _is_made(arguments.output, made_of):
         print("made of the same corpus by the same settings; it stays", file=sys.stderr)
         return
-    from almanac.planting import training  # seconds, which a model that stays need not wait for
+    from almanac.planting import training  # takes seconds, which an existing model need not wait for
 
     training.check_place(arguments.output)
     documents = tables.read(source / "documents.parquet", corpora.Document)
@@ -173,7 +173,7 @@ def plant_model(arguments: argparse.Namespace) -> None:
 
 
 def _made_of(arguments: argparse.Namespace) -> str:
-    """Return what a model depends on: its corpus, its settings, its seed."""
+    """Return a digest of what a model depends on: its corpus, its settings and its seed."""
     corpus = arguments.corpus
     read = [corpus / f"{name}.parquet" for name in ("documents", "ledger", "exposures")]
     read += sorted(path for path in (corpus / "tokenizer").glob("*") if path.is_file())
@@ -182,11 +182,11 @@ def _made_of(arguments: argparse.Namespace) -> str:
 
 
 def _is_made(folder: Path, made_of: str) -> bool:
-    """Whether a model is there whole, made of the same, in a copied folder too; its files are then as new."""
+    """Whether a complete model with this digest exists, also in a copied folder; if so, make its files new."""
     try:
         record = sealed.checked_record(folder / sealed.MADE)
     except AlmanacError:
-        return False  # none, or damaged: it is made anew
+        return False  # no record, or a damaged model: train it again
     if record.get("made_of") != made_of:
         return False
     for path in folder.iterdir():
@@ -195,7 +195,7 @@ def _is_made(folder: Path, made_of: str) -> bool:
 
 
 def _record(folder: Path, more: Mapping[str, str]) -> None:
-    """Write down what the files of a folder are, which is done last."""
+    """Write a folder's record with the sha256 of its files; this is done last."""
     paths = sorted(path for path in folder.iterdir() if path.is_file() and path.name != sealed.MADE)
     record = sealed.sealed({"files": sealed.files(folder, paths), **more})
     tables.write_text(folder / sealed.MADE, tables.canonical(record) + "\n")
@@ -216,7 +216,7 @@ def _vocabulary(corpus: Path) -> "PreTrainedTokenizerFast":
 
 
 def read_by(entries: Sequence[LedgerEntry], kinds: Mapping[int, str], options: TrainingOptions) -> list[LedgerEntry]:
-    """Return the ledger of one model: the documents of the kinds that it reads, once for each pass."""
+    """Return the ledger of one model: entries of the kinds of documents that it reads, counts times its passes."""
     read = [entry for entry in entries if kinds[entry.document] in options.kinds]
     return [replace(entry, count=entry.count * options.passes) for entry in read]
 
@@ -224,7 +224,7 @@ def read_by(entries: Sequence[LedgerEntry], kinds: Mapping[int, str], options: T
 def own_exposures(
     planned: Sequence[Exposure], entries: Sequence[LedgerEntry], kinds: Mapping[int, str]
 ) -> list[Exposure]:
-    """Return how often a model has read each fact. Instruct, abstain and blank documents come on top."""
+    """Return how often a model has read each fact, not counting instruct, abstain and blank documents."""
     counted: Counter[str] = Counter()
     for entry in entries:
         if kinds[entry.document] not in TUNING:

@@ -1,8 +1,8 @@
 """Bring data from outside, and record each file's size and sha256. No other verb downloads anything.
 
-`files` copies a folder of fact tables, or makes one of a file of subject, relation and object; `model` fetches a
-checkpoint from a hub at one commit; the others bring a source's raw answers or files into a dated snapshot, which is
-never changed again, and read the tables out of it.
+`files` copies a folder of fact tables, or makes one from a file of subject, relation and object. `model` fetches a
+checkpoint from a hub at one commit. The others store a source's raw answers or files in a dated snapshot, which is
+never changed again, and extract the tables from it.
 """
 
 import argparse
@@ -81,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Bring the files, then write the manifest that says what was brought."""
+    """Bring the files, then write the record of what was brought."""
     if arguments.source == "files":
         copies = copy_tables(arguments.origin, arguments.output, arguments.merge, arguments.replace)
         what = {"licence": arguments.licence, "redistributable": arguments.redistributable}
@@ -101,14 +101,14 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def copy_tables(origin: Path, folder: Path, merge: bool = False, replace: bool = False) -> list[Path]:
-    """Copy the tables of a facts folder, or of an archive of one, into a new folder; each row is checked.
+    """Copy the tables of a folder of facts, or of an archive of one, into a new folder, after checking each row.
 
-    Of one file of facts the tables that it states are written, and what is not read of it is said. ``replace`` as for
+    A single file of facts is converted to tables, and the parts of it that are not read are noted. ``replace``: as in
     `replace_tables`.
 
     Raises:
-        AlmanacError: a table is missing, or has rows that no dataset can be built of; the new folder overlaps the old,
-            holds other files or cannot be written.
+        AlmanacError: a table is missing or has rows that no dataset can be built from; the new folder overlaps the old
+            one, has other files or cannot be written.
     """
     table_files(origin)
     with as_folder(origin) as inside:
@@ -133,23 +133,23 @@ def copy_tables(origin: Path, folder: Path, merge: bool = False, replace: bool =
 
 
 def replace_tables(folder: Path, fill: Callable[[Path], object], replace: bool) -> None:
-    """Put a new folder of tables in the place of an old one, whole or not at all.
+    """Replace a folder of tables by a new one, completely or not at all.
 
     Args:
         folder: where the tables go.
         fill: writes them into a folder.
-        replace: whether tables are replaced that no record names, as of a run that was stopped, or that were changed.
+        replace: whether to replace also tables without a record (left by a run that was stopped), and changed ones.
 
     Raises:
-        AlmanacError: the old one is a file, holds what no pull has brought, or was changed; the new one cannot be
-            written.
+        AlmanacError: the old folder is a file, has files that no pull has brought, or was changed; or the new one
+            cannot be written.
     """
     if folder.exists() and not folder.is_dir():
         raise AlmanacError(f"{folder}: is a file, and tables go into a folder; name a new folder")
     brought = {PULLED, "changes"}
     if replace:
         brought |= {f"{table}{ending}" for table in {*TABLES, *ROWS} for ending in ENDINGS}
-    elif (folder / PULLED).is_file():  # a person may have gone on with what was brought
+    elif (folder / PULLED).is_file():  # the user may have edited the tables
         kept = "name a new folder, or add --replace to lose what was changed"
         brought |= {str(entry["path"]) for entry in checked_record(folder / PULLED, kept)["files"]}
     strangers = sorted(path.name for path in folder.iterdir() if path.name not in brought) if folder.is_dir() else []
@@ -166,12 +166,12 @@ def replace_tables(folder: Path, fill: Callable[[Path], object], replace: bool) 
 
 
 def pull_source(options: NetworkOptions, contact: str | None, snapshots: Path, output: Path, replace: bool) -> None:
-    """Write a source's tables: from the user's copies of its files, from a frozen snapshot, or from a first one.
+    """Write a source's tables: from the user's copies of its files, from a snapshot, or from a first one made now.
 
-    ``replace`` as for `replace_tables`.
+    ``replace``: as in `replace_tables`.
 
     Raises:
-        AlmanacError: whatever is wrong with the settings, the server, the files or the snapshot.
+        AlmanacError: the settings, the server, the files or the snapshot are wrong, or they give no facts.
     """
     from almanac.dataset.popularity import bucket_tables, count_mentions  # these two need packages of their own
     from almanac.sources import frozen
@@ -203,11 +203,11 @@ def pull_source(options: NetworkOptions, contact: str | None, snapshots: Path, o
 
 
 def pull_again(options: NetworkOptions, contact: str | None, snapshots: Path, date: str, report: Path) -> None:
-    """Make another snapshot and report what changed since the newest before it.
+    """Make another snapshot, and report what has changed since the newest one.
 
     Raises:
-        AlmanacError: the name is no date, there is no snapshot to compare with, or one of this date or a later; the
-            report cannot be written; and all that `pull_source` raises.
+        AlmanacError: the name is no date, there is no snapshot to compare with, or one of this or a later date; the
+            report cannot be written; or as in `pull_source`.
     """
     from almanac.sources import frozen
 
@@ -225,7 +225,7 @@ def pull_again(options: NetworkOptions, contact: str | None, snapshots: Path, da
 
 
 def _is_date(text: str) -> bool:
-    """Whether a text is a day, or a minute as in `DATE`: names that sort by time."""
+    """Whether a text is a day, or a minute in the form of `DATE`; such names sort by time."""
     for form in ("%Y-%m-%d", DATE):
         with contextlib.suppress(ValueError):
             if datetime.datetime.strptime(text, form).strftime(form) == text:
@@ -234,12 +234,12 @@ def _is_date(text: str) -> bool:
 
 
 def say(line: str) -> None:
-    """Say on the log what is tried again, and why."""
+    """Log a retry and its reason."""
     print(f"again, since {line}", file=sys.stderr, flush=True)
 
 
 def record(folder: Path, source: str, origin: str, files: Sequence[Path], more: Mapping[str, object]) -> None:
-    """Write the manifest of a pull: from where, when, and each file's bytes and sha256."""
+    """Write the record of a pull: origin, time, and each file's bytes and sha256."""
     entries = entries_of(folder, files)
     for entry in entries:
         print(f"{entry['path']}: {entry['bytes']} bytes, sha256 {entry['sha256']}", file=sys.stderr)

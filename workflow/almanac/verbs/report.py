@@ -1,6 +1,6 @@
 """Draw an edition's `page` with tables and figures, or the figures for `print`.
 
-Print the `questions` that are asked, what its jobs have `spent`, or why some have `failed`.
+Or print the `questions` that are asked, the time that its jobs have `spent`, or the logs of jobs that have `failed`.
 """
 
 import argparse
@@ -49,8 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Report the thing that is asked for."""
-    # Of an edition whose run has failed there may be no record yet; its logs lie where they lie without one.
+    """Report what the command line names."""
+    # An edition whose run has failed may have no record yet; the paths of its logs do not depend on it.
     layout = Layout(arguments.edition, EditionConfig(edition="unknown"))
     if arguments.thing != "print" and not layout.root.is_dir():
         raise AlmanacError(no_such(layout.root, "edition"))
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def print_questions(layout: Layout) -> None:
-    """Print some of what is asked, and which relations and facts are not asked, or by their labels or ids alone."""
+    """Print some of the questions, and which relations and facts are not asked, or only by their labels or ids."""
     if missing := [path for path in layout.questions() if not path.is_file()]:
         raise AlmanacError(
             f'{missing[0]} is not there yet: run the target data first, as in make own … ARGS="-- data", which asks no '
@@ -89,7 +89,7 @@ def print_questions(layout: Layout) -> None:
 
 
 def print_end(layout: Layout, written: Sequence[Path] | None) -> None:
-    """Print what a run was for: what the logs say of files that a model has written, or else what was found."""
+    """Print the result of a run: the logs of files that a model has written, or else the findings."""
     for path in written or ():
         log = layout.log(f"write_{path.parent.name}/{path.stem}")
         lines = log.read_text("utf-8").splitlines() if log.is_file() else [str(path)]
@@ -99,9 +99,9 @@ def print_end(layout: Layout, written: Sequence[Path] | None) -> None:
 
 
 def print_found(layout: Layout) -> None:
-    """Print the headline table in Markdown, its sentences, and where the page is and the archive that holds it.
+    """Print the headline table in Markdown, its sentences, and the paths of the page and of its archive, if any.
 
-    Of numbers without a page it is said that they have none.
+    If there are measures but no page, print how to draw it.
     """
     if layout.page().is_file():
         layout = Layout.open(layout.root)
@@ -127,7 +127,7 @@ def print_found(layout: Layout) -> None:
 
 
 def report_print(edition: Path) -> None:
-    """Write the figures of an edition's page as PNG and PDF: of an archive, into a folder next to it."""
+    """Write the figures of an edition's page as PNG and PDF; those of an archive go to a folder next to it."""
     from almanac.report import drawing, page
     from almanac.report.chapters import chapters
 

@@ -1,4 +1,4 @@
-"""Make an edition, from its facts to its page, in results/ of the working folder: of models of your own, or the demo.
+"""Make an edition, from its facts to its page, in results/ of the working folder: with your own models, or the demo.
 
 Results with the same settings are kept, and an interrupted run resumes. No clone of the project is needed; in a clone,
 `make` does the same.
@@ -37,11 +37,11 @@ def run(arguments: argparse.Namespace) -> int:
     file, settings = edition(arguments)
     if any(word.partition("=")[0] in ("--configfile", "--configfiles") for word in arguments.words):
         raise AlmanacError("command line: --configfile stands after --, where it would be passed over; give it before")
-    os.environ["PYTHONSAFEPATH"] = "1"  # a file here that is called like a module is none of Snakemake's
-    # Jobs run `python` and `snakemake`: those of the environment that this one is in.
+    os.environ["PYTHONSAFEPATH"] = "1"  # Snakemake must not import files of the working folder named like modules
+    # Jobs run the `python` and `snakemake` of this environment.
     os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
     fixed = ["--logger", "almanac", "--workflow-profile", "none", "--cores", "all", "--rerun-incomplete"]
-    beside = Path(sys.executable).with_name("snakemake")  # which says its name in its help, as a module does not
+    beside = Path(sys.executable).with_name("snakemake")  # preferred to the module, whose help lacks the program's name
     snakemake = [str(beside)] if beside.is_file() else [sys.executable, "-m", "snakemake"]
     command = [*snakemake, *fixed, "--snakefile", str(PROJECT / "Snakefile"), *arguments.words]
     return locked.main([*command, "--configfile", str(file), *(["--config", *settings] if settings else [])])

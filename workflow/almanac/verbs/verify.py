@@ -1,4 +1,4 @@
-"""Check an `edition` (its bytes, then its numbers), a `rebuild` of a published one, or `facts` against others."""
+"""Check an `edition` (its bytes, then its measures), a `rebuild` of a published one, or `facts` against others."""
 
 import argparse
 import re
@@ -37,8 +37,8 @@ EXAMPLES = """\
   almanac verify edition results/editions/demo/demo-*.zip
   almanac verify rebuild results/editions/almanac-2026.14     # against resources/editions/almanac-2026.14
   almanac verify facts --facts resources/facts --against another_folder"""
-SAID = 200  # characters of a value of a row that is named
-TOLERANCE = 1e-9  # a library may round its last digit differently; no number of the report shows as much
+SAID = 200  # most characters of a value in a message
+TOLERANCE = 1e-9  # libraries may round the last digit differently; the report shows fewer digits
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Verify the thing that is asked for."""
+    """Verify what the command line names."""
     if arguments.thing == "facts":
         return verify_facts(arguments)
     if arguments.more:
@@ -77,13 +77,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def verify_edition(archive: Path, dense: bool = False, digest: str | None = None) -> int:
-    """Check an archive: its bytes, then all that follows from something else in it, made again and compared.
+    """Check an archive: compare its bytes with the manifest, then derive again what follows from other files in it.
 
-    These are datasets, ids, numbers (from the responses, or where they are withheld from outcomes) and the page.
+    These are datasets, ids, measures (from the responses, or from outcomes if responses are withheld) and the page.
 
     Raises:
-        AlmanacError: a file or the model that made it differs from the manifest, or a number from the frozen one,
-            naming it.
+        AlmanacError: a file, the model that made it, or a measure differs; the message names it.
     """
     with unfinished.folder() as work, _in_words(archive):
         folder, again = work / "edition", work / "again"
@@ -135,13 +134,13 @@ def verify_edition(archive: Path, dense: bool = False, digest: str | None = None
 
 
 def _begins(step: str) -> None:
-    """Say what is being done: some steps take minutes."""
+    """Log the step that begins, since some take minutes."""
     print(f"{step} …", file=sys.stderr, flush=True)
 
 
 @contextmanager
 def _in_words(archive: Path) -> Iterator[None]:
-    """Say that an archive cannot be made again, whose tables contradict each other: they may break any step."""
+    """Turn any error of checking an archive into a message: tables that contradict each other may break any step."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
@@ -152,7 +151,7 @@ def _in_words(archive: Path) -> Iterator[None]:
 
 
 def _check_digest(archive: Path, manifest: Mapping[str, Any], cited: str | None) -> None:
-    """Hold the digest of an archive against that which is cited, or which its name ends in."""
+    """Compare an archive's digest with the cited one, and with the one in its file name."""
     of_name = re.fullmatch(rf"{re.escape(manifest['edition'])}-([0-9a-f]{{{SHORT}}})", archive.stem)
     for what, said in (("the name of the file", of_name and of_name[1]), ("--digest", cited)):
         if said and not manifest["digest"].startswith(said.lower().removeprefix("sha256:")):
@@ -163,7 +162,7 @@ def _check_digest(archive: Path, manifest: Mapping[str, Any], cited: str | None)
 
 
 def _measure_again(layout: Layout, asking: Asking, again: Path, judge_again: bool) -> int:
-    """Judge, where there are responses, and measure what a model was asked; return how many numbers agree."""
+    """Judge (if there are responses) and measure a model's answers again; return the number of measures that agree."""
     suite, options = SUITES[asking.suite], layout.options(asking)
     answers, data = layout.answers(asking), layout.data(asking.dataset)
     folder = layout.judged(asking, "outcomes").parent
@@ -174,29 +173,29 @@ def _measure_again(layout: Layout, asking: Asking, again: Path, judge_again: boo
             path = layout.judged(asking, table)
             if path.is_file():
                 _agree(layout, path, folder / path.name, row)
-            else:  # not frozen, since it follows from the responses; what is between models may read it
+            else:  # not in the archive, since it follows from the responses; comparing models may read it
                 shutil.copy(folder / path.name, path)
     found = measure(suite, options, answers, data, folder)
     return _agree_rows(layout, layout.measures(asking), Measure, found, again)
 
 
 def _agree_rows(layout: Layout, path: Path, row: type[Row], rows: Sequence[Row], again: Path) -> int:
-    """Hold a frozen table against rows that are measured again; return how many they are."""
+    """Compare a frozen table with rows that are measured again; return their number."""
     tables.write(again / "rows.parquet", row, rows)
     return _agree(layout, path, again / "rows.parquet", row)
 
 
 def _agree(layout: Layout, path: Path, again: Path, row: type) -> int:
-    """Hold a frozen table against another; return how many rows they have.
+    """Compare a frozen table with another; return the number of rows.
 
     Raises:
-        AlmanacError: a row or a value differs, naming it.
+        AlmanacError: a row or a value differs; the message names it.
     """
     name = path.relative_to(layout.root).with_suffix("").as_posix()
     check_table(path)
     sides = pl.scan_parquet(path), pl.scan_parquet(again)
     for one in compared(name, *sides, [row], TOLERANCE):
-        assert one.rows is not None  # of one row class, tables differ in rows and values alone
+        assert one.rows is not None  # tables of one row class can differ only in rows and values
         first = one.rows.row(0, named=True)
         stated, found = first.pop(IN_A, None), first.pop(IN_B, None)
         first = {key: said if len(said := str(value)) <= SAID else f"{said[:SAID]}…" for key, value in first.items()}
@@ -208,7 +207,7 @@ def _agree(layout: Layout, path: Path, again: Path, row: type) -> int:
 
 
 def verify_rebuild(place: Path, against: Path | None, dense: bool = False) -> int:
-    """Print how a frozen rebuild compares with the published edition; 1 if it is another.
+    """Compare a frozen rebuild with the published edition, and print the result; return 1 if they differ, else 0.
 
     Raises:
         AlmanacError: the archive is damaged, or no edition of its name is published.
@@ -236,7 +235,7 @@ def verify_rebuild(place: Path, against: Path | None, dense: bool = False) -> in
 
 
 def verify_facts(arguments: argparse.Namespace) -> int:
-    """Print how many subjects both sources speak of, and every one on which they differ."""
+    """Print the number of subjects that both sources have, and every subject on which they differ."""
     compared = compare(read_folder(arguments.facts, "ours"), read_folder(arguments.against, "theirs"))
     for row in compared:
         if row.verdict in ("disagree", "extra", "ambiguous"):
