@@ -1,8 +1,8 @@
 """Almanac: what language models know, measured by published methods on one Snakemake workflow.
 
-In a notebook `almanac.measure(model, tokenizer, "ic_lke")` asks a model of transformers one suite and returns its
-numbers as a pandas frame; `almanac.read_edition("results/demo")` gives the tables of a finished or frozen edition, and
-`almanac.shares` what is known in groups of facts of one's own.
+In a notebook `almanac.measure(model, tokenizer, "ic_lke")` asks a transformers model one suite and returns its measures
+as a pandas data frame; `almanac.read_edition("results/demo")` gives the tables of a finished or frozen edition, and
+`almanac.shares` the share of known facts in groups of your choice.
 """
 
 import importlib
@@ -18,7 +18,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    """Return what is public and is loaded only when it is asked for."""
+    """Import a public name on first access."""
     if name in PUBLIC:
         return getattr(importlib.import_module(PUBLIC[name]), name)
     raise AttributeError(f"module 'almanac' has no attribute {name!r}; there are {', '.join(PUBLIC)}")

@@ -33,21 +33,21 @@ VERBS = {
 
 
 def load(verb: str) -> ModuleType:
-    """Return a verb's module, imported with all that it needs."""
+    """Import a verb's module, with all modules that it needs."""
     with loading():
         return importlib.import_module(f"almanac.verbs.{verb}")
 
 
 class _Parser(argparse.ArgumentParser):
-    """Takes no flag by a part of its name, which may be misspelt; those of its subcommands are of its class."""
+    """A parser without abbreviated flags, which may be misspelt ones; subcommands get the same class."""
 
-    hint = ""  # on what to do with a flag that is none of the verb's
+    hint = ""  # appended to the error about an unknown flag
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**arguments, allow_abbrev=False)
 
     def error(self, message: str) -> NoReturn:
-        """Print what is wrong with the command line, and end."""
+        """Print what is wrong with the command line, and exit."""
         super().error(f"{message}{self.hint}" if message.startswith("unrecognized") else message)
 
 
@@ -68,11 +68,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb.
 
     Returns:
-        0, or 1 where the input is bad or a check fails (the reason is printed), or 2 for a wrong command line or an
-        installed suite that cannot be loaded, or 130 where it was interrupted. A verb whose 1 means something else has
-        an ``ERROR_STATUS`` for bad input.
+        0 for success; 1 if the input is bad or a check fails (the reason is printed); 2 for a wrong command line or an
+        installed suite that cannot be loaded; 130 after an interrupt. A verb whose 1 means something else has an
+        ``ERROR_STATUS`` for bad input.
     """
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal whose character set has no dash gets a question mark
+    if isinstance(sys.stdout, io.TextIOWrapper):  # print ? for characters that the terminal's character set lacks
         sys.stdout.reconfigure(errors="replace")
     inherited = children()
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             return _run(words[0], words[1:], inherited)
         except KeyboardInterrupt:
-            time.sleep(0)  # where polars has raised it, Python raises it again, at the next call
+            time.sleep(0)  # if polars has raised it, Python raises it a second time at the next call: here
             raise
     except KeyboardInterrupt:
         print(f"almanac {words[0]}: {INTERRUPTED}", file=sys.stderr)
@@ -99,7 +99,7 @@ def _run(name: str, words: Sequence[str], inherited: float) -> int:
     parser = parser_of(name, verb)
     started = time.perf_counter()
     try:
-        # What is for another program stands after --, and argparse would mistake its flags for the verb's own.
+        # Words after -- are for Snakemake; argparse would mistake its flags for the verb's.
         own = words[: words.index("--")] if name == "run" and "--" in words else words
         parsed = parser.parse_args(own)
         if len(own) < len(words):
@@ -120,7 +120,7 @@ def _run(name: str, words: Sequence[str], inherited: float) -> int:
             raise
         print(f"almanac {name}: {said}", file=sys.stderr)
         return failed
-    if name != "run":  # which has printed what each of its jobs has used
+    if name != "run":  # a run has printed the usage of each of its jobs
         print(f"almanac {name}: {used(started, inherited)}", file=sys.stderr)
     return status
 

@@ -1,4 +1,4 @@
-"""What is wrong with how a command sends its jobs to a cluster, before any is sent: its profile and its partitions."""
+"""Check how a command sends its jobs to a cluster, before any is sent: the profile and SLURM's partitions."""
 
 import contextlib
 import io
@@ -13,32 +13,33 @@ from almanac.errors import AlmanacError, did_you_mean, no_such
 from almanac.locked import SHOWS
 from almanac.yaml_file import read_yaml
 
-HERE = ("local", "dryrun", "touch")  # the executors that run nothing elsewhere
+HERE = ("local", "dryrun", "touch")  # executors that run no jobs on other machines
 
 
 def check_cluster(command: Sequence[str], snakefile: Path) -> bool:
-    """Refuse a command that would run here what was meant for a cluster, or end in a traceback of the SLURM executor.
+    """Refuse a command that would run a cluster's jobs here, or make the SLURM executor end in a traceback.
 
     Args:
-        command: Snakemake's arguments, which it has taken.
-        snakefile: the Snakefile, beside which a profile may lie.
+        command: Snakemake's arguments, already accepted by it.
+        snakefile: the Snakefile; a profile may lie next to it.
 
     Returns:
-        Whether its jobs go to other machines; while a Snakefile is read Snakemake itself cannot say.
+        Whether jobs go to other machines, which Snakemake itself cannot tell while it reads a Snakefile.
 
     Raises:
-        AlmanacError: a workflow profile that is not there, SLURM where there is none, or an unknown key of a partition.
+        AlmanacError: the workflow profile does not exist, SLURM is not available, the working folder's path has a
+            space, or a partition is unknown or has an unknown key.
     """
-    from snakemake.cli import parse_args  # a second, and the jobs' environments have no Snakemake
+    from snakemake.cli import parse_args  # takes a second, and the jobs' environments have no Snakemake
 
     try:
-        with contextlib.redirect_stderr(io.StringIO()):  # "Using profile …", which it has said before
+        with contextlib.redirect_stderr(io.StringIO()):  # hides "Using profile …", which was printed before
             given = parse_args(list(command))[1]
-    except SystemExit:  # the words of a program that has called Snakemake as a library
+    except SystemExit:  # not Snakemake's arguments: a program has called Snakemake as a library
         return False
     if given.workflow_profile not in (None, "none"):
         profile = Path(given.workflow_profile)
-        # Where Snakemake looks for it; if it is nowhere, it says nothing and runs everything here.
+        # The folders in which Snakemake looks for it; if it finds none, it silently runs everything here.
         if not any((folder / profile).exists() for folder in (Path(), Path("profiles"), snakefile.parent / "profiles")):
             raise AlmanacError(no_such(profile, "profile"))
     if given.executor == "slurm":
@@ -56,7 +57,7 @@ def check_cluster(command: Sequence[str], snakefile: Path) -> bool:
 
 
 def _of_this_cluster() -> set[str]:
-    """Return the names of SLURM's partitions here; none where it does not say."""
+    """Return the names of SLURM's partitions here; empty if `sinfo` is missing or fails."""
     if shutil.which("sinfo") is None:
         return set()
     said = subprocess.run(["sinfo", "--noheader", "--all", "--format=%R"], capture_output=True, text=True, check=False)
@@ -64,7 +65,7 @@ def _of_this_cluster() -> set[str]:
 
 
 def _check_partitions(path: Path) -> None:
-    """Refuse what the executor would refuse without naming the file, and SLURM for each job anew."""
+    """Refuse unknown partitions and keys: the executor would not name the file, and SLURM would refuse each job."""
     from snakemake_executor_plugin_slurm.partitions import PartitionLimits  # type: ignore[import-untyped]
 
     elsewhere = {"cluster", "clusters", "slurm_cluster"}

@@ -1,6 +1,6 @@
-"""The columns of a table: the Arrow schema that a row class is, and the check of rows against it.
+"""The columns of a table: the Arrow schema of a row class, and checks of rows against it.
 
-What does not fit is refused by file, row and column.
+Errors name the file, the row and the column.
 """
 
 import functools
@@ -34,7 +34,7 @@ ARROW = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_(
 
 
 def _arrow_type(annotation: Any) -> tuple[pa.DataType, bool]:
-    """Return the Arrow type of an annotation and whether it may be missing."""
+    """Return the Arrow type of an annotation, and whether values may be missing."""
     if isinstance(annotation, types.UnionType):
         inner = [part for part in typing.get_args(annotation) if part is not type(None)]
         return _arrow_type(inner[0])[0], True
@@ -47,7 +47,7 @@ def _arrow_type(annotation: Any) -> tuple[pa.DataType, bool]:
 
 
 def schema(row: type) -> pa.Schema:
-    """Return the Arrow schema of a row class, its fields in their order."""
+    """Return the Arrow schema of a row class, with the fields in their order."""
     return _schema(row)
 
 
@@ -63,7 +63,7 @@ def _schema(row: Hashable) -> pa.Schema:
 
 
 def kinds(row: type) -> dict[str, type]:
-    """Return the Python type of each column of a row class, or of each field of a tuple, missing values aside."""
+    """Return the Python type of each column of a row class, or of each field of a named tuple, without ``| None``."""
     of_arrow = {arrow: python for python, arrow in ARROW.items()}
     return {field.name: of_arrow.get(field.type, list) for field in schema(row)}
 
@@ -90,10 +90,10 @@ def meanings(row: type) -> dict[str, str]:
 
 
 def check_column(path: Path, field: pa.Field, values: list[Any]) -> pa.Array:
-    """Return the values of a column as Arrow holds them.
+    """Return the values of a column as an Arrow array.
 
     Raises:
-        AlmanacError: one is missing or of another type, naming the file, the row and the column.
+        AlmanacError: a value is missing or of another type; the message names the file, the row and the column.
     """
     if not field.nullable and None in values:
         number = values.index(None) + 1
@@ -116,7 +116,7 @@ def check_column(path: Path, field: pa.Field, values: list[Any]) -> pa.Array:
 
 
 def _check_lists(path: Path, field: pa.Field, values: list[Any]) -> None:
-    """Refuse what Arrow takes for a list or notices too late: a text (as its letters) and a missing element."""
+    """Refuse strings, which Arrow takes for lists of letters, and missing elements, which it notices too late."""
     required, whole = not field.type.value_field.nullable, pa.types.is_integer(field.type.value_type)
     for index, value in enumerate(values):
         if value is None:
@@ -133,7 +133,7 @@ def _check_lists(path: Path, field: pa.Field, values: list[Any]) -> None:
 
 
 def _check_whole(path: Path, field: pa.Field, values: Sequence[Any], numbers: Sequence[int]) -> None:
-    """Refuse fractions in a column of whole numbers, which Arrow would cut."""
+    """Refuse fractions in a column of whole numbers, which Arrow would truncate."""
     for number, value in zip(numbers, values, strict=True):
         if isinstance(value, float) and not value.is_integer():
             raise AlmanacError(f"{path}: row {number}, column {field.name!r}: {value!r} is no whole number")
@@ -143,7 +143,7 @@ def check_key(path: Path, row: type, rows: Sequence[Any]) -> None:
     """Check that no two rows have the same key.
 
     Raises:
-        AlmanacError: two have, naming both.
+        AlmanacError: two rows have; the message names both.
     """
     key: tuple[str, ...] = getattr(row, "KEY", ())
     if not key:
@@ -162,7 +162,7 @@ def check_key(path: Path, row: type, rows: Sequence[Any]) -> None:
 
 
 def conform(path: Path, wanted: pa.Schema, batch: pa.RecordBatch | pa.Table, before: int) -> pa.RecordBatch:
-    """Return a batch in the wanted columns and types; ``before`` rows stand before it in the file."""
+    """Return a batch with the wanted columns and types; ``before``: the number of rows before it in the file."""
     if sorted(batch.schema.names) != sorted(wanted.names):
         raise AlmanacError(f"{path}: a batch has the columns {batch.schema.names}; needed are {wanted.names}")
     arrays = []

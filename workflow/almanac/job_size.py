@@ -1,4 +1,4 @@
-"""How large a job is: what it needs, by the model's parameters and the tokens it reads; and what it has used."""
+"""Estimate the memory and time that a job needs, by its model and input, and measure what it has used."""
 
 import os
 import re
@@ -12,13 +12,13 @@ BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 BASE_MIB = 1500  # an interpreter with PyTorch loaded, measured with the demo's models
 GPU_FROM = 300_000_000  # parameters; below, a CPU core is as quick as waiting for a GPU
 THREADS_FROM = 30_000_000  # parameters; below, starting and loading take longer than answering
-GPU_DEVICES = ("nvidia[0-9]*", "kfd", "dxg")  # of NVIDIA, of AMD, and of either in Windows' Linux
-CPU_FLOPS, GPU_FLOPS = 2e10, 1e14  # what one core and one card do at the least
-# By benchmarks.tables (docs/performance.md): measuring 6.5 million requests takes 1.9 MiB a stored MiB above its start,
-# and freezing them 0.3 s a stored MiB, four times which is left for slower disks and cores.
+GPU_DEVICES = ("nvidia[0-9]*", "kfd", "dxg")  # device files of NVIDIA, of AMD, and of both in Windows' Linux (WSL)
+CPU_FLOPS, GPU_FLOPS = 2e10, 1e14  # operations per second that one core and one GPU reach at least
+# Measured by benchmarks.tables (docs/performance.md): measuring 6.5 million requests takes 1.9 MiB of memory per stored
+# MiB beyond `BASE_MIB`; freezing them takes 0.3 s per stored MiB, times four for slower disks and cores.
 UNPACKED = 2
 MEGABYTE_MINUTES = 0.02
-# What a stored MiB of facts counts for: building two million takes 4.3 MiB a MiB of JSON Lines, 57 one of Parquet.
+# Factors for stored MiB of facts: building two million takes 4.3 MiB per MiB of JSON Lines, and 57 per MiB of Parquet.
 FACTS_TEXT, FACTS_PARQUET = 2.5, 30
 LEAST_MINUTES, MOST_MINUTES = 10, 24 * 60
 # The last line of a job's log (`used`), after the name of its verb.
@@ -26,7 +26,7 @@ USED = re.compile(r"^almanac \w+: (?P<wall>[\d.]+) s wall, (?P<cpu>[\d.]+) s CPU
 
 
 class Needs(NamedTuple):
-    """What a job asks of a scheduler."""
+    """The resources that a job asks a scheduler for: memory in MiB, run time in minutes, number of GPUs."""
 
     mem_mb: int
     runtime: int
@@ -42,16 +42,16 @@ def needs(
     megabytes: float = 0,
     attempt: int = 1,
 ) -> Needs:
-    """Return what a job needs.
+    """Estimate the resources of a job.
 
     Args:
-        parameters: of the model; 0 for a job without one.
-        tokens: tokens the model reads, about.
+        parameters: number of parameters of the model; 0 for a job without one.
+        tokens: approximate number of tokens that the model reads.
         dtype: the weights' type.
-        gpu: whether it takes a GPU; else it runs on a core.
+        gpu: whether the job uses a GPU; else it runs on one core.
         training: whether gradients and optimizer states are held too (four copies of the weights).
-        megabytes: MiB of the tables that a job without a model reads, as they are stored.
-        attempt: 1 for the first; each later one gets as much again, memory and time.
+        megabytes: stored MiB of the tables that a job without a model reads.
+        attempt: 1 for the first attempt; attempt n gets n times the memory and time.
 
     Returns:
         Memory in MiB, run time in minutes, number of GPUs.
@@ -63,44 +63,44 @@ def needs(
 
 
 def gpu_seen(devices: Path = Path("/dev")) -> bool:
-    """Return whether a GPU may be here, by what the system shows: PyTorch knows, and takes seconds to load."""
+    """Return whether this machine may have a GPU, by its device files: asking PyTorch would take seconds to load it."""
     if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
         return False
     return sys.platform == "darwin" or any(any(devices.glob(name)) for name in GPU_DEVICES)
 
 
 def facts_megabytes(folder: Path) -> float:
-    """Return what building a dataset of a folder's facts needs, as MiB of tables; see `needs`."""
+    """Return the ``megabytes`` (see `needs`) of a job that builds a dataset from a folder of facts."""
     sizes = {path: path.stat().st_size / 2**20 for path in folder.rglob("*") if path.is_file()}
     return sum(size * (FACTS_PARQUET if path.suffix == ".parquet" else FACTS_TEXT) for path, size in sizes.items())
 
 
 def held_bytes(parameters: int, dtype: str = "float32") -> float:
-    """Return the memory that a model takes where it runs, about: its weights and a third more."""
+    """Return the approximate memory of a model while it runs: 1.3 times its weights."""
     return parameters * BYTES[dtype] * 1.3
 
 
 def seconds(parameters: int, tokens: int, gpu: bool, training: bool = False) -> float:
-    """Return the time in which a model reads tokens, about: on a GPU or on one core.
+    """Return the approximate time in which a model reads tokens, on a GPU or on one core.
 
-    Two operations a parameter and token (six in training); all experts of a mixture are counted.
+    It assumes two operations per parameter and token (six in training), and counts all experts of a mixture.
     """
     flops = 2 * parameters * tokens * (3 if training else 1)
     return flops / (GPU_FLOPS if gpu else CPU_FLOPS)
 
 
 def children() -> float:
-    """Return the CPU seconds of this process's ended children: not 0 at the start where a shell became this process."""
+    """Return the CPU seconds of this process's ended children; not 0 at its start if it replaced a shell (exec)."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     return ended.ru_utime + ended.ru_stime
 
 
 def used(started: float, inherited: float = 0.0) -> str:
-    """Return what this process has used, its ended children's CPU time included, in the form of `USED`.
+    """Return the time and memory that this process and its ended children have used, in the form of `USED`.
 
     Args:
-        started: when it began, by `time.perf_counter`.
-        inherited: what `children` gave then.
+        started: `time.perf_counter` at its start.
+        inherited: `children` at its start.
     """
     own = resource.getrusage(resource.RUSAGE_SELF)
     cpu = own.ru_utime + own.ru_stime + children() - inherited

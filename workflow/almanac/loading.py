@@ -1,4 +1,4 @@
-"""Loading what a command needs without looking for garbage among it."""
+"""Load a command's modules and models without garbage collection, which is faster."""
 
 import gc
 import sys
@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Load what stays until the process ends: the garbage collector looks at none of it, then or later.
+    """Keep the garbage collector away from objects that are loaded in the block and stay until the process ends.
 
-    A fifth of the time that importing torch and a transformers model takes is the collector's, which frees nothing
-    there. In a process that is not `python -m almanac` (a notebook, a test) everything is left as it is, since
-    what else is held there may become garbage.
+    The collector takes a fifth of the time of importing torch and a transformers model, and frees nothing there. In a
+    process other than `python -m almanac` (a notebook, a test) this does nothing, since its other objects may become
+    garbage.
     """
     if getattr(sys.modules["__main__"].__spec__, "name", None) != "almanac.__main__":
         yield

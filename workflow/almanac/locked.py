@@ -1,9 +1,9 @@
-"""One run at a time in a folder, by locks that die with their process; `python -m almanac.locked snakemake …`.
+"""One run at a time in a folder, by locks that end with their process; `python -m almanac.locked snakemake …`.
 
 Snakemake's own lock is a file that outlives a killed run and must then be removed by hand. Here the operating system
-holds the locks, from the reading of the Snakefile (`begin`) until Snakemake ends: a second run is refused, however the
-two were started, and a run after `kill -9` just goes on. One lock is of the working folder, the other of the edition,
-whose folder several working folders may share.
+holds the locks, from the reading of the Snakefile (`begin`) until Snakemake ends. A second run is refused, however the
+two were started, and a run after `kill -9` simply resumes. One lock is for the working folder, the other for the
+edition, whose folder several working folders may share.
 """
 
 import argparse
@@ -28,35 +28,35 @@ from almanac.errors import AlmanacError
 from almanac.yaml_file import read_yaml
 
 LOCK = Path(".snakemake/almanac.lock")
-PATIENCE = 10  # seconds
-ROOM = 2**20  # bytes of a temporary file
-KEY = re.compile(r"[a-zA-Z_][\w-]*\w")  # as Snakemake has it
+PATIENCE = 10  # seconds to wait for another run's lock
+ROOM = 2**20  # bytes of the temporary file that `_no_room` tries to write
+KEY = re.compile(r"[a-zA-Z_][\w-]*\w")  # Snakemake's pattern of a key
 CONFIG = ("--config", "-C")
 QUOTES = "'\""
-TEXTS = ("model", "facts")  # keys whose values are taken as they are given, where Snakemake reads YAML
-RUN = "ALMANAC_RUN"  # in the environment of a run's jobs: how it has signed its locks
-MADE = "ALMANAC_EDITION"  # in the environment of a run: the flags by which `report` says what it has made
-# Flags of Snakemake with which it only shows something, or takes its own lock away.
+TEXTS = ("model", "facts")  # keys whose values are taken literally, where Snakemake would read them as YAML
+RUN = "ALMANAC_RUN"  # environment variable of a run's jobs: the signature of its locks
+MADE = "ALMANAC_EDITION"  # environment variable of a run: flags for the summary that `report` prints at its end
+# Flags with which Snakemake only prints something, or removes its own lock.
 SHOWS = (
     *("--list-rules", "--list", "-l", "--list-target-rules", "--lt", "--list-conda-envs", "--list-changes", "--lc"),
     *("--list-input-changes", "--li", "--list-params-changes", "--lp", "--list-untracked", "--lu", "--lint"),
     *("--dag", "--rulegraph", "--filegraph", "--d3dag", "--summary", "-S", "--detailed-summary", "-D", "--report"),
     *("--print-compilation", "--containerize", "--generate-unit-tests", "--unlock"),
 )
-EXPECTED: dict[str, float] = {}  # seconds of a job of each rule, as planned: by these the logger says what is left
-TARGETS: list[str] = []  # what this run can be asked for, of which a misspelt target may mean one
+EXPECTED: dict[str, float] = {}  # estimated seconds of a job, by rule: the logger uses them for the remaining time
+TARGETS: list[str] = []  # the targets of this run, to suggest one for a misspelt target
 _held: list[object] = []  # the open lock files, until this process ends
 
 
 def begin(command: Sequence[str], edition: Path) -> bool:
-    """Lock the working folder and the edition for this process, and remove what killed runs have left unfinished.
+    """Lock the working folder and the edition for this process, and remove unfinished files of killed runs.
 
     Args:
-        command: Snakemake's arguments; one that only shows something locks nothing.
-        edition: the folder of the edition, below that of all results.
+        command: Snakemake's arguments; a command that only prints something locks nothing.
+        edition: the edition's folder, in the folder of all results.
 
     Returns:
-        Whether both are locked, for a run.
+        Whether both are locked, so that this process is a run.
 
     Raises:
         AlmanacError: another run has locked one of them, or a lock file cannot be made.
@@ -70,10 +70,10 @@ def begin(command: Sequence[str], edition: Path) -> bool:
 
 
 def check_run(edition: Path) -> None:
-    """Look at whether a job that starts now, as one of a cluster may late, is of the run that was the last to begin.
+    """Check that a job belongs to the last run that has begun: on a cluster, a job may start long after its run.
 
     Raises:
-        AlmanacError: another run has begun since the job's own was killed, and may ask something else.
+        AlmanacError: the job's run was killed and another has begun since, which may ask something else.
     """
     own, path = os.environ.get(RUN), edition / unfinished.LOCK
     last = path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else own
@@ -85,14 +85,14 @@ def check_run(edition: Path) -> None:
 
 
 def _lock(path: Path, what: str) -> TextIO:
-    """Return a file that is open and locked; ``what`` says what it stands for."""
+    """Open and lock a file; ``what`` names in messages the folder that it locks."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = path.open("a+", encoding="utf-8", errors="replace")
         process = unfinished.signed(handle)
     except OSError as error:
         raise AlmanacError(f"{path}: cannot be written ({error.strerror}); use a folder of your own") from error
-    for attempt in range(PATIENCE * 10):  # for a run that was just killed and whose processes are not all gone yet
+    for attempt in range(PATIENCE * 10):  # wait in case a run was just killed and its last processes are ending
         locked = unfinished.lock(handle.fileno())
         if locked is not False:
             break
@@ -112,10 +112,10 @@ def _lock(path: Path, what: str) -> TextIO:
 
 
 def mistake_in(command: Sequence[str]) -> str | None:
-    """Return what is wrong with a command that Snakemake would answer with a traceback, or pass over; or none.
+    """Return a mistake in a command that Snakemake would ignore or answer with a traceback; None if there is none.
 
-    That is a configuration file that cannot be read as one, a word that is no KEY=VALUE (`mistake_in_word`), a second
-    `--config`, and a flag after which every run would make everything again.
+    Mistakes are an unreadable configuration file, a word that is no KEY=VALUE (`mistake_in_word`), a second `--config`,
+    and `--drop-metadata`, after which every run would make everything again.
     """
     flags = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     flags.add_argument("--configfile", "--configfiles", type=Path, nargs="*", action="extend", default=[])
@@ -134,7 +134,7 @@ def mistake_in(command: Sequence[str]) -> str | None:
 
 
 def mistake_in_word(word: str) -> str | None:
-    """Return what is wrong with a word after `--config`, which is to be KEY=VALUE; or none."""
+    """Return what is wrong with a word after `--config`, which must be KEY=VALUE; None if nothing is."""
     key, equals, value = word.partition("=")
     if equals and KEY.fullmatch(key):
         return None
@@ -149,9 +149,9 @@ def mistake_in_word(word: str) -> str | None:
 
 
 def as_given(word: str) -> str:
-    """Return a KEY=VALUE of which Snakemake reads the text that was given, where its key is one of `TEXTS`.
+    """Quote the value of a KEY=VALUE, if its key is one of `TEXTS`, so that Snakemake reads it literally.
 
-    In YAML what follows " #" is a comment, and 0100 is a number. A text that is in quotes may be YAML's, and stays.
+    In YAML " #" starts a comment, and 0100 is a number. A value in quotes may already be YAML, and is not changed.
     """
     key, _, value = word.partition("=")
     if key not in TEXTS or not value or (value[0] == value[-1] and value[0] in QUOTES):
@@ -159,11 +159,11 @@ def as_given(word: str) -> str:
     try:
         read = yaml.load(value, yaml.BaseLoader)
     except yaml.YAMLError:
-        read = value  # as Snakemake has it
+        read = value  # as Snakemake does
     if read == value == value.strip(QUOTES) and value not in ("True", "False") and not _is_number(value):
         return word
     quoted = yaml.dump(value, default_style='"', allow_unicode=True, width=math.inf).rstrip()
-    return f"{key}=!!str {quoted} #"  # Snakemake takes away quotes at both ends
+    return f"{key}=!!str {quoted} #"  # no quote at either end, where Snakemake would strip it
 
 
 def _is_number(text: str) -> bool:
@@ -175,7 +175,7 @@ def _is_number(text: str) -> bool:
 
 
 def _as_given(command: Sequence[str]) -> Iterator[str]:
-    """Yield the words of a command, with those after `--config` as they were given."""
+    """Yield the words of a command, with the values after `--config` quoted by `as_given`."""
     setting = False
     for word in command:
         setting = word in CONFIG if word.startswith("-") else setting
@@ -183,10 +183,10 @@ def _as_given(command: Sequence[str]) -> Iterator[str]:
 
 
 def stop_in_a_thread() -> None:
-    """Let what answers a SIGTERM in this process run in a thread of its own.
+    """Run this process's handler of SIGTERM in a thread of its own.
 
-    Snakemake's answer waits for a lock. A signal is answered in the midst of what the main thread does, which may hold
-    just that lock: then it would wait for itself, and the run would neither go on nor end.
+    Snakemake's handler waits for a lock. Handlers interrupt the main thread, which may hold that very lock: then it
+    would wait for itself, and the run would neither continue nor end.
     """
     answer = signal.getsignal(signal.SIGTERM)
     if callable(answer):
@@ -196,14 +196,14 @@ def stop_in_a_thread() -> None:
 def main(command: Sequence[str]) -> int:
     """Run a Snakemake command without Snakemake's own lock and return its exit status.
 
-    The values of `TEXTS` reach it as they are given.
+    The values of `TEXTS` are passed literally.
 
-    SIGTERM is passed on to Snakemake, which starts no further job and waits for those at work. SIGHUP is passed on as
-    SIGTERM too: at a SIGHUP Snakemake would leave its jobs behind.
+    SIGTERM is passed on to Snakemake, which starts no further jobs and waits for the running ones. SIGHUP is passed on
+    as SIGTERM too: at a SIGHUP Snakemake would leave its jobs behind.
 
     Returns:
-        Snakemake's; 128 and the signal's number where a signal ended it, or Ctrl-C, at which it says 0; 1 where
-        `mistake_in` finds a mistake, or no temporary file can be written.
+        Snakemake's exit status; 128 plus the signal's number if a signal or Ctrl-C ended it (after Ctrl-C Snakemake
+        returns 0); 1 if `mistake_in` finds a mistake, or no temporary file can be written.
     """
     _keep_cache()
     if (mistake := mistake_in(command) or _no_room()) is not None:
@@ -220,12 +220,12 @@ def main(command: Sequence[str]) -> int:
             status = run.wait()
             return 128 - status if status < 0 else status or interrupted
         except KeyboardInterrupt:
-            # Ctrl-C reaches Snakemake too, which takes seconds to end its jobs, on a cluster above all.
+            # Ctrl-C reaches Snakemake too, which may take seconds to end its jobs, above all on a cluster.
             interrupted = 128 + signal.SIGINT
 
 
 def _keep_cache() -> None:
-    """Let Snakemake keep its cache in the working folder, where the user's own cannot be written (no home folder)."""
+    """Move Snakemake's cache to the working folder if the user's cannot be written (there may be no home folder)."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
     try:
         cache = cache.expanduser()
@@ -238,7 +238,7 @@ def _keep_cache() -> None:
 
 
 def _no_room() -> str | None:
-    """Return what is wrong with the folder of temporary files, which Snakemake's scheduler writes too; or none."""
+    """Return an error message if no temporary file can be written, as Snakemake's scheduler must; else None."""
     folder = Path(os.environ.get("TMPDIR") or tempfile.gettempdir())
     try:
         with tempfile.TemporaryFile(dir=folder if folder.is_dir() else None) as file:

@@ -1,4 +1,4 @@
-"""Settings of a step: one pydantic model, at once its part of the configuration and its command-line flags."""
+"""Settings of a step: one pydantic model defines both its part of the configuration and its command-line flags."""
 
 import argparse
 import json
@@ -23,15 +23,15 @@ from almanac.project import there
 
 
 class Options(BaseModel):
-    """Settings that cannot change and know no other keys."""
+    """Settings that are frozen and refuse unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 Settings = TypeVar("Settings", bound=Options)
-LONGEST = 60  # characters of a value that a message repeats
-ALIKE = 0.7  # `difflib`'s ratio from which a key is taken for a misspelt one
-# What pydantic's complaints are in the words of those who write YAML.
+LONGEST = 60  # longest value, in characters, that a message repeats
+ALIKE = 0.7  # least similarity (`difflib`'s ratio) at which a message suggests another key
+# Messages for pydantic's types of errors, in the words of users who write YAML.
 WORDS = {
     **dict.fromkeys(("tuple_type", "list_type"), "must be a list, as [a, b]"),
     **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "must hold keys and values"),
@@ -50,26 +50,26 @@ WORDS = {
     "too_short": "must have at least {min_length} members",
     "too_long": "must have at most {max_length} members",
 }
-# Of a verb's flags that name a path.
+# Arguments of a verb's flags that name a path.
 FOLDER: dict[str, Any] = {"type": Path, "metavar": "FOLDER"}
 FILE: dict[str, Any] = {"type": Path, "metavar": "FILE"}
-FACTS: dict[str, Any] = {"type": lambda text: there(Path(text)), "metavar": "PATH"}  # those that ship, from anywhere
-NO_FLAG = object()  # stands in the annotation of a setting that is the configuration's alone
-MOST_NAME, MOST_PATH = 255, 4000  # bytes of a file's name and characters of a path, about, that Linux and macOS take
-INSIDE = "inside"  # in the context of a validation: the folder of an unpacked edition, outside which nothing is read
-FOLDERS = "folders"  # there too: where a relative path is looked for that leads nowhere from the working folder
+FACTS: dict[str, Any] = {"type": lambda text: there(Path(text)), "metavar": "PATH"}  # also finds the facts that ship
+NO_FLAG = object()  # in the annotation of a setting: it is set in the configuration only and has no flag
+MOST_NAME, MOST_PATH = 255, 4000  # limits of Linux and macOS: bytes of a file name, characters of a path (about)
+INSIDE = "inside"  # key of the validation context: the folder of an unpacked edition, outside which nothing is read
+FOLDERS = "folders"  # key of the validation context: folders to look in for relative paths, after the working folder
 
 
 @dataclass(frozen=True)
 class OnDisk:
-    """Stands in the annotation of a setting that names what lies on the user's disk, which is looked for (`found`).
+    """Annotates a setting that names a file or folder on the user's disk; relative paths are looked for (`found`).
 
-    Of an unpacked edition (`INSIDE`) it names what lies in the edition's folder, and nothing outside can be named.
+    In an unpacked edition (`INSIDE`) paths are relative to the edition's folder, and may not lead outside.
 
     Attributes:
-        kind: what is named. The content of a ``file`` travels with a frozen edition; of all else the name alone does.
-        read_by: the verb whose jobs read it; "" where none waits for it.
-        split: returns the path in a value, or none, and what follows the path.
+        kind: what is named. A frozen edition carries the content of a ``file``; of all other kinds only the name.
+        read_by: the verb whose jobs read it; "" if no job waits for it.
+        split: splits a value into the path, or None, and the text after the path.
     """
 
     kind: Literal["file", "checkpoint", "tokenizer", "facts", "downloads", "registry"]
@@ -77,7 +77,7 @@ class OnDisk:
     split: Callable[[str], tuple[str | None, str]] = lambda value: (value, "")
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Put the path into its place when the setting is checked."""
+        """Resolve the path when the setting is validated."""
         return core_schema.with_info_after_validator_function(self._placed, handler(source))
 
     def _placed(self, value: str | None, info: ValidationInfo) -> str | None:
@@ -96,22 +96,22 @@ class OnDisk:
 
 
 def found(path: str, folders: Iterable[Path]) -> str:
-    """Return a path as it is, `~` in it the user's home, or the first that is there from one of some folders."""
-    path = os.path.expanduser(path)  # noqa: PTH111 (a user who is not there is no error to it)
+    """Expand `~` in a path; if it does not exist, return the first that exists relative to one of the folders."""
+    path = os.path.expanduser(path)  # noqa: PTH111 (it raises nothing for an unknown user)
     tried = (path, *(str(folder / path) for folder in folders))
-    return path and next(filter(os.path.exists, tried), path)  # one that is too long for a disk is no error to it
+    return path and next(filter(os.path.exists, tried), path)  # os.path.exists raises nothing for a path too long
 
 
 class DiskKey(NamedTuple):
-    """Where a configuration names what lies on the user's disk.
+    """A value of the configuration that names a file or folder on the user's disk.
 
     Attributes:
-        way: the keys and indices that lead to it from the whole.
-        key: the same for messages, members of lists by their names.
-        owner: the settings that it stands in.
-        named: what is said of it there.
+        way: the keys and indices that lead to it from the top.
+        key: the same as one text for messages, with members of lists by their names.
+        owner: the settings that have it as a field.
+        named: the field's annotation.
         path: the path.
-        rest: what follows the path in the value.
+        rest: the text after the path in the value.
     """
 
     way: tuple[str | int, ...]
@@ -123,7 +123,7 @@ class DiskKey(NamedTuple):
 
 
 def places(found: Any, way: tuple[str | int, ...] = (), key: str = "") -> Iterator[DiskKey]:
-    """Yield whatever settings name on the user's disk, those in them too; `DiskKey` has their ``way`` and ``key``."""
+    """Yield every file and folder that settings name, recursively; ``way`` and ``key`` as in `DiskKey`."""
     if isinstance(found, Options):
         for name, field in type(found).model_fields.items():
             inner, where = getattr(found, name), f"{key}.{name}".removeprefix(".")
@@ -141,7 +141,7 @@ def places(found: Any, way: tuple[str | int, ...] = (), key: str = "") -> Iterat
 
 
 def with_places(settings: Options, change: Callable[[DiskKey], str]) -> dict[str, Any]:
-    """Return settings as they are written down, with other paths for those that they name on the user's disk."""
+    """Dump settings, replacing each path on the user's disk by the result of ``change``."""
     written = settings.model_dump(mode="json")
     for place in places(settings):
         holder: Any = written
@@ -159,14 +159,14 @@ def explain(
     values: Mapping[str, Any] | None = None,
     told_in: str = "docs/configuration.md",
 ) -> AlmanacError:
-    """Turn pydantic's complaint into one that names each key, what was found and what is allowed.
+    """Turn pydantic's error into one that names each key, what was found and what is allowed.
 
     Args:
-        error: the complaint.
+        error: pydantic's error.
         where: the file's name.
-        tagged: the group whose entries are of several kinds, which pydantic puts into the key, where nobody wrote them.
-        keys: the whole keys of all settings, as ``datasets.facts.merge``, of which an unknown one may be meant.
-        values: the whole configuration, where the mistake may be in one of its models, which have names.
+        tagged: the group whose entries are of several kinds; pydantic inserts the kind into the key.
+        keys: the full keys of all settings, such as ``datasets.facts.merge``, to suggest one for an unknown key.
+        values: the whole configuration, to show a model in a key by its name.
         told_in: the document that lists the keys.
     """
     lines = []
@@ -174,7 +174,7 @@ def explain(
     within = {one["loc"][:at] for one in mistakes for at in range(len(one["loc"]))}
     for mistake in mistakes:
         if mistake["type"] == "too_short" and mistake["loc"] in within:
-            continue  # what is wrong with a member is told, and pydantic counts it as none
+            continue  # follows from an invalid member, which pydantic does not count and which has its own message
         key = _shown_key(written_key(mistake["loc"], tagged), values or {})
         kind, context = mistake["type"], mistake.get("ctx", {})
         if kind == "extra_forbidden":
@@ -182,7 +182,7 @@ def explain(
         elif kind == "missing":
             message = "is missing; add this key"
         else:
-            own = WORDS.get(kind)  # what a validator says may hold braces of the user's
+            own = WORDS.get(kind)  # only these are formatted: a validator's message may have braces from the user
             message = own.format(**context) if own else mistake["msg"].removeprefix("Value error, ")
             found_there = mistake["input"] if isinstance(mistake["input"], date) else repr(mistake["input"])
             message += f"; found {found_there}"[:120] if mistake["loc"] else ""
@@ -200,10 +200,10 @@ def explain(
 
 
 def validated(kind: type[Settings], values: Any, where: str, told_in: str = "docs/configuration.md") -> Settings:
-    """Return values as settings of a kind; ``where`` says where they were given, ``told_in`` what has the keys.
+    """Return values as settings of a kind; ``where`` and ``told_in`` as in `explain`.
 
     Raises:
-        AlmanacError: a key is unknown or missing, or its value impossible; see `explain`.
+        AlmanacError: a key is unknown or missing, or its value is not allowed; see `explain`.
     """
     try:
         return kind.model_validate(values)
@@ -212,7 +212,7 @@ def validated(kind: type[Settings], values: Any, where: str, told_in: str = "doc
 
 
 def written_key(location: Iterable[int | str], tagged: str | None = None) -> list[int | str]:
-    """Return the parts of a key as they are written; ``tagged`` as for `explain`."""
+    """Return the parts of a key as the user writes them; ``tagged`` as in `explain`."""
     parts = list(location)
     if parts[:1] == [tagged]:
         del parts[2:3]
@@ -220,21 +220,21 @@ def written_key(location: Iterable[int | str], tagged: str | None = None) -> lis
 
 
 def _shown_key(parts: list[int | str], values: Mapping[str, Any]) -> str:
-    """Return a key as a person knows it: a model's by its name, which its place in the list does not say."""
+    """Return a key for a message, with a model's name in place of its index in the list."""
     match parts:
         case ["models", int(place), *rest] if values:
             entry = values["models"][place]
             name = entry.get("name") if isinstance(entry, dict) else None
             parts = [f"models.{name}" if isinstance(name, str) else f"models, entry {place + 1}", *rest]
-        case [*way, group, _, "[key]"]:  # so pydantic tells a key that is wrong itself
+        case [*way, group, _, "[key]"]:  # pydantic's location of an invalid key
             parts = [*way, f"{group}, a key"]
     return ".".join(map(str, parts))
 
 
 def _meant(key: str, value: object, keys: Collection[str]) -> str:
-    """Return "; did you mean …?" with the settings that an unknown key may stand for: at its own place, else anywhere.
+    """Return "; did you mean …?" for an unknown key, with a similar key of the same group, or else of any group.
 
-    A key of another place is given whole, and as it is written on a command line.
+    A key of another group is given in full, and in the form in which it is written on a command line.
     """
     group, _, name = key.rpartition(".")
     if not keys:
@@ -257,7 +257,7 @@ def _meant(key: str, value: object, keys: Collection[str]) -> str:
 
 
 def _keys(options: type[Options]) -> set[str]:
-    """Return the names of all settings that there are."""
+    """Return the names of all settings, of subclasses too."""
     return set(options.model_fields).union(*map(_keys, options.__subclasses__()))
 
 
@@ -269,7 +269,7 @@ def positive(text: str) -> int:
 
 
 def _inner(annotation: Any) -> tuple[Any, bool]:
-    """Return a field's type without ``| None`` and without its list, and whether it is a list."""
+    """Strip ``| None`` and the list from a field's type; return the inner type, and whether it is a list."""
     if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is typing.Union:
         annotation = next(part for part in typing.get_args(annotation) if part is not type(None))
     if typing.get_origin(annotation) in (tuple, list):
@@ -280,7 +280,7 @@ def _inner(annotation: Any) -> tuple[Any, bool]:
 
 
 def add_flags(parser: argparse.ArgumentParser, options: type[Options], title: str) -> None:
-    """Add one flag a setting; one without a default is required, and the flag of a truth value means true alone."""
+    """Add one flag per setting; it is required without a default, and a boolean's flag without a value means true."""
     group = parser.add_argument_group(title)
     for name, field in flagged(options).items():
         kind, several = _inner(field.annotation)
@@ -309,27 +309,27 @@ def _help(field: FieldInfo) -> str:
 
 
 def flagged(options: type[Options]) -> dict[str, FieldInfo]:
-    """Return the settings that have a flag, by name: not the configuration's alone, and no literal of one value."""
+    """Return the settings that have a flag, by name: all but those marked `NO_FLAG` and literals of one value."""
     own = {name: field for name, field in options.model_fields.items() if NO_FLAG not in field.metadata}
     return {name: field for name, field in own.items() if typing.get_args(field.annotation) != (field.default,)}
 
 
 def from_flags(arguments: argparse.Namespace, options: type[Settings]) -> Settings:
-    """Return the settings that the flags give, checked.
+    """Return the settings that the flags give, validated.
 
     Raises:
-        AlmanacError: a value is impossible, naming the flag.
+        AlmanacError: a value is not allowed; the message names the flag.
     """
     given = {name: value for name in flagged(options) if (value := getattr(arguments, name)) is not None}
     return validated(options, given, "command line")
 
 
 def to_flags(settings: Options, kind: type[Options] | None = None) -> str:
-    """Return the flags that say what differs from the defaults: the inverse of `from_flags`, for the rules.
+    """Return the flags for all settings that differ from their defaults: the inverse of `from_flags`, for the rules.
 
     Args:
-        settings: what is set.
-        kind: the model whose settings are wanted where ``settings`` has more.
+        settings: the settings.
+        kind: the class whose settings are wanted, if ``settings`` has more.
     """
     parts: list[str] = []
     for name, field in flagged(kind or type(settings)).items():

@@ -1,4 +1,4 @@
-"""What steps say while they work: progress, as a bar on a terminal and ten lines in a log, and notes for the user."""
+"""Messages of a step while it works: progress, as a bar on a terminal or ten lines in a log, and notes for the user."""
 
 import shutil
 import sys
@@ -8,30 +8,30 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-NOTE = "note: "  # a line of a step's log that begins so is printed by the run too
+NOTE = "note: "  # prefix of lines in a step's log that the run prints too
 
 
 def room(path: Path) -> int:
-    """Return how many megabytes of a path's disk are free; a quota that is used up is not seen."""
+    """Return the free megabytes of a path's disk; quotas are not considered."""
     return int(shutil.disk_usage(path).free / 1e6)
 
 
 def nothing_in(log: Path) -> str:
-    """Return that a log is empty, and how much of its disk is free: on a full one a job can write nothing."""
+    """Return a message that a log is empty, with the free space of its disk, since a full disk may be the reason."""
     return f"{log} is empty, and {room(log)} MB of its disk are free"
 
 
 def print_notes(notes: Iterable[str]) -> None:
-    """Print what the user should know although nothing failed, a line each; a run prints these lines of a job's log."""
+    """Print notes for the user, one line each, although nothing failed; a run prints these lines of a job's log."""
     print("".join(f"{NOTE}{note}\n" for note in notes), end="", file=sys.stderr)
 
 
 @contextmanager
 def progress(total: int | None, what: str) -> Iterator[Callable[..., None]]:
-    """Yield a callable that is told of steps done: ``done(steps=1, note="", total=None)``.
+    """Yield a function to call after steps are done: ``done(steps=1, note="", total=None)``.
 
     Args:
-        total: how many steps there will be; if none, the first call says so.
+        total: the number of steps; None: the first call gives it, if any.
         what: the name of the steps.
     """
     with tqdm(total=total, desc=what, disable=None) as bar:

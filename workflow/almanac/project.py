@@ -1,6 +1,6 @@
-"""Where the project's files lie that are no Python: rules, configurations, prompts, the facts that ship.
+"""Paths of the project's files that are not Python: rules, configurations, prompts, the facts that ship.
 
-In a checkout the package lies among them; one that pip has installed carries them (`pyproject.toml` says which).
+In a checkout they lie next to the package; an installed package contains them (see `pyproject.toml`).
 """
 
 from pathlib import Path
@@ -13,6 +13,6 @@ RESOURCES = PROJECT / "resources"
 
 
 def there(path: Path) -> Path:
-    """Return a path as it is, or the project's own of that name where nothing is there from the working folder."""
+    """Return a path unchanged if it exists, else the project's file of that name if there is one."""
     own = PROJECT / path
     return own if not path.exists() and own.exists() else path

@@ -1,4 +1,4 @@
-"""How sentences end, and where words begin and end, in the scripts of the world."""
+"""Ends of sentences, and boundaries of words, in the scripts of the world."""
 
 import re
 from itertools import groupby
@@ -8,13 +8,13 @@ STOPS = ".。．｡।॥۔։።។။"  # Latin, Chinese and Japanese, Indic, U
 QUESTION_MARKS = ("?", "？", "؟", "՞", "፧", ";")  # Latin, Chinese and Japanese, Arabic, Armenian, Ethiopic, Greek
 # Scripts written without spaces: kana, Han, Thai, Lao, Myanmar, Khmer. Each character counts as a word.
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-# Marks that letters bear, such as the vowels of Indic scripts; to `re` they are none of a word. As ranges, which `re`
-# compiles faster than single characters.
+# Combining marks, such as the vowel signs of Indic scripts, which `re` does not count as word characters. As ranges,
+# which `re` compiles faster than single characters.
 _BY_MARK = groupby(map(chr, range(0x300, 0x10000)), lambda char: category(char).startswith("M"))
 MARKS = "".join(f"{run[0]}-{run[-1]}" for run in (list(chars) for is_mark, chars in _BY_MARK if is_mark))
-WORD = rf"[^\W_](?:[^\W_]|[{MARKS}])*"  # of letters and digits, with their marks
+WORD = rf"[^\W_](?:[^\W_]|[{MARKS}])*"  # a word of letters and digits, with their combining marks
 _UNSPACED = re.compile(f"[{UNSPACED}]")
-# A mark goes on with a word where a letter bears it: an emoji's is none of a word.
+# A character within a word. A combining mark is one only after a letter; after an emoji it is not.
 _IN_WORD = rf"(?![{UNSPACED}])(?:\w|(?<=[\w{MARKS}])[{MARKS}])"
 _NOT_AFTER, _NOT_BEFORE = re.compile(f"(?<!{_IN_WORD})"), re.compile(f"(?!{_IN_WORD})")  # a word's letter
 
@@ -35,15 +35,15 @@ def is_question(text: str) -> bool:
 
 
 def space_after(template: str) -> str:
-    """Return what parts a template from an object that follows it: a space, in a script without spaces nothing.
+    """Return the separator between a template and an object after it: a space, or nothing in scripts without spaces.
 
-    Who writes spaces in such a script, around the slots perhaps, gets one here too.
+    A template in such a script that has spaces (around its slots, say) gets a space here too.
     """
     return "" if _UNSPACED.search(template) and len(template.split()) == 1 else " "
 
 
 def words_of(pattern: str) -> str:
-    """Return a pattern that finds what another finds, where no word goes on before or after it."""
+    """Return a pattern that matches ``pattern`` only at word boundaries on both sides."""
     return rf"(?<!{_IN_WORD})(?:{pattern})(?!{_IN_WORD})"
 
 

@@ -1,4 +1,4 @@
-"""One suite asked of one model in a notebook: `almanac.measure(model, tokenizer, SUITE)`."""
+"""Ask a model one suite in a notebook: `almanac.measure(model, tokenizer, SUITE)`."""
 
 import argparse
 import contextlib
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import pandas
 
 FACTS = RESOURCES / "facts"
-OWN = PROJECT / "config" / "own.yaml"  # the settings that are not given: those of `make own`
-_AT_WORK = threading.Lock()  # output is caught, and models are loaded, for the whole process
+OWN = PROJECT / "config" / "own.yaml"  # default settings: those of `make own`
+_AT_WORK = threading.Lock()  # capturing output and loading models affect the whole process
 
 
 def measure(
@@ -37,21 +37,22 @@ def measure(
     dataset: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> "pandas.DataFrame":
-    """Ask a model one suite and return its numbers, a row a number, with the columns of `almanac.rows.Measure`.
+    """Ask a model one suite and return its measures, one row each, with the columns of `almanac.rows.Measure`.
 
-    Calls of several threads wait for each other: transformers cannot load models side by side, and what a call prints
-    is caught, other threads' lines too.
+    Calls from several threads wait for each other: transformers cannot load models in parallel, and output is captured
+    for the whole process, so that a call captures lines of other threads too.
 
     Args:
-        model: a model of transformers, or the folder of a checkpoint.
-        tokenizer: of a model of transformers; none for a folder, which holds its own.
-        suite: one of the suites that need one round of questions.
-        facts: a file or folder of facts; those that ship if not given.
-        dataset: settings of the dataset that is built of them, such as ``{"min_facts": 8}``; docs/configuration.md.
-        settings: the suite's, such as ``sample=None`` for all test facts; what is not given is as in config/own.yaml.
+        model: a transformers model, or the folder of a checkpoint.
+        tokenizer: the tokenizer of a transformers model; None for a folder, which has its own.
+        suite: the name of a suite that asks in one round.
+        facts: a file or folder of facts; by default those that ship.
+        dataset: settings of the dataset that is built from the facts, such as ``{"min_facts": 8}``; see
+            docs/configuration.md.
+        settings: the suite's settings, such as ``sample=None`` for all test facts; the defaults are in config/own.yaml.
 
     Raises:
-        AlmanacError: there is no such suite or setting, it needs several rounds, nothing of the facts is asked, or the
+        AlmanacError: the suite or a setting is unknown, the suite needs several rounds, no fact can be asked, or the
             facts or the model are wrong.
     """
     if suite not in SUITES:
@@ -100,7 +101,7 @@ def measure(
 def _saved(model: Any, tokenizer: Any, folder: Path) -> Path:
     if tokenizer is None:
         raise AlmanacError("measure: a model of transformers needs its tokenizer; give both, or a checkpoint's folder")
-    from almanac.models.registry import FAMILIES  # as the model has, PyTorch, which takes seconds
+    from almanac.models.registry import FAMILIES  # imports PyTorch, which takes seconds without a model
 
     model.save_pretrained(folder)
     named = list(model.config.architectures or [])
@@ -114,14 +115,14 @@ def _saved(model: Any, tokenizer: Any, folder: Path) -> Path:
 
 
 def _run(verb: str, *words: object) -> None:
-    """Run a verb, whose errors are raised and not printed."""
+    """Run a verb; its errors are raised, not printed."""
     module = cli.load(verb)
     parsed: argparse.Namespace = cli.parser_of(verb, module).parse_args([str(word) for word in words])
     module.run(parsed)
 
 
 def _quietly(verb: str, *words: object) -> str:
-    """Run a verb and return what it prints; that is printed where it led to an error."""
+    """Run a verb and return what it prints; if it fails, print that and raise the error."""
     said = io.StringIO()
     try:
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):

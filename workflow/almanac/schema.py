@@ -1,7 +1,7 @@
-"""The documents that are made from the code: `python -m almanac.schema` rewrites them, `--check` compares.
+"""Generate documents from the code: `python -m almanac.schema` rewrites them, `--check` compares.
 
-Of the configuration's types: `config/schema.json` for editors, `docs/configuration.md` for readers. Of the row classes
-and the parsers: `docs/tables.md` and `docs/command_line.md`.
+From the configuration's types: `config/schema.json` for editors, `docs/configuration.md` for readers. From the row
+classes and the parsers: `docs/tables.md` and `docs/command_line.md`.
 """
 
 import argparse
@@ -78,14 +78,14 @@ alone and then means true.
 
 
 def configuration_texts() -> tuple[str, str]:
-    """Return the JSON schema of an edition's file, and the page that lists every key of one."""
+    """Return the JSON schema of an edition's file, and the page that lists all its keys."""
     found = EditionConfig.model_json_schema()
     page = CONFIGURATION + "".join(_rows(found, found["$defs"], ""))
     return json.dumps(found, indent=1, sort_keys=True) + "\n", page
 
 
 def _rows(group: Schema, groups: Schema, prefix: str) -> Iterator[str]:
-    """Yield a table row for each key of a group, then those of the groups inside it."""
+    """Yield a table row for each key of a group, followed by the rows of the groups inside it."""
     for name, field in sorted(group["properties"].items(), key=lambda item: "const" not in item[1]):  # a kind first
         key = f"{prefix}{name}"
         kind, inner = _kind(field)
@@ -95,13 +95,13 @@ def _rows(group: Schema, groups: Schema, prefix: str) -> Iterator[str]:
         said: dict[str, str] = {}
         for row in (row for ref in inner for row in _rows(groups[ref.rpartition("/")[2]], groups, under)):
             own = row.partition(" | ")[0]
-            if said.get(own) != row:  # kinds of one group share keys; what differs from the kind before is said again
+            if said.get(own) != row:  # kinds of one group share keys: repeat only rows that differ from the last kind
                 yield row
             said[own] = row
 
 
 def _kind(field: Schema) -> tuple[str, tuple[str, ...]]:
-    """Return a field's type in words and the references of the groups that it may hold."""
+    """Return a field's type in words, and the references to the groups that it may contain."""
     field = next((part for part in field.get("anyOf", ()) if part.get("type") != "null"), field)
     if "$ref" in field:
         return "group", (field["$ref"],)
@@ -129,7 +129,7 @@ def tables_text() -> str:
 
 
 def _own_columns(suite: Suite[Any]) -> str:
-    """Return what a suite's items have besides: how one was asked, and what is computed."""
+    """Return a suite's additional columns of items: its settings, and derived columns."""
     asked = ", ".join(f"`{name}`" for name in suite.setting._fields)
     said = [f"### Of `{suite.name}`", f"{asked}: {inspect.getdoc(suite.setting)}"]
     if type(suite).derived is not Suite.derived:
@@ -138,7 +138,7 @@ def _own_columns(suite: Suite[Any]) -> str:
 
 
 def _own_tables() -> Iterator[str]:
-    """Yield the suites' own tables; one that several suites have is listed once."""
+    """Yield the tables that suites declare; a table that several suites share is listed once."""
     found: dict[tuple[str, type], list[str]] = {}
     for suite in SUITES.values():
         for name, own in suite.own.items():
@@ -175,7 +175,7 @@ def _verb(name: str, summary: str) -> str:
 
 
 def _flags(parser: argparse.ArgumentParser, thing: str, summary: str = "") -> Iterator[str]:
-    """Yield the lines of a parser's flags, then those of what is inside it."""
+    """Yield the lines of a parser's flags, then those of its subcommands."""
     inner = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     said = [action for action in parser._actions if action.help != argparse.SUPPRESS]
     own = [action for action in said if action not in inner and not isinstance(action, argparse._HelpAction)]

@@ -1,9 +1,9 @@
-"""Checksums in what one step leaves for the next, so that no damaged file is read as different data.
+"""Checksums in the files that steps pass on, so that no damaged file is read as different data.
 
-A Parquet table states the CRC-32 of all its bytes, footer and page headers included, which Parquet's own page checksums
-leave out; it stands in the footer's metadata, and is made with zeros in its place. A record in JSON holds the sha256 of
-its content; a folder of files, of a source or of a model, holds a record of theirs. Files without any, a user's own,
-are read as they are.
+A Parquet table has in its footer's metadata the CRC-32 of all its bytes, including the footer and the page headers,
+which Parquet's own page checksums leave out; it is computed with zeros in its own place. A JSON record has the sha256
+of its content. A folder of files (of a source or a model) has a record with the sha256 of each file. Files without a
+checksum, such as a user's, are read unchecked.
 """
 
 import hashlib
@@ -20,22 +20,22 @@ import pyarrow.parquet as pq
 
 from almanac.errors import AlmanacError
 
-CRC = "almanac.crc32"  # of a Parquet file's own metadata
-NONE = "00000000"  # what stands there while the checksum is made
-STATED = re.compile(re.escape(CRC).encode() + rb"\x18\x08([0-9a-f]{8})\x00")  # as Thrift writes it
-SAID = "almanac.sealed"  # says that a checksum is stated: where a bit of the statement itself is damaged
-TAIL = 1 << 20  # bytes before a file's end in which it stands, whatever the footer says of its own length
+CRC = "almanac.crc32"  # metadata key of the checksum
+NONE = "00000000"  # the checksum's value while it is computed
+STATED = re.compile(re.escape(CRC).encode() + rb"\x18\x08([0-9a-f]{8})\x00")  # key and value as Thrift writes them
+SAID = "almanac.sealed"  # metadata key that tells that there is a checksum, in case a bit of the other key is damaged
+TAIL = 1 << 20  # the checksum is searched in the last bytes of a file: the footer's length may be damaged
 BLOCK = 1 << 20
-KEY = "sha256"  # of a record in JSON: the digest of all its other keys
-PULLED = "pull.json"  # the record of what was pulled into a folder
-MADE = "files.json"  # the record of what a step made in a folder
+KEY = "sha256"  # key of a JSON record: the digest of all its other keys
+PULLED = "pull.json"  # the record of the files that were pulled into a folder
+MADE = "files.json"  # the record of the files that a step made in a folder
 
-_intact: set[tuple[str, int, int, int]] = set()  # files that this process has looked at, as they were then
+_intact: set[tuple[str, int, int, int]] = set()  # path, inode, size and time of files that this process has checked
 
 
 @contextmanager
 def sealing(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
-    """Yield a writer of a Parquet file, which states its checksum when the block ends without an error."""
+    """Yield a writer of a Parquet file; the checksum is written when the block ends without an error."""
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         yield writer
         writer.add_key_value_metadata({SAID: "crc32", CRC: NONE})
@@ -47,10 +47,10 @@ def sealing(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
 
 
 def _stated(path: Path) -> tuple[int, bytes] | None:
-    """Return where a Parquet file states its checksum, and what it states; none if it does not.
+    """Return the position and value of a Parquet file's checksum; None if it has none.
 
     Raises:
-        AlmanacError: it says that it does, and does not.
+        AlmanacError: the checksum cannot be found although the metadata say that there is one.
     """
     start = max(0, path.stat().st_size - TAIL)
     with path.open("rb") as handle:
@@ -63,7 +63,7 @@ def _stated(path: Path) -> tuple[int, bytes] | None:
 
 
 def _checksum(path: Path, place: int) -> bytes:
-    """Return the CRC-32 of a file in which `NONE` stands at a place, as digits."""
+    """Return the CRC-32 of a file, in hexadecimal digits, as if `NONE` stood at position ``place``."""
     found, end = 0, place + len(NONE)
     with path.open("rb") as handle:
         while place and (block := handle.read(min(BLOCK, place))):
@@ -77,7 +77,7 @@ def _checksum(path: Path, place: int) -> bytes:
 
 
 def check_table(path: Path) -> None:
-    """Hold a Parquet file against its checksum, once in a process, if it has one.
+    """Compare a Parquet file with its checksum, if it has one; once per process.
 
     Raises:
         AlmanacError: the file is damaged.
@@ -98,15 +98,15 @@ def _damaged(path: Path) -> AlmanacError:
 
 
 def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record with the digest of its content."""
+    """Return a record with the digest of its content added."""
     return {**record, KEY: _digest(record)}
 
 
 def opened(record: Any) -> dict[str, Any]:
-    """Return a record without its digest, if it has one.
+    """Check a record's digest, if it has one, and return the record without it.
 
     Raises:
-        ValueError: it is no record, or not the one that was written.
+        ValueError: it is no record, or its content does not match the digest.
     """
     if not isinstance(record, dict):
         raise ValueError(f"it is no record but {type(record).__name__}")
@@ -121,7 +121,7 @@ def _digest(record: Mapping[str, Any]) -> str:
 
 
 def files(folder: Path, paths: Sequence[Path]) -> list[dict[str, Any]]:
-    """Return the entries of a folder's files in its record: path, bytes and sha256."""
+    """Return the record entries of a folder's files: path, bytes and sha256."""
     return [
         {"path": path.relative_to(folder).as_posix(), "bytes": path.stat().st_size, "sha256": sha256(path)}
         for path in paths
@@ -135,12 +135,12 @@ def sha256(path: Path) -> str:
 
 
 def checked_record(path: Path, remedy: str = "") -> dict[str, Any]:
-    """Return a folder's record after holding its files against their sha256.
+    """Return a folder's record after comparing its files with their sha256.
 
-    ``remedy`` says what to do about damage; if it is empty, that is to delete the record and to run again.
+    ``remedy`` says what to do about damage; by default, to delete the record and run again.
 
     Raises:
-        AlmanacError: the record is missing or damaged; a file is missing, or is not the one that was brought or made.
+        AlmanacError: the record is missing or damaged, or a file is missing or has changed.
     """
     remedy = remedy or f"delete {path} and run again"
     if not path.is_file():

@@ -1,7 +1,7 @@
-"""Reading and writing the tables of `rows/`: Parquet between steps, canonical JSON Lines in what is frozen.
+"""Read and write the tables of `rows/`: Parquet between steps, canonical JSON Lines in frozen editions.
 
-The schema of a table comes from its dataclass (`columns.py`). Writing checks it (types, missing values, duplicate
-keys), reading checks that a file is what it says; both name the file, the row and the column. A file appears whole or
+The schema of a table comes from its dataclass (`columns.py`). Writing checks types, missing values and duplicate keys,
+reading checks the columns and the checksum; errors name the file, the row and the column. A file appears completely or
 not at all. A long table is read and written a few rows at a time.
 """
 
@@ -23,13 +23,13 @@ from almanac.errors import AlmanacError, disk_full
 
 Row = TypeVar("Row")
 
-GROUP = 4096  # Rows of a Parquet row group: what must be held to write one, and the same file on every run.
-BATCH = 256  # Rows that are read at once where a table is streamed.
+GROUP = 4096  # Rows of a Parquet row group, which a writer holds in memory; fixed, so that runs give equal files.
+BATCH = 256  # Rows that are read at once when a table is streamed.
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def check_writable(path: Path) -> None:
-    """Find out before long work whether a file can be written at the end of it.
+    """Check, before long work, that a file can be written at its end.
 
     Raises:
         AlmanacError: it cannot.
@@ -40,7 +40,7 @@ def check_writable(path: Path) -> None:
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside ``path`` and move it there when the block ends without an error.
+    """Yield a temporary path next to ``path``, and move the file to ``path`` when the block ends without an error.
 
     Raises:
         AlmanacError: the folder cannot be made or written, or the disk is full.
@@ -57,7 +57,7 @@ def atomic(path: Path) -> Iterator[Path]:
     with stack:
         try:
             yield made
-        except Exception as error:  # polars and Arrow have errors of their own
+        except Exception as error:  # polars and Arrow raise their own classes for a full disk
             if full := disk_full(error, path):
                 raise AlmanacError(full) from error
             raise
@@ -68,18 +68,18 @@ def atomic(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text as a file, which appears whole or not at all; see `atomic`."""
+    """Write a text file, which appears completely or not at all; see `atomic`."""
     with atomic(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def write(path: Path | str, row: type[Row], rows: Iterable[Row], metadata: Mapping[str, str] | None = None) -> int:
-    """Write rows as Parquet after checking them against their schema; return how many there are.
+    """Write rows as Parquet after checking them against their schema; return the number of rows.
 
-    The folder of the file is made. For ``metadata`` see `read_metadata`.
+    The folder of the file is made if necessary. For ``metadata`` see `read_metadata`.
 
     Raises:
-        AlmanacError: a missing value, a wrong type or a repeated key, naming row and column.
+        AlmanacError: a missing value, a wrong type or a repeated key; the message names row and column.
     """
     listed = list(rows)
     table = arrow_of(row, listed, Path(path)).replace_schema_metadata(metadata or {})
@@ -95,7 +95,7 @@ def arrow_of(row: type, rows: Iterable[Any], path: Path | None = None) -> pa.Tab
     Args:
         row: the class.
         rows: instances of it.
-        path: the file that is named in what is raised; none: the class is.
+        path: the file to name in error messages; None: the class is named.
 
     Raises:
         AlmanacError: a row is of another class, or a value is missing or of another type, naming row and column.
@@ -108,9 +108,9 @@ def arrow_of(row: type, rows: Iterable[Any], path: Path | None = None) -> pa.Tab
 
 
 class Writer:
-    """Writes one table a piece at a time, in row groups of `GROUP`; holds no more than one of them.
+    """Writes a table piece by piece, in row groups of `GROUP` rows, of which at most one is held in memory.
 
-    Types and missing values are checked as `write` does; that no key repeats is the promise of who makes the pieces.
+    Types and missing values are checked as in `write`; the caller must ensure that no key repeats.
     """
 
     def __init__(self, path: Path, row: type, handle: pq.ParquetWriter) -> None:
@@ -120,7 +120,7 @@ class Writer:
         self._count = 0
 
     def add(self, piece: pa.RecordBatch | pa.Table) -> None:
-        """Add rows: the columns of the row class, in any order, of types that convert without loss."""
+        """Add rows, with the columns of the row class in any order, of types that convert without loss."""
         if not piece.num_rows:
             return
         batch = conform(self._path, self._schema, piece, self.rows)
@@ -134,7 +134,7 @@ class Writer:
                 self.flush()
 
     def flush(self) -> None:
-        """Write what is held."""
+        """Write the rows that are held in memory."""
         if self._held or not self.rows:
             self._handle.write_table(pa.Table.from_batches(self._held, self._schema).combine_chunks())
         self._held, self._count = [], 0
@@ -142,7 +142,7 @@ class Writer:
 
 @contextmanager
 def writing(path: Path | str, row: type, metadata: Mapping[str, str] | None = None) -> Iterator[Writer]:
-    """Yield a writer of a table, which appears whole when the block ends without an error; see `write`."""
+    """Yield a writer of a table; the file appears when the block ends without an error. See `write`."""
     whole = schema(row).with_metadata(metadata)
     with atomic(Path(path)) as temporary, sealed.sealing(temporary, whole) as handle:
         writer = Writer(Path(path), row, handle)
@@ -153,11 +153,11 @@ def writing(path: Path | str, row: type, metadata: Mapping[str, str] | None = No
 def write_batches(path: Path | str, row: type, batches: Iterable[pa.RecordBatch | pa.Table]) -> int:
     """Write Arrow batches as one Parquet file, for tables too large for memory; return the number of rows.
 
-    Types and missing values are checked as `write` does; that no key repeats is the promise of who makes the batches.
-    Every batch has the columns of the row class, in any order, of types that convert without loss.
+    Types and missing values are checked as in `write`; the caller must ensure that no key repeats. Every batch has the
+    columns of the row class, in any order, of types that convert without loss.
 
     Raises:
-        AlmanacError: a batch lacks a column or has another, a missing value, a wrong type, naming row and column.
+        AlmanacError: a missing or unknown column, a missing value or a wrong type, naming row and column.
     """
     path = Path(path)
     wanted, count = schema(row), 0
@@ -170,16 +170,16 @@ def write_batches(path: Path | str, row: type, batches: Iterable[pa.RecordBatch 
 
 @contextmanager
 def _opened(path: Path, row: type | None = None) -> Iterator[pq.ParquetFile]:
-    """Yield an open Parquet file whose columns are those of a row class."""
+    """Yield an open Parquet file, after checking its checksum and that its columns are those of the row class."""
     if not path.is_file():
         raise AlmanacError(f"{path}: there is no such file; make it first with the step before")
     try:
         sealed.check_table(path)
-        # Column chunks are read in pieces, so that a row group of any size costs no more memory than a small one.
+        # Column chunks are read in pieces, so that a large row group takes no more memory than a small one.
         with pq.ParquetFile(path, pre_buffer=False, buffer_size=2**20) as file:
             if row is not None:
                 _check_names(path, row, file.schema_arrow.names)
-                file.schema_arrow.empty_table().cast(schema(row))  # other types are said to be so here, and not later
+                file.schema_arrow.empty_table().cast(schema(row))  # fail now, not while reading, if types differ
             yield file
     except (OSError, pa.ArrowException) as error:
         raise AlmanacError(f"{path}: is no readable Parquet file ({error}); delete it and run again") from error
@@ -198,7 +198,7 @@ def read_arrow(path: Path | str, row: type) -> pa.Table:
     """Read a Parquet table of a row class as Arrow.
 
     Raises:
-        AlmanacError: the file is missing, no Parquet, or has other columns than the row class.
+        AlmanacError: the file is missing, is no Parquet, or has other columns than the row class.
     """
     with _opened(Path(path), row) as file:
         return file.read()
@@ -207,14 +207,14 @@ def read_arrow(path: Path | str, row: type) -> pa.Table:
 def stream(
     path: Path | str, row: type, names: Sequence[str] | None = None, start: int = 0, size: int = BATCH
 ) -> Iterator[pa.RecordBatch]:
-    """Yield a Parquet table of a row class in batches of at most ``size`` rows, without holding more.
+    """Yield a Parquet table of a row class in batches of at most ``size`` rows, holding one batch in memory.
 
     Args:
         path: the file.
         row: its row class.
-        names: the columns that are wanted; all if none.
-        start: the number of rows that are left out.
-        size: rows of a batch.
+        names: the columns to read; None: all.
+        start: the number of rows to skip at the start.
+        size: the most rows of a batch.
 
     Raises:
         AlmanacError: as `read_arrow`.
@@ -231,30 +231,30 @@ def stream(
 
 
 def read_rows(path: Path | str, row: type[Row], start: int = 0) -> Iterator[Row]:
-    """Yield a table's rows one after the other, without holding more than `BATCH`; see `stream`."""
+    """Yield a table's rows one by one, holding at most `BATCH` rows in memory; see `stream`."""
     for batch in stream(path, row, start=start):
         yield from _rows(row, batch)
 
 
 def read(path: Path | str, row: type[Row]) -> list[Row]:
-    """Read a Parquet table as rows of its class, lists as tuples."""
+    """Read a Parquet table as instances of its row class; lists become tuples."""
     return from_arrow(row, read_arrow(path, row))
 
 
 def from_arrow(row: type[Row], table: pa.Table) -> list[Row]:
-    """Return Arrow rows, of types that convert without loss, as rows of their class."""
+    """Return the rows of an Arrow table, of types that convert without loss, as instances of a row class."""
     columns = schema(row)
     return [one for batch in table.select(columns.names).cast(columns).to_batches(BATCH) for one in _rows(row, batch)]
 
 
 def count(path: Path | str, row: type) -> int:
-    """Return the number of rows of a table, which its footer says."""
+    """Return the number of rows of a table, from its footer."""
     with _opened(Path(path), row) as file:
         return int(file.metadata.num_rows)
 
 
 def read_metadata(path: Path | str) -> dict[str, str]:
-    """Return what a Parquet file says of itself beside its rows (`write`'s and `writing`'s ``metadata``)."""
+    """Return a Parquet file's metadata, as given to `write` or `writing`."""
     with _opened(Path(path)) as file:
         found = file.metadata.metadata or {}
     stated = (sealed.CRC.encode(), sealed.SAID.encode())
@@ -263,15 +263,15 @@ def read_metadata(path: Path | str) -> dict[str, str]:
 
 
 def says(path: Path | str, key: str, value: str) -> bool:
-    """Return whether a Parquet file is there, whole, and says so of itself; see `read_metadata`."""
+    """Return whether a Parquet file exists, is undamaged, and has this value in its metadata (`read_metadata`)."""
     try:
         return read_metadata(path).get(key) == value
-    except AlmanacError:  # not there, or damaged
+    except AlmanacError:  # missing, or damaged
         return False
 
 
 def _rows(row: type[Row], batch: pa.RecordBatch) -> Iterator[Row]:
-    """Return the rows of a batch: its columns are the fields of the class, in their order."""
+    """Yield the rows of a batch whose columns are the fields of the class, in their order."""
     return (row(*values) for values in zip(*map(_values, batch.columns), strict=True))
 
 
@@ -289,7 +289,7 @@ def canonical(value: Any) -> str:
 
 
 def in_order(value: Any) -> str:
-    """Return the JSON of a value with keys in their own order, of worlds and datasets that of the page."""
+    """Return the JSON of a value with its keys in their order, which for worlds and datasets is that of the page."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
@@ -303,19 +303,19 @@ def as_dict(row: Any) -> dict[str, Any]:
 
 
 def write_jsonl(path: Path | str, rows: Iterable[Any]) -> None:
-    """Write rows as canonical JSON Lines: sorted lines, sorted keys, LF, missing values left out."""
+    """Write rows as canonical JSON Lines: sorted lines, sorted keys, LF line ends, without missing values."""
     lines = sorted(canonical(as_dict(row)) for row in rows)
     with atomic(Path(path)) as temporary:
         temporary.write_bytes("".join(f"{line}\n" for line in lines).encode())
 
 
 def read_jsonl(path: Path | str, row: type[Row], texts: Sequence[str] = ()) -> list[Row]:
-    """Read canonical JSON Lines as rows of a class; what a line leaves out is none.
+    """Read JSON Lines as instances of a row class; an optional field that a line lacks is None or its default.
 
     Args:
         path: the file.
         row: the class.
-        texts: fields of text in which a number may stand; it is read as text.
+        texts: string fields in which a number is allowed, and read as a string.
 
     Raises:
         AlmanacError: the file cannot be read; a line is no JSON, has an unknown key or lacks one, naming the
@@ -346,7 +346,7 @@ def read_jsonl(path: Path | str, row: type[Row], texts: Sequence[str] = ()) -> l
 
 
 def once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON by its pairs, as a hook of `json.loads`, which would drop the first of two alike.
+    """Make a JSON object from its pairs: a hook for `json.loads`, which would drop the first of two equal keys.
 
     Raises:
         ValueError: a key is given twice.
@@ -362,7 +362,7 @@ def _fields(line: str, needed: Sequence[str], optional: Sequence[str]) -> dict[s
     """Return the fields of a line of JSON.
 
     Raises:
-        ValueError: the line is no object, lacks a needed field or has an unknown one, in words.
+        ValueError: the line is no object, lacks a needed field or has an unknown one; the message says which.
     """
     try:
         found = json.loads(line, object_pairs_hook=once)
@@ -380,24 +380,24 @@ def _fields(line: str, needed: Sequence[str], optional: Sequence[str]) -> dict[s
 
 
 def identity(value: Any) -> str:
-    """Return the sha256 of a value's canonical JSON: the identity of a request, a context or an item."""
+    """Return the sha256 of a value's canonical JSON, used as the id of a request, a context or an item."""
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
 def seed_of(*parts: object) -> int:
-    """Derive a 64-bit seed from an identity, so that a draw depends on what it is for and never on order."""
+    """Derive a 64-bit seed from parts that identify a random draw, so that it does not depend on the order of draws."""
     return int.from_bytes(hashlib.sha256(canonical([str(part) for part in parts]).encode()).digest()[:8], "big")
 
 
 def hash_start(*parts: object) -> bytes:
-    """Return what is hashed before each key by `hash_order`."""
+    """Return the prefix that `hash_order` puts before each key when it hashes it."""
     return canonical([str(part) for part in parts]).encode()
 
 
 def hash_order(keys: Iterable[str], *parts: object) -> list[str]:
-    """Return keys in a pseudo-random order that depends only on each key and on what is drawn for.
+    """Return keys in a pseudo-random order that depends only on the keys and on ``parts``.
 
-    A key keeps its place among the others when keys are added or removed.
+    The relative order of two keys does not change when others are added or removed.
     """
     start = hash_start(*parts)
     return sorted(keys, key=lambda key: hashlib.sha256(start + key.encode()).digest())

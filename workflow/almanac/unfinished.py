@@ -1,7 +1,7 @@
-"""Files and folders that are not finished yet: locked while they are written, and removed once their run was killed.
+"""Unfinished files and folders: locked while they are written, and removed after their run was killed.
 
-The lock is the operating system's: it ends with the process, however that ends. So what a killed run has left can be
-told from what a process still writes, even where that process has outlived its run.
+The operating system holds the locks, which end with their process, however it ends. So files that a killed run has left
+can be told from files that a process still writes, even if that process has outlived its run.
 """
 
 import fcntl
@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import TextIO
 
 ENDING = ".tmp"
-NAME = re.compile(r"\..+\.[a-z0-9_]{8}" + re.escape(ENDING))  # as `file` and `tempfile` make it of the parts given here
-LOCK = ".lock"  # in a folder; a file is locked itself
-SIGNED = re.compile(r"\d+ on \S+")  # by a process, with its machine
-NEW = 60  # seconds in which a folder without its lock file may be one that is just being made
+NAME = re.compile(r"\..+\.[a-z0-9_]{8}" + re.escape(ENDING))  # names that `file` and `Folder` give
+LOCK = ".lock"  # the lock file in a folder; a file is locked itself
+SIGNED = re.compile(r"\d+ on \S+")  # a signature: the process and its machine
+NEW = 60  # seconds for which a folder without a lock file may be one that is just being made
 
 
 def lock(handle: int, wait: bool = False) -> bool | None:
@@ -30,10 +30,10 @@ def lock(handle: int, wait: bool = False) -> bool | None:
 
     Args:
         handle: the open file.
-        wait: until another process has let it go.
+        wait: wait until another process releases it.
 
     Returns:
-        Whether it is locked now; false where another process has locked it, none where the file system has no locks.
+        Whether it is locked now: False if another process has locked it, None if the file system has no locks.
     """
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -45,19 +45,19 @@ def lock(handle: int, wait: bool = False) -> bool | None:
 
 
 def sign(handle: TextIO) -> None:
-    """Write into a file that is locked whose it is: the process and its machine."""
+    """Write this process's signature into a locked file."""
     with suppress(OSError):  # a full disk; the lock holds without it
         os.ftruncate(handle.fileno(), 0)
         os.write(handle.fileno(), f"{signature()}\n".encode())
 
 
 def signature() -> str:
-    """Return what this process is called: its number, and its machine."""
+    """Return the signature of this process: its number and its machine."""
     return f"{os.getpid()} on {socket.gethostname()}"
 
 
 def signed(handle: TextIO) -> str:
-    """Return who has signed a file, in words that follow what it is; nothing where nobody has."""
+    """Return the signature in a file as " (process …)", to append to a message; empty if there is none."""
     handle.seek(0)
     said = handle.read().strip()
     return f" (process {said})" if SIGNED.fullmatch(said) else ""
@@ -65,13 +65,13 @@ def signed(handle: TextIO) -> str:
 
 @contextmanager
 def file(path: Path) -> Iterator[Path]:
-    """Yield a new file in the folder of a path, removed at the end unless it was moved.
+    """Yield a new, locked temporary file in the folder of ``path``; it is removed at the end unless it was moved.
 
     Raises:
         OSError: it cannot be made there.
     """
     name = path.parent / f".{path.name}.{secrets.token_hex(4)}{ENDING}"
-    with name.open("xb") as handle:  # `tempfile` would give no rights to others, whatever the user has set
+    with name.open("xb") as handle:  # `tempfile` would ignore the user's umask and give no rights to others
         try:
             lock(handle.fileno())
             yield name
@@ -80,7 +80,7 @@ def file(path: Path) -> Iterator[Path]:
 
 
 class Folder(tempfile.TemporaryDirectory[str]):
-    """A new folder, removed with this object: next to a path, or where the system keeps temporary files.
+    """A new temporary folder, next to ``path`` or in the system's folder; it is removed with this object.
 
     Raises:
         OSError: it cannot be made there.
@@ -107,7 +107,7 @@ def folder(path: Path | None = None) -> Iterator[Path]:
 
 @contextmanager
 def replacement(path: Path) -> Iterator[Path]:
-    """Yield a new folder, which takes the place of the one at a path at the end: whole, or not at all.
+    """Yield a new folder, which replaces the one at ``path`` when the block ends without an error.
 
     Raises:
         OSError: it cannot be made there.
@@ -124,14 +124,14 @@ def replacement(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Let one process at a time make a file: another waits until it ends, and says so.
+    """Let one process at a time make a file: another prints a message and waits until the first ends.
 
-    A run that was killed can leave jobs at work, which the next run would start again beside them.
+    A killed run may leave jobs running, and the next run would start the same jobs again.
 
     Raises:
         OSError: nothing can be written there.
     """
-    own = path.parent / f".{path.name}.own_lock{ENDING}"  # a `NAME`: what a killed process leaves is removed
+    own = path.parent / f".{path.name}.own_lock{ENDING}"  # matches `NAME`, so that it is removed if left behind
     while True:
         with own.open("a+") as handle:
             if lock(handle.fileno()) is False:
@@ -139,7 +139,7 @@ def alone(path: Path) -> Iterator[None]:
                 print(told, file=sys.stderr, flush=True)
                 lock(handle.fileno(), wait=True)
             if not os.fstat(handle.fileno()).st_nlink:
-                continue  # who has made it has removed the lock's file
+                continue  # the process that made it has removed it meanwhile: make a new one
             sign(handle)
             try:
                 yield
@@ -149,9 +149,9 @@ def alone(path: Path) -> Iterator[None]:
 
 
 def remove_abandoned(root: Path) -> None:
-    """Remove what killed runs have left below a folder, and in the system's folder for temporary files.
+    """Remove unfinished files of killed runs in a folder (recursively), and in the system's folder of temporary files.
 
-    What a process still holds stays, and so does everything where the file system has no locks.
+    Files that a process still holds stay, as does everything if the file system has no locks.
     """
     found = [path for path in Path(tempfile.gettempdir()).glob(f".almanac.*{ENDING}") if NAME.fullmatch(path.name)]
     for parent, folders, files in os.walk(root):

@@ -1,7 +1,7 @@
 """The version of each verb's results. Raise one when a change of code changes what the verb writes.
 
-The rules pass it as a parameter, so that such a change reruns what it must, in a fresh clone too. What a page shows
-depends on two of them, and a page says which.
+The rules pass it as a parameter, so that such a change reruns the affected jobs, in a fresh clone too. A page depends
+on two of these versions, and states them (`MAKER`).
 """
 
 import json
@@ -23,20 +23,20 @@ VERSIONS = {
     "report": 102,
     "freeze": 9,
 }
-MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page
+MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # a page states this
 
 
 def maker_of(page: Path) -> str:
-    """Return what a page says of the code that made it, as `MAKER`; earlier ones say nothing."""
+    """Return the code that made a page, in the form of `MAKER`; the pages of early versions do not state it."""
     with page.open(encoding="utf-8", errors="replace") as stream:
         found = re.search('<meta name="generator" content="([^"<]*)">', stream.read(2000))
     return found[1] if found else "an earlier Almanac"
 
 
 def commit() -> str | None:
-    """Return the commit of the project that runs, or that pip has installed from a repository; none outside git.
+    """Return the commit of the checkout that runs, or that pip has installed from a repository; None outside git.
 
-    It ends in ``-dirty`` where files of a checkout were changed since.
+    It ends in ``-dirty`` if files of a checkout were changed since.
     """
     if INSTALLED:
         came_from = json.loads(metadata.distribution("almanac").read_text("direct_url.json") or "{}")

@@ -1,4 +1,4 @@
-"""Reading YAML of keys and values: an edition's configuration, a registry of models, wrappers, phrases, a profile."""
+"""Read YAML files of keys and values: configurations, the registry of models, wrappers, phrases, profiles."""
 
 from pathlib import Path
 from typing import Any
@@ -9,13 +9,13 @@ from almanac.errors import AlmanacError, no_configuration
 
 
 class UniqueKeys(yaml.SafeLoader):
-    """Refuses a key that is given twice; PyYAML would drop the first."""
+    """A loader that refuses a key given twice; PyYAML would drop the first."""
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        """Read one mapping, and compare its keys.
+        """Read one mapping, and check its keys.
 
         Raises:
-            yaml.YAMLError: a key is given twice, naming both lines.
+            yaml.YAMLError: a key is given twice; the message names both lines.
         """
         mapping = super().compose_mapping_node(anchor)
         lines: dict[tuple[str, str], int] = {}
@@ -27,7 +27,7 @@ class UniqueKeys(yaml.SafeLoader):
         return mapping
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """Read one value; one that looks like a date or a number and is none is named by its line."""
+        """Read one value; an error in a value that looks like a date or a number names its line."""
         try:
             return super().construct_object(node, deep)
         except ValueError as error:
@@ -36,10 +36,10 @@ class UniqueKeys(yaml.SafeLoader):
 
 
 def load(text: str) -> Any:
-    """Return what a text in YAML says.
+    """Parse a text in YAML.
 
     Raises:
-        yaml.YAMLError: it is no YAML, or a key of it is given twice.
+        yaml.YAMLError: it is no YAML, or has a key twice.
     """
     try:
         return yaml.load(text, UniqueKeys)
@@ -51,7 +51,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """Read a YAML file that holds one mapping.
 
     Raises:
-        AlmanacError: it is missing, no YAML, or no mapping, naming the file and the line.
+        AlmanacError: it is missing, is no YAML or no mapping; the message names the file and the line.
     """
     try:
         values = load(path.read_text(encoding="utf-8"))
