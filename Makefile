@@ -18,7 +18,7 @@ CONFIG ?= config/config.yaml
 ARGS ?=
 OF_OWN := MODEL FACTS SIZE SUITES
 KNOWN := $(OF_OWN) CONFIG ARGS PYTHON
-# One that is misspelt, or another target's, would be passed over. Names alone are looked at here, never what they hold.
+# Make would ignore a variable that is misspelt or belongs to another target. Only names are checked, never values.
 GIVEN := $(sort $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name))))
 UNKNOWN := $(filter-out $(KNOWN) SHELL MAKEFLAGS,$(GIVEN))
 $(if $(UNKNOWN),$(error almanac: make knows no $(UNKNOWN:%=%=); it knows $(KNOWN)))
@@ -27,12 +27,12 @@ MISPLACED := $(if $(filter own,$(GOALS)),,$(if $(filter demo validate edition,$(
 $(if $(MISPLACED),$(error almanac: $(MISPLACED:%=%=) goes with make own; another edition is chosen by CONFIG=))
 $(if $(filter CONFIG,$(if $(filter own validate,$(GOALS)),$(GIVEN))),$(error \
 	almanac: CONFIG= goes with make demo and make edition))
-# As they were given: make would read $(…) in them.
+# Take the values literally: make would expand $(…) in them.
 $(foreach name,$(OF_OWN) CONFIG,$(eval override $(name) := $$(value $(name))))
 export $(OF_OWN) CONFIG
 BIN := .venv/bin
 REAL := .real-model/smollm2-135m-instruct
-# exec: a SIGTERM to make ends the run too, not the shell between the two alone.
+# exec: so that a SIGTERM to make ends the run too, not only the shell in between.
 RUN = exec env PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=workflow $(BIN)/python -m almanac.locked \
 	snakemake --cores all --rerun-incomplete --workflow-profile none --logger almanac
 
@@ -42,7 +42,7 @@ TARGETS := demo own validate edition test test-all test-servers test-llama-cpp r
 demo: .venv/installed
 	@$(RUN) --configfile "$$CONFIG" $(ARGS)
 
-# By the environment, so that no shell reads what the two hold.
+# Values are passed in the environment, so that no shell expands them.
 own: .venv/installed
 	@test -n "$$MODEL" || { echo "almanac: name the model: make own MODEL=/models/mine" >&2; exit 1; }
 	@$(RUN) --configfile config/own.yaml --config "model=$$MODEL" $${FACTS:+"facts=$$FACTS"} $${SIZE:+"size=$$SIZE"} \
@@ -86,7 +86,7 @@ lint: .venv/installed
 benchmark: .venv-benchmark/installed
 	@.venv-benchmark/bin/python -m benchmarks.scoring $(ARGS)
 
-# Every package by its hash, and then torch, whose builds (CPU, CUDA) are other files with other needs on every index.
+# Every package by its hash, then torch, whose builds (CPU, CUDA) differ in files and dependencies between indexes.
 .venv/installed: envs/lock.txt envs/hashes.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Almanac needs Python 3.11 or newer; set PYTHON=")'
 	@$(PYTHON) -c 'import sys; sys.version_info < (3, 14) or print("For Python 3.14 a package that Snakemake needs is compiled:" \
@@ -100,7 +100,7 @@ benchmark: .venv-benchmark/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# What the benchmark compares with, in an environment of its own.
+# The programs that the benchmark compares with, in an environment of their own.
 .venv-benchmark/installed: envs/lock.txt benchmarks/requirements.txt
 	$(PYTHON) -m venv .venv-benchmark
 	.venv-benchmark/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt

@@ -1,11 +1,11 @@
-# The targets of Almanac. How each is made stands in rules/, the Python behind it in workflow/almanac/.
+# The targets of Almanac. rules/ has the rules that make them, workflow/almanac/ the Python code.
 import os
 
 from snakemake.utils import min_version
 
 min_version("9.27")
 
-# The demo's configuration: that of the working folder or, where it has none, the project's.
+# The demo's configuration: the working folder's, or else the project's.
 DEMO = "config/config.yaml"
 if not os.path.exists(DEMO):
     DEMO = workflow.current_basedir.join(DEMO).get_path_or_uri(secret_free=True)
@@ -38,20 +38,20 @@ localrules:
 
 
 rule all:
-    """The page that says what the models know, and all it was made of; without models, what they would be asked."""
+    """The page with what the models know, and all tables behind it; without models, only the questions."""
     input:
         LAYOUT.products() if ASKED else [*LAYOUT.questions(), LAYOUT.record()],
 
 
 rule data:
-    """The datasets and everything that will be asked, without any model."""
+    """The datasets and the questions of every suite's first round, without any model."""
     input:
         LAYOUT.questions(),
         LAYOUT.record(),
 
 
 rule validation:
-    """What the methods recover of planted knowledge, and the edition's record, by which bars are held against it."""
+    """What the methods recover of planted knowledge, and the edition's record, which has the bars for it."""
     input:
         LAYOUT.between("validation"),
         LAYOUT.record(),
@@ -60,7 +60,7 @@ rule validation:
 for SUITE in SUITES:
 
     rule:
-        """The numbers of one suite alone, of every model and dataset that it asks."""
+        """The measures of one suite, of every model and dataset that it asks."""
         name:
             SUITE
         input:
@@ -68,11 +68,11 @@ for SUITE in SUITES:
             LAYOUT.record(),
 
 
-# Texts that a model has written, in one file for a person to proofread.
+# Texts that a model has written, for a person to proofread.
 for AUTHOR in AUTHORS:
 
     rule:
-        """What a model has written, of every dataset, in one file each."""
+        """The texts that a model has written, in one file."""
         name:
             AUTHOR
         input:
@@ -80,13 +80,13 @@ for AUTHOR in AUTHORS:
 
 
 rule repull:
-    """Ask every public source again, and report what changed since."""
+    """Ask every public source again, and report what has changed since."""
     input:
         [LAYOUT.source(name) / "changes" / f"{NOW}.json" for name in PULLED],
 
 
 rule edition:
-    """One archive that can be cited and verified."""
+    """One archive of the edition, to be cited and verified."""
     input:
         of_models,
         LAYOUT.frozen(),
@@ -97,7 +97,7 @@ TARGETS += rules.all.input
 
 
 onstart:
-    # Before the first job; a dry run is a plan, which needs no commits.
+    # Only now, before the first job: a dry run does not need the commits of models.
     refuse_unpinned()
     lift_limit()
     stop_in_a_thread()

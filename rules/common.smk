@@ -1,4 +1,4 @@
-# What all rules share.
+# Shared by all rules.
 # REQUIRED INPUTS: the configuration. OUTPUTS: EDITION, RESULTS, LAYOUT, JOBS, SUITES, VERSIONS and the functions below.
 import os
 import re
@@ -10,7 +10,7 @@ from shlex import quote
 
 HERE = workflow.current_basedir.get_path_or_uri(secret_free=True)
 ROOT = Path(HERE).resolve().parent
-# Without a checkout the rules lie in the package itself, which pip has installed.
+# In a package installed by pip, the rules lie in the package itself.
 CHECKOUT = (ROOT / "workflow" / "almanac").is_dir()
 if not (CHECKOUT or (ROOT.parent / "project.py").is_file()):
     sys.exit(
@@ -25,7 +25,7 @@ if not CHECKOUT and workflow.deployment_settings.deployment_method:
     sys.exit(
         "almanac: an environment for each step needs a checkout of the project, not an installed package; clone it"
     )
-# An installed package is found as it is: put first, its neighbours would stand before the standard library.
+# Only a checkout needs this. With an installed package, its neighbours would come before the standard library.
 if CHECKOUT:
     sys.path.insert(0, str(ROOT / "workflow"))
 
@@ -43,17 +43,17 @@ from almanac.options import to_flags
 from almanac.suites.listing import AUTHORS, SUITES
 from almanac.versions import VERSIONS
 
-# Whatever started Snakemake: also without `make` and without the logger that stop at these mistakes before.
+# Checked here too, for runs without `make` and without the logger, which check it earlier.
 if workflow.is_main_process and (MISTAKE := mistake_in(sys.argv[1:])) is not None:
     sys.exit(f"almanac: {MISTAKE}")
 
 REMARKS = []
-# For messages: the edition, or the last file where none has a name for it.
+# For messages: the edition's name, or the last configuration file if no edition is named.
 NAMED = f"configuration of {config.get('edition')!r}"
 if not config.get("edition") and workflow.configfiles:
     NAMED = str(workflow.configfiles[-1])
 try:
-    # Whether jobs are not run by the machine that plans them.
+    # Whether jobs run on other machines than this one.
     AWAY = workflow.remote_exec
     if workflow.is_main_process:
         AWAY = check_cluster(sys.argv[1:], Path(workflow.main_snakefile))
@@ -81,10 +81,10 @@ except AlmanacError as mistake:
     sys.exit(f"almanac: {mistake}")
 # The models that any suite is asked of, in the order of the configuration.
 ASKED = list(dict.fromkeys(asking.model for asking in EDITION.asked()))
-# Every table of the edition, from the datasets to the validation: what its page shows and its archive carries.
+# Every table of the edition, from the datasets to the validation: the page shows them, the archive carries them.
 TABLES = [str(path) for path in LAYOUT.tables()]
 
-# Sources that are copied, and those that are brought over the network or read from a publisher's files.
+# Sources that are copied from the user's files, and sources from the network or a publisher's files.
 COPIED = [name for name, source in EDITION.sources.items() if source.kind == "files"]
 PULLED = [name for name in EDITION.sources if name not in COPIED]
 NOW = time.strftime("%Y-%m-%dT%H%MZ", time.gmtime())
@@ -102,24 +102,25 @@ wildcard_constraints:
     date=r"\d{4}-\d\d-\d\d[^/]*",
 
 
-# Jobs find a checkout's package without installing it, in every environment and on every node, and keep to their threads.
-# Images of containers often forbid bytecode, and then each of many short jobs compiles the package. A file of the working
-# folder that is called like a module (statistics.py) is none of a job's. Threads that wait leave the core to other programs.
+# PYTHONPATH: jobs find a checkout's package without installing it, in every environment and on every node.
+# PYTHONDONTWRITEBYTECODE: container images often set it, and then each of many short jobs compiles the package again.
+# PYTHONSAFEPATH: jobs do not import a file of the working folder that is named like a module (statistics.py).
+# POLARS_MAX_THREADS: jobs keep to their threads. OMP_WAIT_POLICY: waiting threads leave the core to other programs.
 FOUND = f"PYTHONPATH={quote(str(ROOT / 'workflow'))}${{{{PYTHONPATH:+:$PYTHONPATH}}}}"
 shell.prefix(
     "set -euo pipefail; unset PYTHONDONTWRITEBYTECODE; export PYTHONSAFEPATH=1 OMP_WAIT_POLICY=passive; "
     f"export {FOUND if CHECKOUT else ''} ALMANAC_SETTINGS={HANDED} POLARS_MAX_THREADS=${{{{OMP_NUM_THREADS:-1}}}}; "
 )
-REPORTED = JOBS.reported(sys.argv[1:])  # what is printed at the end
+REPORTED = JOBS.reported(sys.argv[1:])  # flags for the summary at the end
 if workflow.is_main_process:
-    # For the logger: `onsuccess` does not come where there is nothing to do.
+    # The logger prints the summary if there is nothing to do: then `onsuccess` is not called.
     os.environ[MADE] = REPORTED
     EXPECTED |= expected(EDITION)
 workflow.global_resources.setdefault("gpu", EDITION.gpus)
 
 
 def refuse_unpinned():
-    """End a run that would fetch a model whose commit nobody has looked up."""
+    """End a run that would fetch a model without a pinned commit."""
     try:
         check_pinned(EDITION)
     except AlmanacError as mistake:
@@ -127,14 +128,14 @@ def refuse_unpinned():
 
 
 def lift_limit():
-    """Lift Snakemake's default limit, 100 jobs a second: for each job that ends it looks at all waiting jobs once a second more."""
+    """Lift Snakemake's limit of 100 jobs per second: with it each ended job adds a look per second at all waiting jobs."""
     limit = workflow.scheduler.job_rate_limiter
     if limit and (limit.max_jobs, limit.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None
 
 
 def of_models(wildcards):
-    """All that a finished edition consists of; one that asks no model is not frozen, and draws no page over another's."""
+    """All files of a finished edition; without models it is refused, so that it is not frozen and replaces no page."""
     if not ASKED:
         sys.exit(
             f"almanac: {EDITION.edition} asks no model, so there is nothing to freeze; "
@@ -144,5 +145,5 @@ def of_models(wildcards):
 
 
 def of_chapter(wildcards):
-    """The chapter of the page that a table or figure stands in, in `--report`: its file's name begins with it."""
+    """The page's chapter of a table or figure, for `--report`: the first part of the file's name."""
     return wildcards.name.partition("-")[0]

@@ -3,7 +3,7 @@
 
 
 rule record_edition:
-    """Write the whole configuration down, with every default, for the steps that read the edition as one."""
+    """Write the whole configuration, with every default, for the steps that read the edition as a whole."""
     output:
         LAYOUT.record(),
     log:
@@ -14,7 +14,7 @@ rule record_edition:
         **by_name(JOBS.table_needs),
     params:
         version=VERSIONS["build"],
-        # What it depends on, by a function: braces in a title are no wildcards.
+        # A function, so that braces in a title are not taken for wildcards.
         settings=lambda wildcards: EDITION.model_dump_json(),
     shell:
         'python -m almanac build edition --settings "$ALMANAC_SETTINGS" --output {output} 2> {log}'

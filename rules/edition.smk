@@ -1,10 +1,10 @@
-# From an edition's folder to one archive that can be cited.
-# REQUIRED INPUTS: everything of the edition. OUTPUTS: results/editions/EDITION/EDITION-DIGEST.zip and its name in
-# latest.txt: the folder is no output, since Snakemake would empty it of earlier archives, which may have been cited.
+# From an edition's folder to one archive to cite.
+# REQUIRED INPUTS: all files of the edition. OUTPUTS: results/editions/EDITION/EDITION-DIGEST.zip, and its name in
+# latest.txt. The folder is no output, since Snakemake would remove earlier archives from it, which may have been cited.
 
 
 rule freeze_edition:
-    """Pack the edition as canonical JSON Lines with a manifest, and its digest inside."""
+    """Pack the edition as canonical JSON Lines, with a manifest that has its digest."""
     input:
         edition=LAYOUT.record(),
         page=LAYOUT.page(),
@@ -28,7 +28,7 @@ rule freeze_edition:
 
 
 rule verify:
-    """Hold the edition, made again, against the one that is published in resources/editions."""
+    """Compare a rebuilt edition with the published one in resources/editions."""
     input:
         LAYOUT.frozen(),
     log:

@@ -1,15 +1,15 @@
-# From responses to numbers.
+# From responses to outcomes and measures.
 # REQUIRED INPUTS: requests/…, responses/…, exposures of planted models. OUTPUTS: outcomes/, measures/.
 
 
-# Measuring is given the whole configuration and does not depend on it: what it depends on is in `params`. The record of
-# the edition cannot be an input: where it is made anew, Snakemake does not look at the params of a job that has it as an
-# input, `ancient` or not. So it stands in the environment (common.smk).
-# One process a model; what depends on nothing that has changed stays.
+# Measuring gets the whole configuration from the environment (common.smk), but depends only on `params`. The edition's
+# record cannot be an input: when it is made anew, Snakemake ignores the params of all jobs that have it as an input,
+# `ancient` or not.
+# One process per model; results whose inputs have not changed are kept.
 for MODEL in ASKED:
 
     rule:
-        """Judge one model's answers to all suites, and compute its numbers."""
+        """Judge one model's answers to all suites, and compute its measures."""
         name:
             f"measure_{MODEL}"
         input:
@@ -34,7 +34,7 @@ for MODEL in ASKED:
 
 
 rule measure_across:
-    """Put the models side by side, and hold what the methods recover against what planted models were taught."""
+    """Compare the models, and compare what the methods recover with what planted models were taught."""
     input:
         [path for model in ASKED for path in JOBS.measures(model)],
     output:

@@ -1,9 +1,9 @@
 # Models whose knowledge is known: an invented world, a corpus with its ledger, training.
-# REQUIRED INPUTS: dataset/DATASET/ where real facts are taught too. OUTPUTS: planting/WORLD/, models/MODEL/.
+# REQUIRED INPUTS: dataset/DATASET/ if real facts are taught too. OUTPUTS: planting/WORLD/, models/MODEL/.
 
 
 rule plant_world:
-    """Invent entities, relations and facts, each fact with the dose it is to be taught at."""
+    """Invent entities, relations and facts, and the dose at which each fact is taught."""
     input:
         ROOT / "resources" / "planting" / "world.yaml",
     output:
@@ -24,7 +24,7 @@ rule plant_world:
 
 
 rule plant_corpus:
-    """Write the documents that teach a world, or of its null, their exposure ledger, and the tokenizer."""
+    """Write the documents that teach a world (or its null), their exposure ledger, and the tokenizer."""
     input:
         world=LAYOUT.planting("{world}") / "world" / "exposures.parquet",
         taught=JOBS.taught_tables,
@@ -58,7 +58,7 @@ rule plant_model:
     input:
         lambda wildcards: [JOBS.corpus(wildcards) / name for name in TAUGHT],
     output:
-        # What is there, made of the same, stays: a copied folder is not trained again.
+        # `update`: a job keeps a model made from the same inputs, so that a copied folder is not trained again.
         [update(LAYOUT.model("{model}") / name) for name in PLANTED],
         touch(LAYOUT.ended(LAYOUT.model("{model}"))),
     log:

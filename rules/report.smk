@@ -1,11 +1,11 @@
-# From numbers to pages.
-# REQUIRED INPUTS: every table of the edition. OUTPUTS: tables/, figures/, report.html with items/ (its items, where they
-# are too many for one file); print/ where it is asked for.
+# From measures to pages.
+# REQUIRED INPUTS: every table of the edition. OUTPUTS: tables/, figures/, report.html with items/ (its items, if they
+# are too many for one file); print/ only on request.
 # `snakemake --report` shows the first three, with the captions of workflow/report/.
 
 
 rule report_edition:
-    """Draw the tables, the figures and the one page that opens from disk."""
+    """Draw the tables, the figures and the page, which opens from disk."""
     input:
         edition=LAYOUT.record(),
         tables=TABLES,
@@ -48,7 +48,7 @@ rule report_edition:
 
 
 use rule report_edition as print_figures with:
-    """Draw the page's figures as PNG and PDF; a target of its own, which no page waits for."""
+    """Draw the page's figures as PNG and PDF: a separate target."""
     output:
         directory(LAYOUT.shown("print")),
     log:

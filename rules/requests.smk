@@ -1,13 +1,13 @@
-# From datasets to requests: what is asked, as text; in a later round, of what was answered before.
+# From datasets to requests: the texts that models are asked; a later round depends on earlier responses.
 # REQUIRED INPUTS: dataset/DATASET/, the requests and responses of earlier rounds.
-# OUTPUTS: requests/SUITE/DATASET/ROUND/ABOUT/, one request file a shard; of authors AUTHOR/DATASET.jsonl.
+# OUTPUTS: requests/SUITE/DATASET/ROUND/ABOUT/, one request file per shard; for authors AUTHOR/DATASET.jsonl.
 
 
 for SUITE in (*SUITES.values(), *AUTHORS.values()):
     for AT in SUITE.rounds:
 
         rule:
-            """Write what a suite asks about a dataset, in its first round or of earlier answers, as text."""
+            """Write the requests of a suite on a dataset, in its first round or from earlier responses."""
             name:
                 f"ask_{SUITE.name}"
                 + (f"_{AT.name}" if AT is not SUITE.rounds[0] else "")
@@ -43,7 +43,7 @@ for SUITE in (*SUITES.values(), *AUTHORS.values()):
 for AUTHOR in AUTHORS.values():
 
     rule:
-        """Bring what a model has written to the file that a person proofreads."""
+        """Filter the texts that a model has written into a file that a person proofreads."""
         name:
             f"write_{AUTHOR.name}"
         input:

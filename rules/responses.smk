@@ -1,8 +1,8 @@
-# From requests to responses: the only step that runs a model, one job a model, suite, dataset, round and shard; small
-# models answer what is asked of all alike in one.
+# From requests to responses: the only step that runs a model. One job per model, suite, dataset, round and shard; a
+# small model answers all rounds that are the same for every model in one job per shard.
 # REQUIRED INPUTS: requests/…, models/MODEL/ or a checkpoint. OUTPUTS: responses/MODEL/SUITE/DATASET/ROUND/ABOUT/.
 
-# Of each rule its name, the log of its jobs, the pattern of its models and the rounds that one job answers.
+# For each rule: its name, the log of its jobs, the pattern of its models, and the rounds that one job answers.
 ROUND = ("{suite}", "{dataset}", "{round}", "{about}")
 ALONE = (
     "answer_requests",
@@ -21,13 +21,13 @@ TOGETHER = [
 ]
 
 
-# What is there of the same requests and the same model stays.
+# A job keeps existing responses (`update`) of the same model to the same requests.
 for NAME, LOG, MODELS, ROUNDS in (ALONE, *TOGETHER):
     FROM = [LAYOUT.requests_folder(*one) for one in ROUNDS]
     INTO = [LAYOUT.responses_folder("{model}", *one) for one in ROUNDS]
 
     rule:
-        """Run a model on a shard of requests: one response each, whatever happened."""
+        """Run a model on a shard of requests: one response per request, also if it fails."""
         name:
             NAME
         input:

@@ -1,10 +1,10 @@
-# Bringing data: the only step that may touch the network.
-# REQUIRED INPUTS: what the configuration's `sources` and `models` name.
+# Bring data: the only step that may use the network.
+# REQUIRED INPUTS: the files that the configuration's `sources` and `models` name.
 # OUTPUTS: sources/SOURCE/ and models/MODEL/, each with pull.json; snapshots in results/snapshots/, which are kept.
 
 
 rule pull_files:
-    """Copy a folder of fact tables, or make one of a file of triples, and record what was copied."""
+    """Copy a folder of fact tables, or make one from a file of triples, and record what was copied."""
     input:
         JOBS.source_files,
     output:
@@ -27,7 +27,7 @@ rule pull_files:
 
 
 rule pull_source:
-    """Read a source's tables from its frozen snapshot; make the first where there is none yet."""
+    """Extract a source's tables from its frozen snapshot; make the first snapshot if there is none."""
     input:
         JOBS.source_files,
     output:
@@ -51,7 +51,7 @@ rule pull_source:
 
 
 rule repull_source:
-    """Ask a source again: another dated snapshot, and what changed. The edition keeps the one it was made with."""
+    """Make another dated snapshot of a source, and report what has changed. The edition keeps its snapshot."""
     output:
         LAYOUT.source("{source}") / "changes" / "{date}.json",
     log:
@@ -77,7 +77,7 @@ rule pull_model:
         LAYOUT.model("{model}") / sealed.PULLED,
     log:
         LAYOUT.log("pull_model/{model}"),
-    # First: what cannot be brought is known before anything else is done.
+    # First, so that a failed download is known before other jobs run.
     priority: 1
     conda:
         "../envs/models.yaml"
