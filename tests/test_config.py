@@ -238,12 +238,20 @@ def test_belief_that_asks_nothing_is_refused():
         ("models.1.trust_remote_code", True, "trust_remote_code needs `revision`: the commit whose code you have read"),
         ("models.0.trust_remote_code", True, "only a checkpoint of a `path` or a `hub` has code of its own"),
         ("suites.ic_lke.real.shots", 41, "ic_lke.real: 41 shots need as many train facts; datasets.real.train is 40"),
-        ("models.1.name", "far", "a name may occur once"),
-        ("models.1.name", "FAR", "a name may occur once; given again: FAR, far"),  # one folder on some disks
-        ("models.1.name", "all", "models: all is the folder of what is asked of all; name it yourself"),
-        ("models.1.name", "across", "models: across is the job that compares all; name it yourself"),
+        ("models.1.name", "far", "a name may occur only once"),
+        ("models.1.name", "FAR", "a name may occur only once; given again: FAR, far"),  # one folder on some disks
+        (
+            "models.1.name",
+            "all",
+            "models: the name all is taken by the folder of requests to all models; give another name",
+        ),
+        (
+            "models.1.name",
+            "across",
+            "models: the name across is taken by the job that compares models; give another name",
+        ),
         ("datasets.ONE", {"world": "one"}, "datasets: one and ONE would be one folder on some disks; rename one"),
-        ("models.1.name", "small-one", "a name may occur once"),  # what the recipe small is called in world one
+        ("models.1.name", "small-one", "a name may occur only once"),  # what the recipe small is called in world one
         ("planting.worlds.two.doses", [0, 4], "worlds: one has the doses [0, 1, 2, 4, 8, 16, 32, 64] and two [0, 4]"),
         ("sources.real.path", None, "sources.real: has no path; give the folder or file with --config facts=PATH"),
     ],
@@ -492,12 +500,12 @@ def test_a_model_that_the_registry_lacks_is_refused_with_those_it_has(registry):
     message = refusal(named("tiny", "tinny"), registry)
     assert f"models: 'tinny' is not in {registry / 'known.yaml'}; did you mean tiny?" in message
     assert "known.yaml: empty: must hold keys and values, found None" in refusal(named("empty"), registry)
-    assert "a name may occur once; given again: tiny-one, tiny-two" in refusal(named("tiny", "tiny"), registry)
+    assert "a name may occur only once; given again: tiny-one, tiny-two" in refusal(named("tiny", "tiny"), registry)
     twice = named(*({"name": "m", "path": f"/models/{folder}/m"} for folder in "ab"))
     assert "given again: m (of /models/a/m and /models/b/m)" in refusal(twice, registry)
     served = GOOD | {"models": [], "model": "http://a:1/v1 http://a:1/v2"}
     message = refusal(served, registry)
-    assert "given again: a-1 (of http://a:1/v1 and http://a:1/v2); name them yourself" in message
+    assert "given again: a-1 (of http://a:1/v1 and http://a:1/v2); give other names" in message
     assert "[{name: a, api: URL}, {name: b, api: URL}]" in message
 
 
@@ -705,7 +713,7 @@ def test_the_settings_of_hundreds_of_checkpoints_fit_in_a_jobs_command():
 def test_several_models_that_are_not_there_are_named_one_by_one(tmp_path, between):
     one, other = tmp_path / "one", tmp_path / "other"
     text = f"{one}{between}{other}"
-    said = "; several models are separated by spaces"
+    said = "; separate several models by spaces"
     assert f"model: there is no folder {one} and no folder {other}{said}" in refusal(GOOD | {"model": text})
     one.mkdir()
     if "," in between:
@@ -718,7 +726,7 @@ def test_several_models_that_are_not_there_are_named_one_by_one(tmp_path, betwee
 def test_of_many_models_that_are_not_there_the_first_are_named(folder, between):
     """Together they are longer than a path can be."""
     names = [f"{folder}{'run' * 20}{step}" for step in range(120)]
-    said = f"there is no folder {' and no folder '.join(names[:3])} and 117 more; several models are separated"
+    said = f"there is no folder {' and no folder '.join(names[:3])} and 117 more; separate several models"
     assert said in refusal(GOOD | {"model": between.join(names)})
 
 
@@ -856,7 +864,7 @@ def test_bars_refer_to_the_largest_planted_decoder_where_the_one_that_is_named_i
     told: list[str] = []
     found = check(demo | {"models": ["small", "prose", "medium", "masked", "base-null"]}, "it", REPOSITORY, told.append)
     assert found.validation.reference == "medium"
-    assert "validation.reference is base, no planted decoder here; medium is held against its bar" in told
+    assert "validation.reference is base, no planted decoder here; its bar is applied to medium instead" in told
     told.clear()
     assert check(demo, "it", REPOSITORY, told.append).validation.reference == "base"
     with pytest.raises(AlmanacError, match=r"validation.reference: there is no model 'larg'; did you mean large\?"):

@@ -169,7 +169,7 @@ def test_a_job_that_starts_after_another_run_has_begun_does_nothing(tmp_path, mo
     monkeypatch.setenv(RUN, own)
     check_run(edition)
     begun(tmp_path).communicate(timeout=600)
-    with pytest.raises(AlmanacError, match=f"of a run that was killed .process {own}., after which another has begun"):
+    with pytest.raises(AlmanacError, match=f"to a run that was killed .process {own}., and another run has begun"):
         check_run(edition)
 
 

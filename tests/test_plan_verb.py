@@ -243,7 +243,7 @@ def test_a_folder_of_editions_that_is_not_there_is_refused(tmp_path, capsys):
 def test_a_size_that_is_assumed_is_said():
     hub = {"name": "one", "hub": "owner/one", "revision": "unpinned"}
     config = edition(models=[hub, {"name": "two", "path": "two"}, VALUES["models"][0]])
-    assert "Size of one, two assumed (7 B); `parameters: N` of a model says it." in remarks(config, [], {}, [])
+    assert "Size of one, two assumed (7 B); set a model's `parameters: N` to give it." in remarks(config, [], {}, [])
     assert "Size of" not in "".join(remarks(edition(), [], {}, []))
 
 
@@ -317,7 +317,7 @@ def test_a_model_and_facts_are_taken_as_they_are_given(text):
         (["--config", "x.=1"], "--config: 'x.=1' is no KEY=VALUE; give one like shards=4"),
         (
             ["--config", "suites.ic_lke.own.shots=3"],
-            "--config: 'suites.ic_lke.own.shots=3' has keys with dots between; write the inner ones in braces: "
+            "--config: 'suites.ic_lke.own.shots=3' has dots in its key; write the inner keys in braces: "
             "suites='{ic_lke: {own: {shots: 3}}}'\n",
         ),
         (["--config", "gpus={"], "gpus: must be a whole number"),

@@ -87,7 +87,7 @@ def test_a_run_that_has_not_ended_or_goes_on_meanwhile_is_not_frozen(own, tmp_pa
         freeze(own, tmp_path / "meanwhile", anew)
     assert not list((tmp_path / "meanwhile").iterdir())
     tables.write(changed, Response, list(tables.read(changed, Response))[:-1], tables.read_metadata(changed))
-    with pytest.raises(AlmanacError, match=r"is not of the answers that are there; run again, whole"):
+    with pytest.raises(AlmanacError, match=r"does not match the responses that are there; run again, whole"):
         freeze(own, tmp_path / "unfinished")
 
 
@@ -189,7 +189,7 @@ def test_it_verifies_and_says_meanwhile_what_it_does(small, archive, capsys):
     said, asked = capsys.readouterr(), len(list(small.config.asked()))
     assert "measures and the validation, measured again, agree" in said.out
     assert said.err.count(" …\n") == 4, "each step that may take minutes is named when it begins"
-    at = (" unpacked …", " made again …", f"measured again: {asked} of {asked} ", "between methods is", "the page ")
+    at = (" unpacked …", " built again …", f"measured again: {asked} of {asked} ", "methods are compared", "the page ")
     assert sorted(at, key=said.err.index) == list(at)
 
 

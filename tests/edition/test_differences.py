@@ -293,7 +293,7 @@ def test_tables_that_archives_do_not_carry_are_counted_apart(tmp_path, capsys):
     assert main(["differences", str(layout.root), str(tmp_path / "own.zip")]) == 0
     said = capsys.readouterr().out
     assert f"A: {layout.root}, {len(BETWEEN) + 1} tables" in said
-    assert f"{len(BETWEEN)} tables on both sides, 0 of them differ; 0 only in A, 0 only in B; 1 not looked at: " in said
+    assert f"{len(BETWEEN)} tables on both sides, 0 of them differ; 0 only in A, 0 only in B; 1 not compared: " in said
     other = edition(tmp_path / "other", VALUES)
     for sides, only in (((layout, other), "1 only in A, 0 only in B"), ((other, layout), "0 only in A, 1 only in B")):
         assert main(["differences", *(str(one.root) for one in sides)]) == 1, "of two folders both have all"

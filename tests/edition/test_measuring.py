@@ -67,15 +67,15 @@ def changed(layout, **settings):
 
 
 def test_what_depends_on_nothing_that_has_changed_stays(layout, capsys):
-    stays = {"ic_lke": "stays", "facteval": "stays"}
+    stays = {"ic_lke": "kept", "facteval": "kept"}
     assert measured(layout, capsys) == (stays, {"missing"})
     layout = changed(layout, models=["mine"])
     assert measured(layout, capsys) == (stays, {"missing"}), "whom else a suite asks is no concern of a model's numbers"
     (layout.root / "phrases.yaml").write_text("version: 1\nphrases: [no idea]\n")
     said, outcomes = measured(layout, capsys)
-    assert (said["ic_lke"], outcomes) == ("stays", {"incorrect"}), "the file that answers are judged by has changed"
+    assert (said["ic_lke"], outcomes) == ("kept", {"incorrect"}), "the file that answers are judged by has changed"
     said, _ = measured(changed(layout, modes=["strict"]), capsys)
-    assert said["ic_lke"] == "stays" and said["facteval"] != "stays"
+    assert said["ic_lke"] == "kept" and said["facteval"] != "kept"
 
 
 def test_what_was_judged_by_settings_that_were_undone_is_judged_again(layout, capsys, monkeypatch):
@@ -93,7 +93,7 @@ def test_what_was_judged_by_settings_that_were_undone_is_judged_again(layout, ca
     path = layout.judged(Asking("mine", "facteval", "real"), "outcomes")
     assert {row.outcome for row in layout.read(path, Outcome)} == {"incorrect"}
     said, outcomes = measured(changed(layout, abstentions=str(layout.root / "phrases.yaml")), capsys)
-    assert said["facteval"] != "stays" and outcomes == {"missing"}
+    assert said["facteval"] != "kept" and outcomes == {"missing"}
 
 
 def test_what_is_gone_or_damaged_is_made_again(layout, capsys):
@@ -105,7 +105,7 @@ def test_what_is_gone_or_damaged_is_made_again(layout, capsys):
             if content is not None:
                 path.write_bytes(content)
             said, _ = measured(layout, capsys)
-            assert (said["facteval"], path.read_bytes()) == ("stays", kept)
+            assert (said["facteval"], path.read_bytes()) == ("kept", kept)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_no_page_is_drawn_over_numbers_of_other_answers(small, tmp_path, capsys)
     tables.write(path, Item, [replace(rows[0], name="Rome"), *rows[1:]])
     os.utime(path, (after := copy.measures(first).stat().st_mtime + 1, after))
     assert main(["report", "page", "--edition", str(copy.root)]) == 1
-    message = f"{copy.measures(first)}: is not of the answers that are there; run again, whole"
+    message = f"{copy.measures(first)}: does not match the responses that are there; run again, whole"
     assert message in capsys.readouterr().err
     page = copy.page().read_text(encoding="utf-8")
     copy.page().write_text(page.replace(MAKER, "Almanac 0.0.1, measure 1, report 2"), encoding="utf-8")
@@ -154,7 +154,7 @@ def test_no_page_is_drawn_of_settings_that_the_numbers_are_not_of(layout, capsys
     later = changed(layout, modes=["strict"])
     os.utime(later.record(), (after := later.measures(Asking("mine", "facteval", "real")).stat().st_mtime + 1, after))
     assert main(["report", "page", "--edition", str(later.root)]) == 1
-    assert "facteval/real.parquet: is not of the answers that are there; run again" in capsys.readouterr().err
+    assert "facteval/real.parquet: does not match the responses that are there; run again" in capsys.readouterr().err
     os.utime(changed(layout, modes=layout.options(Asking("mine", "facteval", "real")).modes).record(), (after, after))
     assert main(["report", "page", "--edition", str(layout.root)]) == 0
     os.utime(later.record(), (after, after))

@@ -49,15 +49,15 @@ def test_what_a_run_replaces_is_said_and_what_it_adds_is_not(tmp_path, monkeypat
     assert said("/a/mine", "/a/kept") == said("/a/kept", "/a/mine", "/a/more") == []
     keep = "keep both with --config edition=NAME"
     assert said("/b/mine", "/a/kept", size="full") == [
-        f"{root} was of model /a/mine; size quick; it is made anew for model /b/mine, /a/kept; size full; {keep}"
+        f"{root} was made for model /a/mine; size quick; it is made anew for model /b/mine, /a/kept; size full; {keep}"
     ]
-    assert said("/a/kept") == [f"/a/mine leaves the page of {root}; answers stay"]
+    assert said("/a/kept") == [f"/a/mine leaves the page of {root}; answers are kept"]
     assert said("/a/mine", "/a/kept", facts="others") == [
-        f"{root} was of facts ours; it is made anew for facts others; {keep}"
+        f"{root} was made for facts ours; it is made anew for facts others; {keep}"
     ]
     assert said() == [], "without models only questions are made"
     assert said("/a/mine", "/a/kept", facts=None) == [
-        f"{root} was of facts ours; it is made anew for facts of another source; {keep}"
+        f"{root} was made for facts ours; it is made anew for facts of another source; {keep}"
     ]
     monkeypatch.setenv("MAKELEVEL", "1")
     for model, remedy in (("/a/mine", '"edition=NAME" of `make own`'), ("", '"--config edition=NAME" of `make`')):
@@ -72,7 +72,7 @@ def test_what_a_run_replaces_is_said_and_what_it_adds_is_not(tmp_path, monkeypat
         f"{root} was made by Almanac 0.0.1, measure 1, report 2, and this is {MAKER}: whatever that changes is "
         "made anew; keep both with another edition=NAME"
     )
-    assert "was of model /a/mine" in anew
+    assert "was made for model /a/mine" in anew
     (root / "report.html").unlink()
     (root / "edition.json").write_text("{")
     assert said("/b/mine") == [], "a damaged one is told by those who read it"
@@ -306,7 +306,7 @@ def test_before_what_was_paid_for_is_asked_again_for_a_new_version_it_is_said(tm
     path.write_bytes(b"damaged")
     assert replaced(layout) == [], "the job that reads it says so"
     tables.write(path, Response, [], metadata={"almanac.version": str(version)})
-    assert ["far has answered an Almanac that asked" in said for said in replaced(layout)] == [True] * again
+    assert ["far has answered a version of Almanac that asked" in said for said in replaced(layout)] == [True] * again
 
 
 @pytest.mark.parametrize(

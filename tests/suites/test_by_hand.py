@@ -21,7 +21,7 @@ def test_measuring_wants_what_was_asked_and_answered_once_a_round(capsys, tmp_pa
     words += ["--asked", tmp_path] * asked + ["--responses", tmp_path / "responses-0.parquet"] * responses
     assert refused(capsys, *words) == (
         "almanac measure: measure karr: these settings want 2 rounds (asked, expected); "
-        f"--asked is given {asked} times and --responses {responses} times; give both once a round"
+        f"--asked is given {asked} times and --responses {responses} times; give both once per round"
     )
 
 
@@ -35,7 +35,7 @@ def test_what_was_written_is_read_of_every_round(capsys, tmp_path):
     words += ["--asked", tmp_path, "--responses", tmp_path / "responses-0.parquet"]
     assert refused(capsys, *words) == (
         "almanac build: build drafting: these settings want 2 rounds (drafts, round_trip); "
-        "--asked is given 1 times and --responses 1 times; give both once a round"
+        "--asked is given 1 times and --responses 1 times; give both once per round"
     )
 
 

@@ -149,9 +149,9 @@ def test_an_outcome_or_a_reading_that_there_is_not_is_refused(trial, tmp_path, c
     [
         (
             lambda rows: rows.filter(pl.col("item") != 5),
-            "where an outcome of item 5 is due there is one of item 6",
+            "expected an outcome of item 5, found one of item 6",
         ),
-        (lambda rows: rows.reverse(), "where an outcome of item 0 is due there is one of item 31; its `judge` must"),
+        (lambda rows: rows.reverse(), "expected an outcome of item 0, found one of item 31; its `judge` must"),
         (lambda rows: rows.head(8), "4 of 32 items are judged"),
         (lambda rows: rows.drop("confidence"), "its `judge` yields outcomes without the column 'confidence'"),
     ],

@@ -182,7 +182,7 @@ def test_a_terminated_run_ends_after_the_job_at_work(tmp_path, number):
         (["--config", "shards"], "almanac: --config: 'shards' is no KEY=VALUE; give one like shards=4"),
         (["--config", "datasets.a.train=3"], "in braces: datasets='{a: {train: 3}}'"),
         (["--config", "a=1", "--config", "b=2"], "almanac: --config is given twice"),
-        (["--drop-metadata"], "almanac: --drop-metadata: by what Snakemake remembers"),
+        (["--drop-metadata"], "almanac: --drop-metadata: a run needs Snakemake's metadata"),
     ],
 )
 def test_what_snakemake_would_answer_with_a_traceback_is_told_in_one_line(tmp_path, words, said):

@@ -476,7 +476,10 @@ def test_a_run_says_what_it_replaces_and_how_to_keep_it(clone, mine, planned, tm
     assert made.returncode == 0, made.stdout + made.stderr
     other = str(shutil.copytree(mine, tmp_path / "other"))
     said = shell(own.replace("/models/mine", other), clone, **planned).stderr
-    assert f"almanac: results/own was of model {mine}; it is made anew for model {other}; keep both with ARGS=" in said
+    assert (
+        f"almanac: results/own was made for model {mine}; it is made anew for model {other}; keep both with ARGS="
+        in said
+    )
     [kept] = re.findall(r"`(make own [^`]*edition=NAME[^`]*)`", README)
     made = shell(kept.replace("/models/mine", other), clone, **planned)
     assert made.returncode == 0 and "results/NAME/report.html" in made.stdout + made.stderr

@@ -213,7 +213,7 @@ def test_what_a_killed_run_leaves_is_made_again_and_its_waiting_jobs_do_nothing(
     late = {("answer_together_base", "FAILED"): 2, ("answer_together_masked", "FAILED"): 2}
     assert ended(cluster, since) == counts | late
     said = [path.read_text() for path in (project.root / ".snakemake" / "slurm_logs").rglob("*.log")]
-    assert sum("this job is of a run that was killed" in text for text in said) == 4
+    assert sum("this job belongs to a run that was killed" in text for text in said) == 4
 
 
 def test_an_interrupted_snakemake_cancels_its_jobs_and_goes_on_when_started_again(done, project, cluster):

@@ -19,15 +19,15 @@ from almanac.loading import loading
 VERBS = {
     "run": "make an edition: everything from facts to the page",
     "pull": "bring data from a source and record what was brought",
-    "plan": "say what an edition will cost: tokens, hours, bytes",
+    "plan": "estimate what an edition will cost: tokens, hours, bytes",
     "build": "turn source tables into a dataset",
     "plant": "make a world, its corpus, and a model whose knowledge is known",
     "ask": "turn a dataset into a suite's requests",
     "answer": "run a model on requests",
-    "measure": "turn responses into outcomes and numbers",
+    "measure": "turn responses into outcomes and measures",
     "report": "draw tables, figures and the page",
     "freeze": "pack an edition that can be cited",
-    "verify": "check an edition: its bytes, then its numbers",
+    "verify": "check an edition: its bytes, then its measures",
     "differences": "compare the tables of two result folders or editions",
 }
 

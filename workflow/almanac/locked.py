@@ -79,7 +79,7 @@ def check_run(edition: Path) -> None:
     last = path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else own
     if own and last and own != last:
         raise AlmanacError(
-            f"this job is of a run that was killed (process {own}), after which another has begun in {edition} "
+            f"this job belongs to a run that was killed (process {own}), and another run has begun since in {edition} "
             f"(process {last}); nothing was done: the new run does what is needed"
         )
 
@@ -127,7 +127,7 @@ def mistake_in(command: Sequence[str]) -> str | None:
     except AlmanacError as error:
         return str(error)
     if "--drop-metadata" in command:
-        return "--drop-metadata: by what Snakemake remembers a run knows its results from others; leave it out"
+        return "--drop-metadata: a run needs Snakemake's metadata to know its own results; leave it out"
     if len(given.config) > 1:
         return "--config is given twice, and Snakemake reads the last alone; give all of KEY=VALUE behind one"
     return next((said for words in given.config for word in words if (said := mistake_in_word(word))), None)
@@ -143,9 +143,7 @@ def mistake_in_word(word: str) -> str | None:
         return f"--config: {word!r} is no KEY=VALUE; give one like shards=4"
     for part in reversed(inner):
         value = f"{{{part}: {value}}}"
-    return (
-        f"--config: {word!r} has keys with dots between; write the inner ones in braces: {first}={shlex.quote(value)}"
-    )
+    return f"--config: {word!r} has dots in its key; write the inner keys in braces: {first}={shlex.quote(value)}"
 
 
 def as_given(word: str) -> str:

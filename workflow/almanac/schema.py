@@ -36,11 +36,11 @@ WORDS = {pa.string(): "text", pa.int64(): "whole number", pa.float64(): "number"
 CONFIGURATION = """\
 # Configuration
 
-For those who write or change an edition's file, such as a copy of `config/own.yaml`: every key, made from the program's
-own types (`python -m almanac.schema`). Where a key holds `NAME`, the name may be chosen freely. The default *none*
-means that the key is not set. Of the kinds of a source a key stands again only where it differs from the kind before;
-[command_line.md](command_line.md#pull) lists all of each kind. In `config/models.yaml` each entry is what stands here
-under `models`, but for `name`.
+For those who write or change an edition's file, such as a copy of `config/own.yaml`: every key, generated from the
+program's types (`python -m almanac.schema`). You may choose any `NAME` in a key. The default *none* means that the key
+is not set. A key that several kinds of sources share is repeated only if it differs from the kind before;
+[command_line.md](command_line.md#pull) lists all keys of each kind. An entry of `config/models.yaml` has the keys that
+are listed here under `models`, without `name`.
 
 | key | type | default | meaning |
 | --- | --- | --- | --- |
@@ -48,21 +48,21 @@ under `models`, but for `name`.
 TABLES = """\
 # Tables and their columns
 
-For those who read results with a program, or ask what a column means: every table that passes between steps, made from
-the program's own row classes (`python -m almanac.schema`). The columns of the page's own tables are explained in
+For those who read results with a program, or ask what a column means: every table that passes between steps, generated
+from the program's row classes (`python -m almanac.schema`). The columns of the page's own tables are explained in
 [reading_the_page.md](reading_the_page.md#a-row-of-the-table-of-methods) and in `tables/columns.md` of a result.
 
 Tables are Parquet files in `results/EDITION/`; a frozen edition carries them as JSON Lines. `almanac.read_edition`
 gives those of a result as pandas frames. Columns in bold identify a row; *may be empty* marks those that may hold no
-value. Suites' own tables come last: of what is asked, `requests/SUITE/DATASET/ROUND/ABOUT/NAME.parquet`, and of what
-was judged, `outcomes/MODEL/SUITE/DATASET/NAME.parquet`; those that are *not frozen* are in no archive, and verifying
-makes them again.
+value. Tables of single suites come last. Those that asking writes (*asked*) are
+`requests/SUITE/DATASET/ROUND/ABOUT/NAME.parquet`, those that judging writes (*judged*) are
+`outcomes/MODEL/SUITE/DATASET/NAME.parquet`. Tables that are *not frozen* are in no archive; verifying makes them again.
 """
 ITEMS = """
 ## Columns of scored items
 
-What `where` and `of` of a number (`Measure`) name. Suites add columns: those below, and those of their own tables that
-have an `item`.
+The columns that `where` and `of` of a `Measure` refer to. Suites add columns: those below, and those of their tables
+that have an `item`.
 
 | column | meaning |
 | --- | --- |
@@ -70,10 +70,10 @@ have an `item`.
 COMMANDS = """\
 # The command line
 
-Every verb, what it works on, and its flags, made from the program itself (`python -m almanac.schema`). Each is run as
+Every verb, what it works on, and its flags, generated from the program (`python -m almanac.schema`). Each is run as
 `almanac VERB …`, and its `--help` has examples. (In a clone, `source .venv/bin/activate` makes the command known.
-`python -m almanac VERB …` is the same.) A value in brackets is the default. A flag that takes true or false may stand
-alone and then means true.
+`python -m almanac VERB …` is the same.) A value in brackets is the default. A flag that takes true or false means true
+if no value follows it.
 """
 
 

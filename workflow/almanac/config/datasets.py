@@ -21,7 +21,7 @@ class DatasetConfig(DatasetOptions):
     )
     world: Name | None = Field(default=None, description="the planted world of its facts")
     drafts: Annotated[str | None, OnDisk("file", "build")] = Field(
-        default=None, description="a file of drafted templates, proofread; those kept join the templates that are there"
+        default=None, description="a file of proofread drafts of templates; those that are kept join the other ones"
     )
 
     @model_validator(mode="after")
@@ -43,12 +43,12 @@ class TaughtConfig(Options):
     dataset: Name = Field(description="the dataset whose facts are taught")
     facts: int = Field(default=300, ge=0, description="how many facts are given a dose; 0: only names are shared")
     doses: tuple[Annotated[int, Field(ge=0)], ...] = Field(
-        default=(0, 4, 16, 64), min_length=2, description="the doses, dealt out evenly by a seed"
+        default=(0, 4, 16, 64), min_length=2, description="the doses, each for as many facts of every relation"
     )
 
 
 class PlantingConfig(Options):
-    """How models are made whose knowledge is known."""
+    """How models with planted knowledge are made."""
 
     worlds: dict[Name, WorldConfig] = Field(default_factory=dict, description="the invented worlds, by name")
     taught: TaughtConfig | None = Field(default=None, description="real facts that are taught together with each world")

@@ -17,7 +17,7 @@ from almanac.suites.listing import SUITES
 from almanac.suites.options import Bars, SuiteOptions
 
 REGISTRY = "config/models.yaml"
-TAKEN = {"all": "the folder of what is asked of all", "across": "the job that compares all"}  # not allowed for models
+TAKEN = {"all": "the folder of requests to all models", "across": "the job that compares models"}  # no models' names
 KNOWN = "models"  # key of the validation context: the registry's names, which suites may name too
 PLAIN_RELATIONS = 10  # relations of a world whose options give no number
 MOST_TEST = 10_000  # test facts per relation with `size: all`
@@ -35,13 +35,13 @@ class EditionConfig(AuthorsConfig):
     edition: Name = Field(description="the edition's name: results/EDITION")
     title: str = Field(default="What language models know", description="the report's title")
     credit: tuple[str, ...] = Field(
-        default=("The Almanac authors",), min_length=1, description="who is cited for the edition, once it is frozen"
+        default=("The Almanac authors",), min_length=1, description="the authors that the frozen edition is cited by"
     )
     facts: Annotated[str | None, OnDisk("facts")] = Field(
-        default=None, description="the folder or file of facts of a source of kind files that has no `path`"
+        default=None, description="the folder or file of facts, for sources of kind files without a `path`"
     )
     contact: str | None = Field(
-        default=None, description="your e-mail address or page, which public servers are told: `--config contact=…`"
+        default=None, description="your e-mail address or web page, sent to public servers: `--config contact=…`"
     )
     registry: Annotated[str, OnDisk("registry")] = Field(
         default=REGISTRY, description="the file in which models are looked up by name"
@@ -49,27 +49,28 @@ class EditionConfig(AuthorsConfig):
     sources: dict[Name, AnySource] = Field(default_factory=dict, description="sources, by name")
     planting: PlantingConfig = Field(default=PlantingConfig(), description="planted worlds and what they teach")
     datasets: dict[Name, DatasetConfig] = Field(default_factory=dict, description="datasets, by name")
-    suites: SuitesConfig = Field(default=SuitesConfig(), description="what is asked")
+    suites: SuitesConfig = Field(default=SuitesConfig(), description="the suites that are asked, and their settings")
     models: tuple[ModelConfig, ...] = Field(
         default=(),
-        description="who is asked: names of the registry, or whole entries, each with path, hub, api or planted",
+        description="the models that are asked: names in the registry, or entries with path, hub, api or planted",
         json_schema_extra=_names_too,
     )
     model: str | None = Field(
         default=None,
-        description="a further model, as `--config model=…`: a name of the registry, a directory, OWNER/NAME@COMMIT "
+        description="a further model, as `--config model=…`: a name in the registry, a directory, OWNER/NAME@COMMIT "
         "of the Hugging Face hub, or the address of an OpenAI-compatible server; or several, separated by spaces",
     )
     compare: tuple[Annotated[tuple[str, ...], Field(min_length=2, max_length=2)], ...] = Field(
         default=(),
         description="pairs of models that the page compares by every method, `[[ONE, OTHER], …]`, ONE minus OTHER; "
-        "tests are adjusted for these alone; none: each two, up to eight models (checkpoints of one run: neighbours)",
+        "p-values are adjusted for these pairs only; none: all pairs of up to eight models (of the checkpoints of one "
+        "training run, only neighbours)",
     )
-    validation: Bars = Field(default=Bars(), description="what must be recovered of planted knowledge")
+    validation: Bars = Field(default=Bars(), description="the bars for the recovery of planted knowledge")
     size: Literal["quick", "full", "all"] = Field(
         default="quick",
         description="quick: suites ask a `sample` where their settings have one; full: they ask all test facts; all: "
-        f"in addition every fact that is no example becomes a test fact, up to {MOST_TEST:,} a relation",
+        f"in addition every fact that is no example becomes a test fact, up to {MOST_TEST:,} per relation",
     )
     only: str | None = Field(
         default=None,
@@ -79,24 +80,24 @@ class EditionConfig(AuthorsConfig):
             "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}, {"type": "null"}]
         },
     )
-    shards: int = Field(default=2, ge=1, le=500, description="shards a model, suite and dataset are divided into")
+    shards: int = Field(default=2, ge=1, le=500, description="number of shards per model, suite and dataset")
     answer_together: int = Field(
         default=20_000_000,
         ge=0,
-        description="models of fewer parameters, and those of servers, answer all that they are asked in the first "
-        "round in one job a shard, since loading or testing takes longer than answering; 0: none",
+        description="models with fewer parameters, and those of servers, answer all requests of first rounds in one "
+        "job per shard, since loading or testing takes longer than answering; 0: none",
     )
     gpus: int = Field(
         default=1,
         ge=0,
-        description="GPUs of this machine; jobs that need one wait for each other, and each has all cores where there "
-        "is no GPU",
+        description="number of GPUs of this machine; jobs that need one wait for each other, and each has all cores if "
+        "there is no GPU",
     )
     freeze_megabytes: int = Field(
         default=500,
         ge=0,
-        description="megabytes of responses of one model, suite and dataset that a frozen edition carries at most; of "
-        "more it carries the digests, and what was judged of them",
+        description="the most megabytes of responses of one model, suite and dataset that a frozen edition carries; of "
+        "larger responses it carries the digests and the judged tables",
     )
     engine: Literal["forest", "stock_mask", "prefix_cache", "reference"] = Field(
         default="forest", description="the fastest backend that may be used to score requests (docs/engine.md)"
@@ -181,7 +182,7 @@ class EditionConfig(AuthorsConfig):
         names = [name for model in self.models for name in self._names_of(model)]
         if taken := [name for name in names if name.lower() in TAKEN]:
             raise ValueError(
-                f"models: {taken[0]} is {TAKEN[taken[0].lower()]}; name it yourself: "
+                f"models: the name {taken[0]} is taken by {TAKEN[taken[0].lower()]}; give another name: "
                 "models='[{name: a, path: FOLDER}]'"
             )
         if twice := _alike(names):
@@ -190,7 +191,7 @@ class EditionConfig(AuthorsConfig):
             of = f" (of {' and '.join(given)})" if given else ""
             where = "api: URL" if all(model.api for model in again) else "path: FOLDER"
             raise ValueError(
-                f"models: a name may occur once; given again: {', '.join(twice)}{of}; name them yourself: "
+                f"models: a name may occur only once; given again: {', '.join(twice)}{of}; give other names: "
                 f"models='[{{name: a, {where}}}, {{name: b, {where}}}]'"
             )
         return names
@@ -308,7 +309,7 @@ class EditionConfig(AuthorsConfig):
             return
         lacking, held = written.validation.reference, self.validation.reference
         if lacking != held and any(method.held for one in self.asked() for method in SUITES[one.suite].methods):
-            yield f"validation.reference is {lacking}, no planted decoder here; {held} is held against its bar"
+            yield f"validation.reference is {lacking}, no planted decoder here; its bar is applied to {held} instead"
         for dataset, suites in silent.items():
             reason = "; an invented world is asked only of models planted in it" * bool(self.datasets[dataset].world)
             yield f"no model is asked {', '.join(suites)} on {dataset}{reason}"

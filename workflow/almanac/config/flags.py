@@ -15,10 +15,10 @@ def add_edition(parser: argparse.ArgumentParser) -> None:
     """Add the flags that choose an edition."""
     more: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
     parser.add_argument("--model", **more, metavar="MODEL", help="a checkpoint's folder, OWNER/NAME@COMMIT or a server")
-    parser.add_argument("--facts", metavar="PATH", help="a file or folder of facts of your own [those that ship]")
-    size = "full: up to 32 test facts of each relation; all: every fact but the examples [a sample]"
+    parser.add_argument("--facts", metavar="PATH", help="your own facts, a file or folder [those that ship]")
+    size = "full: up to 32 test facts per relation; all: every fact but the examples [a sample]"
     parser.add_argument("--size", metavar="SIZE", help=size)
-    parser.add_argument("--suites", **more, metavar="SUITE", help="ask by these suites alone [all]")
+    parser.add_argument("--suites", **more, metavar="SUITE", help="ask only these suites [all]")
     file = f"the edition's configuration [{OWN} with --model, or else {DEMO}, the demo's]"
     parser.add_argument("--configfile", **FILE, help=file)
     parser.add_argument("--config", **more, metavar="KEY=VALUE", help="other keys of the configuration")

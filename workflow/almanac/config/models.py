@@ -54,8 +54,8 @@ def in_short(text: str, registry: Collection[str] = ()) -> dict[str, Any]:
         named = " and no folder ".join(gone[:MOST_NAMED])
         named += f" and {len(gone) - MOST_NAMED} more" if len(gone) > MOST_NAMED else ""
         raise AlmanacError(
-            f"model: there is no folder {named}; several models are separated by spaces; one whose "
-            "folder has a space itself is named by a link without one (ln -s FOLDER LINK)"
+            f"model: there is no folder {named}; separate several models by spaces; for a folder with a space in its "
+            "name, give a link without one (ln -s FOLDER LINK)"
         )
     if there or not REPOSITORY.fullmatch(repository) or text.startswith(("/", ".")):
         return {"name": as_name(folder.absolute().name), "path": text}
@@ -98,8 +98,8 @@ class PlantedConfig(TrainingOptions):
 
     permuted: bool = Field(
         default=False,
-        description="train a null: on the same corpus with the objects of each relation permuted, none of them true "
-        "(of real facts, of which a part is taught, with objects of any facts of the relation)",
+        description="train a null model: on the same corpus with the objects of each relation permuted, none of them "
+        "true (real facts, of which a part is taught, get objects of any facts of the relation)",
     )
 
     @property
@@ -127,8 +127,8 @@ class ModelConfig(AnswerOptions):
     parameters: int | None = Field(
         default=None,
         ge=1,
-        description="its number of parameters, for tables and the resources of its jobs; none: as its weights have, "
-        "and 7 billion for the jobs of a model whose weights are not there yet",
+        description="its number of parameters, for tables and the resources of its jobs; none: counted in its weights, "
+        "or 7 billion for the jobs of a model whose weights are not here yet",
     )
     series: str | None = Field(
         default=None, description="the family of models that it is compared within (Llama-2); none: its own"

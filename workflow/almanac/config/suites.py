@@ -28,7 +28,7 @@ class AuthorConfig(AuthorOptions):
     """An author's settings in an edition: the model that writes, the dataset, and the author's options."""
 
     dataset: Name = Field(description="the dataset whose facts are shown")
-    model: Name = Field(description="the writer: one of `models`, a causal or a served one")
+    model: Name = Field(description="the model that writes: one of `models`, causal or on a server")
 
 
 class SettingsByAuthor(Options):

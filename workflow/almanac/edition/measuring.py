@@ -91,7 +91,7 @@ def judge(
                 items, due = frame["item"].to_numpy(), done + np.arange(frame.height) // readings
                 if not some_items and (other := np.flatnonzero(items != due)).size:
                     at = other[0]
-                    text = f"where an outcome of item {due[at]} is due there is one of item {items[at]}"
+                    text = f"expected an outcome of item {due[at]}, found one of item {items[at]}"
                     raise _unfit(suite.name, text)
                 if frame["reading"].to_list() != [*of_suite] * (frame.height // readings):
                     found_instead = frame["reading"].head(readings).to_list()
@@ -126,7 +126,7 @@ def _without_link(answers: Answers) -> str:
 
 def _unfit(suite: str, what: str) -> AlmanacError:
     return AlmanacError(
-        f"suite {suite}: {what}; its `judge` must yield one outcome an item and reading, in the order of the items"
+        f"suite {suite}: {what}; its `judge` must yield one outcome per item and reading, in the order of the items"
     )
 
 
@@ -230,7 +230,7 @@ def outdated(layout: Layout, suspected: bool = False) -> list[str]:
     own = ((layout.measures(asking), asking) for asking in layout.config.asked())
     there = ((path, asking) for path, asking in own if path.is_file() and not (suspected and _older(layout, asking)))
     found = [path for path, asking in there if not _is_of(path, layout, asking)]
-    return [f"{path}: is not of the answers that are there; run again, whole" for path in found]
+    return [f"{path}: does not match the responses that are there; run again, whole" for path in found]
 
 
 def _is_of(path: Path, layout: Layout, asking: Asking) -> bool:

@@ -288,8 +288,8 @@ def replaced(layout: Layout) -> list[str]:
         said = _of_answers(layout, name) if one.model.api is not None else ()
         if any(of.get("almanac.version", version) != version for of in said):
             told.append(
-                f"{layout.root}: {name} has answered an Almanac that asked servers in another way: all is asked of it, "
-                "and paid for, again; to keep those answers stop now, and go on with that Almanac's commit"
+                f"{layout.root}: {name} has answered a version of Almanac that asked servers in another way: all is "
+                "asked of it, and paid for, again; to keep those answers stop now, and use that version's commit"
             )
     if before is None:
         return told
@@ -303,9 +303,9 @@ def replaced(layout: Layout) -> list[str]:
         return told
     if changed == ["model"] and set(asked) <= set(models):
         leave = f"leave{'s' * (len(gone) == 1)}"
-        return [*told, f"{', '.join(gone)} {leave} the page of {layout.root}; answers stay"]
+        return [*told, f"{', '.join(gone)} {leave} the page of {layout.root}; answers are kept"]
     old, new = ("; ".join(f"{key} {', '.join(map(str, of[key]))}" for key in changed) for of in (was, now))
-    return [*told, f"{layout.root} was of {old}; it is made anew for {new}; keep both with {_other_name()}"]
+    return [*told, f"{layout.root} was made for {old}; it is made anew for {new}; keep both with {_other_name()}"]
 
 
 def _other_name() -> str:

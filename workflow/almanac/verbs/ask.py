@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             )
             help_text = "the folder of an earlier round; give it once for each, in their order"
             later.add_argument("--before", **FOLDER, action="append", help=help_text)
-            help_text = "what a model answered in that round; after each --before"
+            help_text = "a model's responses in that round; after each --before"
             later.add_argument("--responses", **FILE, nargs="+", action="append", help=help_text)
         part.add_argument("--output", **FOLDER, required=True, help="where the requests go")
         part.add_argument("--shards", type=positive, default=1, help="how many files the requests are divided into [1]")

@@ -46,25 +46,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     dataset.add_argument("--facts", **FACTS, required=True, help="a folder of the tables facts and entities, or a file")
     source = "the source's name, written on each fact [the folder's name]"
     dataset.add_argument("--name", default=None, metavar="NAME", help=source)
-    dataset.add_argument("--drafts", **FILE, help="proofread templates; those kept join the folder's")
-    dataset.add_argument("--evidence", **FILE, help="texts that say these facts, instead of the folder's")
+    dataset.add_argument("--drafts", **FILE, help="proofread templates; those that are kept join the folder's")
+    dataset.add_argument("--evidence", **FILE, help="texts that state these facts, instead of the folder's")
     add_flags(dataset, DatasetOptions, "the dataset (defaults: the paper's)")
-    edition = things.add_parser("edition", help="the record of an edition's whole configuration, checked")
+    edition = things.add_parser("edition", help="the checked record of an edition's whole configuration")
     origin = edition.add_mutually_exclusive_group(required=True)
     origin.add_argument("--config", **FILE, help="a configuration file")
     origin.add_argument(
-        "--settings", metavar="JSON", help="the settings themselves; as the workflow passes them, also compressed"
+        "--settings", metavar="JSON", help="the settings as JSON, or in the compressed form of the workflow"
     )
-    templates = things.add_parser("templates", help="a folder's own templates, and the drafts that a person has kept")
+    templates = things.add_parser("templates", help="a folder's templates with the drafts that a person has kept")
     templates.add_argument("--drafts", **FILE, required=True, help="the proofread file")
-    templates.add_argument("--frozen", **FACTS, help="a folder of facts, whose own templates come first")
+    templates.add_argument("--frozen", **FACTS, help="a folder of facts, whose templates come first")
     for part, what in ((dataset, FOLDER), (edition, FILE), (templates, FILE)):
         part.add_argument("--output", **what, required=True, help="where it goes")
     for name, author in AUTHORS.items():
         written = things.add_parser(name, help=f"{author.texts} that a model has written, filtered, to be proofread")
-        written.add_argument("--dataset", **FOLDER, required=True, help="the dataset that they are of")
+        written.add_argument("--dataset", **FOLDER, required=True, help="the dataset that they are about")
         every: dict[str, Any] = {"required": True, "action": "append"}
-        written.add_argument("--asked", **FOLDER, **every, help="what `ask` wrote, once a round")
+        written.add_argument("--asked", **FOLDER, **every, help="what `ask` wrote, once per round")
         written.add_argument("--responses", **FILE, **every, nargs="+", help="what `answer` wrote; after each --asked")
         written.add_argument("--output", **FILE, required=True, help="where it goes")
         add_flags(written, author.options, f"{name}, as it was asked")
@@ -84,7 +84,7 @@ def build_written(arguments: argparse.Namespace) -> None:
     if not len(wanted) == len(folders) == len(responses):
         raise AlmanacError(
             f"build {author.name}: these settings want {len(wanted)} rounds ({', '.join(one.name for one in wanted)}); "
-            f"--asked is given {len(folders)} times and --responses {len(responses)} times; give both once a round"
+            f"--asked is given {len(folders)} times and --responses {len(responses)} times; give both once per round"
         )
     rounds = [
         RoundFiles.of(at.name, folder, files) for at, folder, files in zip(wanted, folders, responses, strict=True)

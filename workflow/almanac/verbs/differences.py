@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_tolerance,
         default=1e-9,
         metavar="NUMBER",
-        help="floats are equal that differ by no more, or by no more than this share of the larger [1e-9]",
+        help="floats a and b are equal if |a - b| is at most this number times the largest of 1, |a| and |b| [1e-9]",
     )
     parser.add_argument("--all", action="store_true", help=f"print every difference, not the first {FEW} of each kind")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write every difference there, as CSV")
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
             counts[kind if kind in counts else "differ"] += 1
     only = f"{counts['table only in A']} only in A, {counts['table only in B']} only in B"
     if aside:
-        only += f"; {aside} not looked at: archives carry what they are made of instead"
+        only += f"; {aside} not compared: archives do not carry them, since they can be made again"
     print(f"{shared} tables on both sides, {counts['differ']} of them differ; {only}")
     return int(any(counts.values()))
 

@@ -38,22 +38,22 @@ EXAMPLES = """\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
     what = parser.add_subparsers(dest="what", required=True, metavar="WHAT")
-    model = what.add_parser("model", help="all that a model of an edition was asked")
+    model = what.add_parser("model", help="a model of an edition, on every suite and dataset that it was asked")
     model.add_argument("--model", required=True, metavar="NAME", help="its name in the edition")
-    across = what.add_parser("across", help="models side by side, and what is recovered of planted knowledge")
+    across = what.add_parser("across", help="comparisons of models, and the recovery of planted knowledge")
     across.add_argument("--strict", action="store_true", help="exit with 1 if a bar of the validation is missed")
     for part in (model, across):
         part.add_argument("--edition", **FOLDER, required=True, help="results/EDITION")
-        part.add_argument("--settings", metavar="JSON", help="its configuration, if not that of its record")
+        part.add_argument("--settings", metavar="JSON", help="its configuration, if not the recorded one")
     for name, suite in SUITES.items():
-        part = what.add_parser(name, help=f"of files, without an edition: {suite.summary}")
+        part = what.add_parser(name, help=f"from files, without an edition: {suite.summary}")
         origin = part.add_mutually_exclusive_group(required=True)
-        origin.add_argument("--asked", **FOLDER, action="append", help="what `ask` wrote; once a round, in their order")
+        origin.add_argument("--asked", **FOLDER, action="append", help="what `ask` wrote; once per round, in order")
         if suite.reads == "answers":
-            origin.add_argument("--answers", **FILE, help="instead: questions and answers, a table")
+            origin.add_argument("--answers", **FILE, help="instead: a table of questions and answers")
         answered = "what `answer` wrote; after each --asked"
         part.add_argument("--responses", **FILE, nargs="+", action="append", help=answered)
-        part.add_argument("--facts", **FOLDER, help="the dataset that was asked, for numbers by its properties")
+        part.add_argument("--facts", **FOLDER, help="the dataset that was asked, for measures by its properties")
         part.add_argument("--output", **FOLDER, required=True, help="where the tables go")
         part.add_argument("--model", default="model", metavar="NAME", help="the model's name in the tables [model]")
         part.add_argument("--dataset", default="dataset", metavar="NAME", help="the dataset's name there [dataset]")
@@ -88,7 +88,7 @@ def _model(layout: Layout, model: str) -> int:
         meant = nearest(Path(model), map(Path, asked))
         raise AlmanacError(f"--model: {layout.root} asks no model {model!r}{meant} (it asks {', '.join(asked)})")
     for asking, count in measure_model(layout, model):
-        said = "stays: nothing that it depends on has changed" if count is None else f"{count} measures"
+        said = "kept: its inputs have not changed" if count is None else f"{count} measures"
         print(f"{asking.suite} of {asking.dataset}: {said}", file=sys.stderr)
     return 0
 
@@ -103,7 +103,7 @@ def _across(layout: Layout, strict: bool) -> int:
     said = {CARRIED: " ".join(carried_digests(layout.config)), PARAMETERS: tables.canonical(layout.sizes())}
     for table, rows in found.items():
         tables.write(layout.between(table), BETWEEN[table], rows, said if table == "across" else None)
-    print(f"{len(found['across'])} numbers between models", file=sys.stderr)
+    print(f"{len(found['across'])} measures that compare models", file=sys.stderr)
     validation = found["validation"]
     verdicts = list(held(layout))
     if validation or not verdicts:
@@ -114,7 +114,7 @@ def _across(layout: Layout, strict: bool) -> int:
         verdict = "meets the bar" if one.met else "misses the bar"
         print(f"{what}, {one.found}: {verdict}")
     if strict and not verdicts and not any(row.judged for row in validation):
-        print("no planted decoder was asked of its world: nothing is validated")
+        print("no planted decoder was asked about its world: nothing is validated")
         return 1
     return int(strict and (any(row.failed for row in validation) or not all(one.met for _, one in verdicts)))
 
@@ -126,7 +126,7 @@ def _answers(suite: Suite[Any], options: Any, arguments: argparse.Namespace) -> 
         raise AlmanacError(
             f"measure {suite.name}: these settings want {len(wanted)} rounds "
             f"({', '.join(one.name for one in wanted)}); "
-            f"--asked is given {len(folders)} times and --responses {len(responses)} times; give both once a round"
+            f"--asked is given {len(folders)} times and --responses {len(responses)} times; give both once per round"
         )
     rounds = [
         RoundFiles.of(at.name, folder, own, at.answered_by or "")

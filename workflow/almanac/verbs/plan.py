@@ -37,10 +37,10 @@ HEAD = ("tokens, millions", "GPU hours", "core hours", "GPU GiB", "download GB",
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
     add_edition(parser)
-    by = "a line a model, or a line a model, suite and dataset [model]"
+    by = "one line per model, or per model, suite and dataset [model]"
     parser.add_argument("--by", choices=("model", "asking"), default="model", help=by)
     parser.add_argument("--output", **FILE, help="write the whole plan there, as .csv or .json")
-    finished = f"the folder of the editions made here, by which costs are estimated [{RESULTS}]"
+    finished = f"the folder of the editions made here, whose times scale the estimates [{RESULTS}]"
     parser.add_argument("--results", **FOLDER, default=RESULTS, help=finished)
 
 
@@ -129,7 +129,7 @@ def remarks(
     # The settled configuration has the number of parameters of every checkpoint that is here.
     if unknown := [one.name for one in config.models if (one.hub or one.path) and one.parameters is None]:
         billions = UNKNOWN_SIZE // 1_000_000_000
-        out.append(f"Size of {', '.join(unknown)} assumed ({billions} B); `parameters: N` of a model says it.")
+        out.append(f"Size of {', '.join(unknown)} assumed ({billions} B); set a model's `parameters: N` to give it.")
     for name, size in sizes(config).items():
         kind = "counted" if size.counted else "assumed, since its facts are not here yet or are many"
         if size.named:

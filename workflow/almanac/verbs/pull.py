@@ -49,10 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     files.add_argument("--from", dest="origin", **FACTS, required=True, help="the folder, the archive or the file")
     files.add_argument(
-        "--merge", action="store_true", help="let rows occur twice, and copy them so; `build dataset` merges them"
+        "--merge", action="store_true", help="allow duplicate rows, and copy them; `build dataset` merges them"
     )
     files.add_argument("--licence", default=None, help="the terms under which the facts may be used")
-    files.add_argument("--redistributable", action="store_true", help="say that an edition may carry these facts")
+    files.add_argument("--redistributable", action="store_true", help="allow an edition to carry these facts")
     model = sources.add_parser("model", help="a checkpoint of the Hugging Face hub")
     model.add_argument("--hub", required=True, metavar="OWNER/NAME", help="the repository")
     model.add_argument("--revision", required=True, metavar="COMMIT", help="its commit, 40 hexadecimal digits")
@@ -64,10 +64,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parts = [files]
     for kind, options in KINDS.items():
         part = sources.add_parser(kind, help=str(options.model_fields["kind"].description).removeprefix(f"{kind}: "))
-        part.add_argument("--contact", default=None, help="your e-mail address or page: whom the servers may write to")
+        part.add_argument("--contact", default=None, help="your e-mail address or web page, sent to the servers")
         where = f"the folder of all snapshots [{SNAPSHOTS}]"
         part.add_argument("--snapshots", **FOLDER, default=SNAPSHOTS, help=where)
-        again = "make another snapshot, called DATE (YYYY-MM-DD), and write what changed to --output, as JSON"
+        again = "make another snapshot, named DATE (YYYY-MM-DD), and write what changed to --output, as JSON"
         part.add_argument("--again", default=None, metavar="DATE", help=again)
         part.add_argument("--output", **FOLDER, required=True, help="the folder where the tables go")
         add_flags(part, options, "the source")
@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         part.add_argument(
             "--replace",
             action="store_true",
-            help="replace tables that no pull has brought or you have changed, too",
+            help="replace also tables that no pull has brought, or that you have changed",
         )
 
 

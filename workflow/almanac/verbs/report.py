@@ -37,14 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("questions", "some of the questions of each suite, of every relation, with the right answers"),
         ("spent", "wall and CPU seconds of every rule, from its logs"),
         ("failed", "the last lines of the logs of jobs that failed in the last run"),
-        ("found", "what was found and where the page is, or that there is none"),
-        ("after", "what is printed after a run: the validation, what was spent, what was found, and where the page is"),
+        ("found", "the findings, and where the page is, or that there is none"),
+        ("after", "what is printed after a run: the validation, the time spent, the findings, and where the page is"),
     ):
         part = things.add_parser(name, help=summary)
         edition = "results/EDITION, or its archive" if name == "print" else "results/EDITION"
         part.add_argument("--edition", **FOLDER, required=True, help=edition)
         if name in ("found", "after"):
-            help_text = "instead of what was found: a file that a model has written, and how many of its texts are kept"
+            help_text = "instead of the findings: a file of texts by a model, and how many of them are kept"
             part.add_argument("--written", **FILE, action="append", help=help_text)
 
 

@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     edition = things.add_parser("edition", help="rehash every file of a frozen edition and measure it again")
     edition.add_argument("archive", **FILE, help="an archive made by `freeze`")
     edition.add_argument("--digest", metavar="DIGEST", help="the digest that it must have, or its first digits")
-    dense = "read it though it would unpack to more than 30 times its size, which may fill the disk"
+    dense = "read it even if it unpacks to more than 30 times its size, which may fill the disk"
     edition.add_argument("--dense", action="store_true", help=dense)
     rebuild = things.add_parser("rebuild", help="compare an edition that was made again with the published one")
     rebuild.add_argument(
@@ -89,7 +89,7 @@ def verify_edition(archive: Path, dense: bool = False, digest: str | None = None
         folder.mkdir()
         manifest = manifest_of(archive, folder, dense)
         _check_digest(archive, manifest, digest)
-        _begins(f"{len(manifest['files'])} files are held against the manifest, and unpacked")
+        _begins(f"{len(manifest['files'])} files are compared with the manifest, and unpacked")
         manifest = unpack(archive, folder, dense)
         print(f"{len(manifest['files'])} files agree with the manifest; digest {manifest['digest']}")
         layout = replace(Layout.open(folder, unpacked=True), recorded=manifest["parameters"])
@@ -98,7 +98,7 @@ def verify_edition(archive: Path, dense: bool = False, digest: str | None = None
             by = f" (commit {manifest['commit']})" if "commit" in manifest else ""
             said = f"it was made by {maker}{by}, and this is {MAKER}, which may measure or draw something else"
             print(said, file=sys.stderr)
-        _begins("the ids of requests and the datasets are made again")
+        _begins("the ids of requests are computed again, and the datasets built again")
         check_terms(layout, manifest)
         ids = check_ids(layout)
         built = check_datasets(layout, manifest, work / "datasets")
@@ -114,20 +114,20 @@ def verify_edition(archive: Path, dense: bool = False, digest: str | None = None
                 if not judged_again:
                     print(
                         f"{asking.model}, {asking.suite} of {asking.dataset}: the edition has digests of its responses "
-                        "alone; measured again from its outcomes"
+                        "only; measured again from its outcomes"
                     )
                 numbers += _measure_again(layout, asking, again, judged_again)
                 done(note=", ".join(asking))
-        _begins("what lies between models and between methods is measured again")
+        _begins("models and methods are compared again")
         for table, rows in measure_across(layout).items():
             numbers += _agree_rows(layout, layout.between(table), BETWEEN[table], rows, again)
         print(f"{numbers} rows of measures and the validation, measured again, agree")
         if withheld:
-            print("the page shows items of responses that the edition has digests of alone; it is not drawn again")
+            print("the page is not drawn again: it shows items of responses of which the edition has only the digests")
         else:
             from almanac.report.making import report_page  # drawing is not loaded to check facts
 
-            _begins("the page with its tables and figures is made again")
+            _begins("the page with its tables and figures is drawn again")
             shown = check_shown(layout, manifest, lambda: report_page(layout))
             print(f"the page with its tables and figures ({shown} files), made again, agrees")
     return 0
@@ -146,7 +146,8 @@ def _in_words(archive: Path) -> Iterator[None]:
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
         raise AlmanacError(
             f"{archive}: cannot be made again ({type(error).__name__}: {str(error)[:SAID]}): its tables contradict "
-            "each other, or this Almanac errs; verify it by the one that made it, or get it again from who made it"
+            "each other, or this Almanac has a defect; verify it with the version that made it, or get it again from "
+            "the people who made it"
         ) from error
 
 
@@ -225,7 +226,7 @@ def verify_rebuild(place: Path, against: Path | None, dense: bool = False) -> in
     print(f"{found.fixed} tables of facts, worlds and requests, {len(found.changed)} of them differ")
     print(f"{found.answers} files of answers and of requests made from answers, {len(found.others)} of them differ")
     if found.others:
-        print(f"{found.values} published intervals, {len(found.apart)} of which the rebuilt numbers are not in")
+        print(f"{found.values} published intervals, {len(found.apart)} of which do not contain the rebuilt value")
     else:
         print(f"{found.values} values of the published tables, {len(found.apart)} of them differ")
     for line in (*found.changed, *found.missing, *found.added, *found.apart):
