@@ -100,10 +100,10 @@ def _run(name: str, words: Sequence[str], inherited: float) -> int:
     started = time.perf_counter()
     try:
         # Words after -- are for Snakemake; argparse would mistake its flags for the verb's.
-        own = words[: words.index("--")] if name == "run" and "--" in words else words
-        parsed = parser.parse_args(own)
-        if len(own) < len(words):
-            parsed.words += words[len(own) + 1 :]
+        verb_words = words[: words.index("--")] if name == "run" and "--" in words else words
+        parsed = parser.parse_args(verb_words)
+        if len(verb_words) < len(words):
+            parsed.words += words[len(verb_words) + 1 :]
         status = int(verb.run(parsed) or 0)
     except AlmanacError as error:
         print(f"almanac {name}: {error}", *getattr(error, "__notes__", ()), sep="\n", file=sys.stderr)
@@ -112,13 +112,13 @@ def _run(name: str, words: Sequence[str], inherited: float) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
-        said = disk_full(error)
-        if said is None and isinstance(error, OSError):
+        message = disk_full(error)
+        if message is None and isinstance(error, OSError):
             where = f"{error.filename}: " if error.filename else ""
-            said = f"{where}{error.strerror or error}; is the path right, and is there room?"
-        if said is None:
+            message = f"{where}{error.strerror or error}; is the path right, and is there room?"
+        if message is None:
             raise
-        print(f"almanac {name}: {said}", file=sys.stderr)
+        print(f"almanac {name}: {message}", file=sys.stderr)
         return failed
     if name != "run":  # a run has printed the usage of each of its jobs
         print(f"almanac {name}: {used(started, inherited)}", file=sys.stderr)

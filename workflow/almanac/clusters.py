@@ -60,8 +60,8 @@ def _of_this_cluster() -> set[str]:
     """Return the names of SLURM's partitions here; empty if `sinfo` is missing or fails."""
     if shutil.which("sinfo") is None:
         return set()
-    said = subprocess.run(["sinfo", "--noheader", "--all", "--format=%R"], capture_output=True, text=True, check=False)
-    return set(said.stdout.split()) if said.returncode == 0 else set()
+    sinfo = subprocess.run(["sinfo", "--noheader", "--all", "--format=%R"], capture_output=True, text=True, check=False)
+    return set(sinfo.stdout.split()) if sinfo.returncode == 0 else set()
 
 
 def _check_partitions(path: Path) -> None:

@@ -88,10 +88,10 @@ def no_such(path: Path, what: str) -> str:
 
 def no_configuration(path: Path) -> str:
     """Return a message that a configuration file does not exist, with the file that has the most similar name."""
-    own = PROJECT / "config"
-    folders = dict.fromkeys((own, path.parent, Path("config")))  # later folders take precedence
+    project_config = PROJECT / "config"
+    folders = dict.fromkeys((project_config, path.parent, Path("config")))  # later folders take precedence
     there = {one.stem: one for folder in folders for one in sorted(folder.glob("*.y*ml"))}  # all have the same ending
-    there = {stem: Path("config", one.name) if one.parent == own else one for stem, one in there.items()}
+    there = {stem: Path("config", one.name) if one.parent == project_config else one for stem, one in there.items()}
     found = difflib.get_close_matches(path.stem, there, 1)
     meant = f"did you mean {there[found[0]]}?" if found else "name one that is there"
     return f"there is no configuration file {path}; {meant}"

@@ -102,7 +102,7 @@ def used(started: float, inherited: float = 0.0) -> str:
         started: `time.perf_counter` at its start.
         inherited: `children` at its start.
     """
-    own = resource.getrusage(resource.RUSAGE_SELF)
-    cpu = own.ru_utime + own.ru_stime + children() - inherited
-    mib = own.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)  # macOS counts bytes, Linux KiB
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    cpu = usage.ru_utime + usage.ru_stime + children() - inherited
+    mib = usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)  # macOS counts bytes, Linux KiB
     return f"{time.perf_counter() - started:.1f} s wall, {cpu:.1f} s CPU, {mib:.0f} MiB"

@@ -75,12 +75,12 @@ def check_run(edition: Path) -> None:
     Raises:
         AlmanacError: the job's run was killed and another has begun since, which may ask something else.
     """
-    own, path = os.environ.get(RUN), edition / unfinished.LOCK
-    last = path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else own
-    if own and last and own != last:
+    own_run, path = os.environ.get(RUN), edition / unfinished.LOCK
+    last_run = path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else own_run
+    if own_run and last_run and own_run != last_run:
         raise AlmanacError(
-            f"this job belongs to a run that was killed (process {own}), and another run has begun since in {edition} "
-            f"(process {last}); nothing was done: the new run does what is needed"
+            f"this job belongs to a run that was killed (process {own_run}), and another run has begun since in "
+            f"{edition} (process {last_run}); nothing was done: the new run does what is needed"
         )
 
 

@@ -182,8 +182,8 @@ def explain(
         elif kind == "missing":
             message = "is missing; add this key"
         else:
-            own = WORDS.get(kind)  # only these are formatted: a validator's message may have braces from the user
-            message = own.format(**context) if own else mistake["msg"].removeprefix("Value error, ")
+            wording = WORDS.get(kind)  # only these are formatted: a validator's message may have braces from the user
+            message = wording.format(**context) if wording else mistake["msg"].removeprefix("Value error, ")
             found_there = mistake["input"] if isinstance(mistake["input"], date) else repr(mistake["input"])
             message += f"; found {found_there}"[:120] if mistake["loc"] else ""
             message += unclosed(mistake["input"])
@@ -310,8 +310,8 @@ def _help(field: FieldInfo) -> str:
 
 def flagged(options: type[Options]) -> dict[str, FieldInfo]:
     """Return the settings that have a flag, by name: all but those marked `NO_FLAG` and literals of one value."""
-    own = {name: field for name, field in options.model_fields.items() if NO_FLAG not in field.metadata}
-    return {name: field for name, field in own.items() if typing.get_args(field.annotation) != (field.default,)}
+    candidates = {name: field for name, field in options.model_fields.items() if NO_FLAG not in field.metadata}
+    return {name: field for name, field in candidates.items() if typing.get_args(field.annotation) != (field.default,)}
 
 
 def from_flags(arguments: argparse.Namespace, options: type[Settings]) -> Settings:

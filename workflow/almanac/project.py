@@ -14,5 +14,5 @@ RESOURCES = PROJECT / "resources"
 
 def there(path: Path) -> Path:
     """Return a path unchanged if it exists, else the project's file of that name if there is one."""
-    own = PROJECT / path
-    return own if not path.exists() and own.exists() else path
+    in_project = PROJECT / path
+    return in_project if not path.exists() and in_project.exists() else path

@@ -85,10 +85,10 @@ def measure(
             one.relation_id for one in tables.read(place / "counts.parquet", RelationCount) if not one.qualifies
         ]:
             print(f"left out, having too few facts or objects: {', '.join(left)}", file=sys.stderr)
-        said = _quietly("ask", suite, "--dataset", place, "--output", asked, *flags)
+        printed = _quietly("ask", suite, "--dataset", place, "--output", asked, *flags)
         requests = sorted(asked.glob("requests-*.parquet"))
         if not any(tables.count(path, Request) for path in requests):
-            print(said, file=sys.stderr)
+            print(printed, file=sys.stderr)
             raise AlmanacError(f"{suite}: nothing of these facts is asked; what is printed above says why")
         files = ("--requests", *requests, "--contexts", asked / "contexts.parquet")
         _run("answer", "--model", checkpoint, *files, "--output", answered)
@@ -123,11 +123,11 @@ def _run(verb: str, *words: object) -> None:
 
 def _quietly(verb: str, *words: object) -> str:
     """Run a verb and return what it prints; if it fails, print that and raise the error."""
-    said = io.StringIO()
+    output = io.StringIO()
     try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
             _run(verb, *words)
     except AlmanacError:
-        print(said.getvalue(), file=sys.stderr)
+        print(output.getvalue(), file=sys.stderr)
         raise
-    return said.getvalue()
+    return output.getvalue()

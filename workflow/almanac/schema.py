@@ -92,12 +92,12 @@ def _rows(group: Schema, groups: Schema, prefix: str) -> Iterator[str]:
         default = "required" if name in group.get("required", ()) else "" if inner else _shown(field.get("default"))
         yield f"| `{key}` | {kind} | {default} | {field.get('description', '')} |\n"
         under = f"{key}.NAME." if kind == "groups by name" else f"{key}."
-        said: dict[str, str] = {}
+        last: dict[str, str] = {}
         for row in (row for ref in inner for row in _rows(groups[ref.rpartition("/")[2]], groups, under)):
-            own = row.partition(" | ")[0]
-            if said.get(own) != row:  # kinds of one group share keys: repeat only rows that differ from the last kind
+            cell = row.partition(" | ")[0]
+            if last.get(cell) != row:  # kinds of one group share keys: repeat only rows that differ
                 yield row
-            said[own] = row
+            last[cell] = row
 
 
 def _kind(field: Schema) -> tuple[str, tuple[str, ...]]:
@@ -131,10 +131,10 @@ def tables_text() -> str:
 def _own_columns(suite: Suite[Any]) -> str:
     """Return a suite's additional columns of items: its settings, and derived columns."""
     asked = ", ".join(f"`{name}`" for name in suite.setting._fields)
-    said = [f"### Of `{suite.name}`", f"{asked}: {inspect.getdoc(suite.setting)}"]
+    parts = [f"### Of `{suite.name}`", f"{asked}: {inspect.getdoc(suite.setting)}"]
     if type(suite).derived is not Suite.derived:
-        said.append(" ".join(str(inspect.getdoc(type(suite).derived)).split()))
-    return "".join(f"\n{one}\n" for one in said)
+        parts.append(" ".join(str(inspect.getdoc(type(suite).derived)).split()))
+    return "".join(f"\n{one}\n" for one in parts)
 
 
 def _own_tables() -> Iterator[str]:
@@ -177,13 +177,13 @@ def _verb(name: str, summary: str) -> str:
 def _flags(parser: argparse.ArgumentParser, thing: str, summary: str = "") -> Iterator[str]:
     """Yield the lines of a parser's flags, then those of its subcommands."""
     inner = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-    said = [action for action in parser._actions if action.help != argparse.SUPPRESS]
-    own = [action for action in said if action not in inner and not isinstance(action, argparse._HelpAction)]
+    visible = [action for action in parser._actions if action.help != argparse.SUPPRESS]
+    flags = [action for action in visible if action not in inner and not isinstance(action, argparse._HelpAction)]
     if thing:
         yield f"\n### {thing}\n\n{summary}\n"
-    if own:
+    if flags:
         yield "| flag | value | meaning |\n| --- | --- | --- |"
-        for action in own:
+        for action in flags:
             flag = ", ".join(f"`{flag}`" for flag in action.option_strings) or f"`{action.metavar or action.dest}`"
             value = ", ".join(map(str, action.choices)) if action.choices else str(action.metavar or "")
             more = " …" if action.nargs in ("*", "+") else ""

@@ -258,8 +258,8 @@ def read_metadata(path: Path | str) -> dict[str, str]:
     with _opened(Path(path)) as file:
         found = file.metadata.metadata or {}
     stated = (sealed.CRC.encode(), sealed.SAID.encode())
-    own = {key: value for key, value in found.items() if not key.startswith(b"ARROW:") and key not in stated}
-    return {key.decode(): value.decode() for key, value in own.items()}
+    given = {key: value for key, value in found.items() if not key.startswith(b"ARROW:") and key not in stated}
+    return {key.decode(): value.decode() for key, value in given.items()}
 
 
 def says(path: Path | str, key: str, value: str) -> bool:
@@ -337,7 +337,7 @@ def read_jsonl(path: Path | str, row: type[Row], texts: Sequence[str] = ()) -> l
             found = _fields(line, needed, optional)
         except (ValueError, RecursionError) as error:
             raise AlmanacError(f"{path}: line {number} is no row of {row.__name__}: {error}") from error
-        values = {name: tuple(own) if isinstance(own, list) else own for name, own in found.items()}
+        values = {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
         values |= {name: str(values[name]) for name in texts if isinstance(values.get(name), int | float)}
         rows.append(row(**(lacking | values)))
     for field in schema(row):

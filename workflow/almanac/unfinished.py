@@ -59,8 +59,8 @@ def signature() -> str:
 def signed(handle: TextIO) -> str:
     """Return the signature in a file as " (process …)", to append to a message; empty if there is none."""
     handle.seek(0)
-    said = handle.read().strip()
-    return f" (process {said})" if SIGNED.fullmatch(said) else ""
+    text = handle.read().strip()
+    return f" (process {text})" if SIGNED.fullmatch(text) else ""
 
 
 @contextmanager
@@ -131,9 +131,9 @@ def alone(path: Path) -> Iterator[None]:
     Raises:
         OSError: nothing can be written there.
     """
-    own = path.parent / f".{path.name}.own_lock{ENDING}"  # matches `NAME`, so that it is removed if left behind
+    lock_path = path.parent / f".{path.name}.own_lock{ENDING}"  # matches `NAME`, so that it is removed if left behind
     while True:
-        with own.open("a+") as handle:
+        with lock_path.open("a+") as handle:
             if lock(handle.fileno()) is False:
                 told = f"{path}: another process makes it{signed(handle)}; waiting until that has ended"
                 print(told, file=sys.stderr, flush=True)
@@ -144,7 +144,7 @@ def alone(path: Path) -> Iterator[None]:
             try:
                 yield
             finally:
-                own.unlink(missing_ok=True)
+                lock_path.unlink(missing_ok=True)
             return
 
 

@@ -31,8 +31,8 @@ class UniqueKeys(yaml.SafeLoader):
         try:
             return super().construct_object(node, deep)
         except ValueError as error:
-            said = f"{node.value} in line {node.start_mark.line + 1} cannot be read ({error}); put a text in quotes"
-            raise yaml.YAMLError(said) from error
+            message = f"{node.value} in line {node.start_mark.line + 1} cannot be read ({error}); put a text in quotes"
+            raise yaml.YAMLError(message) from error
 
 
 def load(text: str) -> Any:

@@ -149,8 +149,8 @@ class EditionConfig(AuthorsConfig):
             if isinstance(source, FilesOptions) and source.path is None and self.facts is None:
                 raise ValueError(f"sources.{name}: has no path; give the folder or file with --config facts=PATH")
             reachable = self.contact is not None and ("@" in self.contact or "http" in self.contact)
-            own = isinstance(source, DumpOptions) and source.path is not None
-            if isinstance(source, NetworkOptions) and source.snapshot is None and not own and not reachable:
+            own_files = isinstance(source, DumpOptions) and source.path is not None
+            if isinstance(source, NetworkOptions) and source.snapshot is None and not own_files and not reachable:
                 raise ValueError(
                     f"contact: is {self.contact!r}; sources.{name} asks public servers, which want to know whom to "
                     "write to; give an e-mail address or a page with --config contact=YOU@EXAMPLE.ORG"
@@ -188,10 +188,10 @@ class EditionConfig(AuthorsConfig):
         if twice := _alike(names):
             again = [model for model in self.models if model.name in twice]
             given = sorted({one for model in again for one in (model.path, model.api) if one})
-            of = f" (of {' and '.join(given)})" if given else ""
+            origins = f" (of {' and '.join(given)})" if given else ""
             where = "api: URL" if all(model.api for model in again) else "path: FOLDER"
             raise ValueError(
-                f"models: a name may occur only once; given again: {', '.join(twice)}{of}; give other names: "
+                f"models: a name may occur only once; given again: {', '.join(twice)}{origins}; give other names: "
                 f"models='[{{name: a, {where}}}, {{name: b, {where}}}]'"
             )
         return names
@@ -238,8 +238,8 @@ class EditionConfig(AuthorsConfig):
                 for key, model in options.named_models():
                     _known("model", model, entries, f"suites.{suite}.{name}.{key}")
                 for key, writer in options.writers():
-                    for own in (one for one in self.models if one.name == writer):
-                        _check_writes(f"suites.{suite}.{name}.{key}", own)
+                    for author in (one for one in self.models if one.name == writer):
+                        _check_writes(f"suites.{suite}.{name}.{key}", author)
                 key, shown = options.shown
                 if shown > self.datasets[name].train:
                     raise ValueError(
@@ -391,10 +391,10 @@ class EditionConfig(AuthorsConfig):
         The null has the same recipe and world, but was trained on permuted objects. Only planted models have a null.
         """
         participants = self.participants()
-        own = participants[asking.model]
-        if own.model.planted is None or own.model.control:
+        participant = participants[asking.model]
+        if participant.model.planted is None or participant.model.control:
             return None
-        sought = own.model.planted.model_copy(update={"permuted": True}), own.world
+        sought = participant.model.planted.model_copy(update={"permuted": True}), participant.world
         nulls = [name for name, one in participants.items() if (one.model.planted, one.world) == sought]
         return next((found for name in nulls if (found := asking._replace(model=name)) in self.asked()), None)
 

@@ -34,15 +34,15 @@ def edition(arguments: argparse.Namespace) -> tuple[Path, list[str]]:
     for flag, values in given.items():
         if any(value is not None and not value.strip() for value in values):
             raise AlmanacError(f"command line: {flag} is empty; is a variable of the shell not set?")
-    own = {
+    chosen = {
         "model": " ".join(arguments.model),
         "facts": arguments.facts,
         "size": arguments.size,
         "only": " ".join(arguments.suites),
     }
-    settings = [f"{name}={value}" for name, value in own.items() if value] + arguments.config
+    settings = [f"{name}={value}" for name, value in chosen.items() if value] + arguments.config
     if arguments.configfile is not None:
         return there(arguments.configfile), settings
-    if any(own.values()) and not own["model"]:
+    if any(chosen.values()) and not chosen["model"]:
         raise AlmanacError("command line: name the model that is asked: --model /models/mine; or give a --configfile")
-    return PROJECT / (OWN if own["model"] else DEMO), settings
+    return PROJECT / (OWN if chosen["model"] else DEMO), settings

@@ -238,5 +238,5 @@ def by_step(models: Sequence[ModelConfig]) -> tuple[ModelConfig, ...]:
     for one, at in zip(models, steps, strict=True):
         if at is not None:
             of_run[at[0]].append((at[1], one))
-    ordered = {run: iter(sorted(own, key=lambda pair: pair[0])) for run, own in of_run.items()}
+    ordered = {run: iter(sorted(checkpoints, key=lambda pair: pair[0])) for run, checkpoints in of_run.items()}
     return tuple(one if at is None else next(ordered[at[0]])[1] for one, at in zip(models, steps, strict=True))

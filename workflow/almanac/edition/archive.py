@@ -143,7 +143,7 @@ def too_large(layout: Layout) -> set[Path]:
         for one in layout.rounds(asking):
             found.setdefault((one.answerer, asking.suite, asking.dataset), set()).update(one.responses)
     most = layout.config.freeze_megabytes * MEGABYTE
-    large = [own for own in found.values() if sum(path.stat().st_size for path in own if path.is_file()) > most]
+    large = [paths for paths in found.values() if sum(path.stat().st_size for path in paths if path.is_file()) > most]
     return set().union(*large)
 
 
@@ -184,8 +184,8 @@ def _lock(layout: Layout) -> dict[str, bytes]:
 
 def made_by(path: Path) -> dict[str, str]:
     """Return a response file's metadata: the model, how it was run, and on which requests; empty if there are none."""
-    said = tables.read_metadata(path)
-    return {key.removeprefix(OF_ANSWERING): value for key, value in said.items() if key.startswith(OF_ANSWERING)}
+    found = tables.read_metadata(path)
+    return {key.removeprefix(OF_ANSWERING): value for key, value in found.items() if key.startswith(OF_ANSWERING)}
 
 
 def add(archive: zipfile.ZipFile | None, name: str, content: Iterable[bytes]) -> dict[str, Any]:

@@ -142,5 +142,5 @@ def _divided(requests: pa.Table, shards: int) -> list[pa.Table]:
     if shards == 1:
         return [requests]
     names = zip(requests.column("context_id").to_pylist(), requests.column("request_id").to_pylist(), strict=True)
-    of = pa.array([int(context or request, 16) % shards for context, request in names], pa.int64())
-    return [requests.filter(pa.compute.equal(of, shard)) for shard in range(shards)]
+    shard_of = pa.array([int(context or request, 16) % shards for context, request in names], pa.int64())
+    return [requests.filter(pa.compute.equal(shard_of, shard)) for shard in range(shards)]

@@ -66,8 +66,8 @@ def check_ids(layout: Layout) -> int:
     for found in {one.folder: one for one in layout.every_round()}.values():
         for path in found.requests:
             for request in tables.read_rows(path, Request):
-                said = {key: value for key, value in tables.as_dict(request).items() if key != "request_id"}
-                _check_id(layout, path, request.request_id, tables.identity(said | {"request_id": ""}))
+                content = {key: value for key, value in tables.as_dict(request).items() if key != "request_id"}
+                _check_id(layout, path, request.request_id, tables.identity(content | {"request_id": ""}))
                 count += 1
         path = found.folder / "contexts.parquet"
         for context in tables.read_rows(path, Context):

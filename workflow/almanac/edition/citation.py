@@ -53,7 +53,7 @@ def _licences(manifest: Mapping[str, Any]) -> list[str]:
 
 def citation(config: EditionConfig, manifest: Mapping[str, Any]) -> bytes:
     """Return ``CITATION.cff`` of an edition (Citation File Format 1.2.0)."""
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "cff-version": "1.2.0",
         "message": "If you use this edition or a number of it, please cite it with its digest.",
         "title": _title(config),
@@ -75,8 +75,8 @@ def citation(config: EditionConfig, manifest: Mapping[str, Any]) -> bytes:
     }
     licences = _licences(manifest)
     if set(licences) <= set(SPDX):
-        said["license"] = licences
-    return yaml.safe_dump(said, sort_keys=False, allow_unicode=True, width=10**6).encode()
+        fields["license"] = licences
+    return yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=10**6).encode()
 
 
 def cited(config: EditionConfig) -> str:
@@ -97,7 +97,7 @@ def croissant(config: EditionConfig, manifest: Mapping[str, Any], rows: Mapping[
     filled = [entry for entry in here if entry.get("columns") and entry["path"] in rows]
     models, fixed = len(config.participants()), json.loads(SAID.read_text("utf-8"))
     of_commit = f", commit {manifest['commit']}" if "commit" in manifest else ""
-    said = {
+    description = {
         "@context": fixed["@context"],
         "@type": "sc:Dataset",
         "conformsTo": ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"],
@@ -121,7 +121,7 @@ def croissant(config: EditionConfig, manifest: Mapping[str, Any], rows: Mapping[
         "distribution": [_file(entry) for entry in here],
         "recordSet": [_records(entry, rows[entry["path"]]) for entry in filled],
     }
-    return (json.dumps(said, indent=1, ensure_ascii=False) + "\n").encode()
+    return (json.dumps(description, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def _file(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -117,10 +117,10 @@ def _counted(folder: str, dataset: DatasetConfig) -> Size | None:
     drawn = pl.len().cast(pl.Int64) - dataset.train
     test = pl.when(split.is_null().all()).then(drawn).otherwise((split == "test").sum()).clip(0, dataset.test)
     rows = (readable(path, "facts") if path.is_dir() else of_one_file(path)["facts"]).rows
-    of = rows.group_by("relation_id").agg(facts=pl.len(), objects=objects, test=test)
-    good = of.filter((pl.col("facts") >= dataset.min_facts) & (pl.col("objects") >= dataset.min_objects))
-    asked = good["test"].to_list()
-    return Size(len(asked), -(-sum(asked) // max(1, len(asked))), True)
+    relations = rows.group_by("relation_id").agg(facts=pl.len(), objects=objects, test=test)
+    qualifying = relations.filter((pl.col("facts") >= dataset.min_facts) & (pl.col("objects") >= dataset.min_objects))
+    tests = qualifying["test"].to_list()
+    return Size(len(tests), -(-sum(tests) // max(1, len(tests))), True)
 
 
 def spent(suite: str, size: int, tokens: int, factors: Factors) -> float:
@@ -140,7 +140,7 @@ def costs(config: EditionConfig, factors: Factors = MappingProxyType({})) -> lis
     The last row has the cost of all jobs without a model.
     """
     rows: list[Cost] = []
-    asked_of = sizes(config)
+    dataset_sizes = sizes(config)
     together = config.answering_together()
     for participant in config.participants().values():
         model = participant.model
@@ -149,7 +149,7 @@ def costs(config: EditionConfig, factors: Factors = MappingProxyType({})) -> lis
             hours = (START + spent(TRAINING, model.size, tokens, factors)) / 3600
             rows.append(_cost(participant, TRAINING, str(participant.world), tokens, hours, config.gpus))
         for place, asking in enumerate(config.asked(participant.name)):
-            tokens = config.asked_tokens(asking.suite, asking.dataset, *asked_of[asking.dataset][:2])
+            tokens = config.asked_tokens(asking.suite, asking.dataset, *dataset_sizes[asking.dataset][:2])
             starts = place == 0 or participant.name not in together
             hours = (spent(asking.suite, model.size, tokens, factors) + START * starts * config.shards) / 3600
             download = place == 0 and model.hub is not None
@@ -251,7 +251,7 @@ def expected(config: EditionConfig) -> dict[str, float]:
             whole[f"answer_together_{row.model}"] += spent / config.shards
         elif row.suite and spent:
             took["answer_requests"].append(spent / config.shards)
-    means = {rule: sum(own) / len(own) for rule, own in took.items()}
+    means = {rule: sum(times) / len(times) for rule, times in took.items()}
     return {"": 2 * TABLE_JOB, "report_edition": PAGE, **means, **whole}
 
 

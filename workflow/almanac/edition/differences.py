@@ -110,12 +110,12 @@ def pairs(a: Side, b: Side) -> Iterator[tuple[str, str | None, str | None]]:
     for which, side in enumerate((a, b)):
         for name in sorted(side.names):
             paths.setdefault(str(PurePosixPath(name).with_suffix("")), ([], []))[which].append(name)
-    for table, (own, other) in sorted(paths.items()):
-        if len(own) <= 1 and len(other) <= 1:
-            yield table, next(iter(own), None), next(iter(other), None)
+    for table, (names_a, names_b) in sorted(paths.items()):
+        if len(names_a) <= 1 and len(names_b) <= 1:
+            yield table, next(iter(names_a), None), next(iter(names_b), None)
         else:
-            for name in sorted({*own, *other}):
-                yield name, name if name in own else None, name if name in other else None
+            for name in sorted({*names_a, *names_b}):
+                yield name, name if name in names_a else None, name if name in names_b else None
 
 
 @dataclass(frozen=True)
@@ -147,27 +147,27 @@ def differences(a: Side, b: Side, tolerance: float) -> Iterator[Difference]:
         AlmanacError: a table cannot be read; the message names it.
     """
     placed = b.placed() | a.placed()
-    for table, own, other in pairs(a, b):
-        if own is None or other is None:
-            if not_carried(table, own, other, a, b):
+    for table, path_a, path_b in pairs(a, b):
+        if path_a is None or path_b is None:
+            if not_carried(table, path_a, path_b, a, b):
                 continue
-            yield Difference(table, "table only in A" if other is None else "table only in B")
+            yield Difference(table, "table only in A" if path_b is None else "table only in B")
             continue
-        place = PurePosixPath(own).with_suffix("")
+        place = PurePosixPath(path_a).with_suffix("")
         rows = [placed[str(place)]] if str(place) in placed else []
         rows += [named[place.name] for named in NAMED if place.name in named]
-        with a.file(own) as first, b.file(other) as second:
+        with a.file(path_a) as first, b.file(path_b) as second:
             try:
                 yield from compared(table, _scan(first, rows), _scan(second, rows), rows, tolerance)
             except pl.exceptions.PolarsError as error:
-                said = str(error).partition("\n")[0]
-                raise AlmanacError(f"{table}: cannot be read on one side ({said}); is it whole?") from error
+                reason = str(error).partition("\n")[0]
+                raise AlmanacError(f"{table}: cannot be read on one side ({reason}); is it whole?") from error
 
 
-def not_carried(table: str, own: str | None, other: str | None, a: Side, b: Side) -> bool:
+def not_carried(table: str, path_a: str | None, path_b: str | None, a: Side, b: Side) -> bool:
     """Whether a table is missing on one side only because archives do not carry it, as it can be made again."""
     archived = a.archive is not None or b.archive is not None
-    return None in (own, other) and archived and PurePosixPath(table).name in MADE_AGAIN
+    return None in (path_a, path_b) and archived and PurePosixPath(table).name in MADE_AGAIN
 
 
 def _scan(path: Path, rows: Sequence[type]) -> pl.LazyFrame:
@@ -197,25 +197,25 @@ def compared(
 
     The key is that of the first row class in ``rows`` whose key columns both sides have, else all columns but floats.
     """
-    own, other = a.collect_schema(), b.collect_schema()
-    if not own and not other:
+    types_a, types_b = a.collect_schema(), b.collect_schema()
+    if not types_a and not types_b:
         return
-    if not own:  # an empty file of JSON Lines, which has no columns
-        a, own = pl.LazyFrame(schema=other), other
-    elif not other:
-        b, other = pl.LazyFrame(schema=own), own
-    for column in (name for name in own if name not in other and _has_values(a, name)):
+    if not types_a:  # an empty file of JSON Lines, which has no columns
+        a, types_a = pl.LazyFrame(schema=types_b), types_b
+    elif not types_b:
+        b, types_b = pl.LazyFrame(schema=types_a), types_a
+    for column in (name for name in types_a if name not in types_b and _has_values(a, name)):
         yield Difference(table, "column only in A", column)
-    for column in (name for name in other if name not in own and _has_values(b, name)):
+    for column in (name for name in types_b if name not in types_a and _has_values(b, name)):
         yield Difference(table, "column only in B", column)
-    shared = {name: _common(kind, other[name]) for name, kind in own.items() if name in other}
+    shared = {name: _common(kind, types_b[name]) for name, kind in types_a.items() if name in types_b}
     for column in (name for name, kind in shared.items() if kind is None):
-        types = pl.DataFrame({IN_A: [str(own[column])], IN_B: [str(other[column])]})
+        types = pl.DataFrame({IN_A: [str(types_a[column])], IN_B: [str(types_b[column])]})
         yield Difference(table, "column of another type", column, 1, types)
-    alike = [pl.col(name).cast(kind) if kind is not None else _json(name) for name, kind in shared.items()]
+    comparable = [pl.col(name).cast(kind) if kind is not None else _json(name) for name, kind in shared.items()]
     exact = [name for name, kind in shared.items() if not _is_float(kind)]
     key = next((_key(row) for row in rows if _key(row) and set(_key(row)) <= set(shared)), exact)
-    yield from _rows(table, a.select(alike), b.select(alike), key, tolerance)
+    yield from _rows(table, a.select(comparable), b.select(comparable), key, tolerance)
 
 
 def _has_values(frame: pl.LazyFrame, column: str) -> bool:

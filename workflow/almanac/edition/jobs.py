@@ -51,13 +51,13 @@ class Jobs:
     def __init__(self, config: EditionConfig, layout: Layout, cores: int = 1) -> None:
         self.config, self.layout, self.cores = config, layout, cores
         self.participants = config.participants()
-        self.together = {name: of for name in config.answering_together() if (of := self._together(name))}
+        self.together = {name: rounds for name in config.answering_together() if (rounds := self._together(name))}
 
     def _together(self, model: str) -> list[tuple[str, str, str]]:
         rounds = [(asking, one) for asking in self.config.asked(model) for one in self.layout.rounds(asking)]
         # Only rounds that all models share, and that this model answers itself.
-        own = [(asking, one) for asking, one in rounds if one.folder.name == ALL and one.answerer == model]
-        return list(dict.fromkeys((asking.suite, asking.dataset, one.name) for asking, one in own))
+        shared = [(asking, one) for asking, one in rounds if one.folder.name == ALL and one.answerer == model]
+        return list(dict.fromkeys((asking.suite, asking.dataset, one.name) for asking, one in shared))
 
     def made(self) -> Iterator[Path]:
         """Yield the files that jobs make from other files: corpora and products of the edition, without models."""
@@ -140,8 +140,8 @@ class Jobs:
 
     def null_of(self, wildcards: Any) -> Files:
         """Return the tokenizer of the corpus that a null permutes, which the null shares; nothing for other corpora."""
-        own = self.layout.planting(wildcards.world) / "corpus" / "tokenizer" / "tokenizer.json"
-        return [own] if wildcards.corpus == "null" else []
+        tokenizer = self.layout.planting(wildcards.world) / "corpus" / "tokenizer" / "tokenizer.json"
+        return [tokenizer] if wildcards.corpus == "null" else []
 
     def null(self, wildcards: Any) -> str:
         """Return the flag that permutes the objects of a corpus; empty for a corpus that is no null."""
@@ -266,8 +266,8 @@ class Jobs:
             return []
         first, *later = ASKING[wildcards.suite].rounds
         folder = self.layout.responses_folder(wildcards.model, wildcards.suite, wildcards.dataset, first.name, ALL)
-        own = any(one.name == wildcards.round and one.answered_by is None for one in later)
-        return [self.layout.shard(folder, "responses", wildcards.shard)] if own else []
+        answers_later = any(one.name == wildcards.round and one.answered_by is None for one in later)
+        return [self.layout.shard(folder, "responses", wildcards.shard)] if answers_later else []
 
     # Numbers
 

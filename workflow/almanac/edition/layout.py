@@ -88,7 +88,7 @@ class Layout:
             settings = opened(json.loads(record.read_text(encoding="utf-8")))
             # The record lists all suites that were installed where it was made; one without datasets need not be here.
             if isinstance(suites := settings.get("suites"), dict):
-                settings["suites"] = {name: own for name, own in suites.items() if own != {}}
+                settings["suites"] = {name: datasets for name, datasets in suites.items() if datasets != {}}
             context = {INSIDE: root} if unpacked else {FINISHED: True}
             return cls(root, EditionConfig.model_validate(settings, context=context))
         except ValidationError as error:
@@ -250,8 +250,8 @@ class Layout:
 
     def asked(self, folder: Path, suite: Asks[Any]) -> dict[Path, type]:
         """Return the tables that a suite writes when it asks one round, with their row classes."""
-        own = REQUEST_TABLES | suite.tables("asked")
-        found = {folder / f"{table}.parquet": row for table, row in own.items()}
+        row_classes = REQUEST_TABLES | suite.tables("asked")
+        found = {folder / f"{table}.parquet": row for table, row in row_classes.items()}
         return found | dict.fromkeys(self.shards(folder, "requests"), rows.Request)
 
     def answers(self, asking: Asking) -> Answers:
@@ -281,8 +281,8 @@ class Layout:
 
     def judgements(self, asking: Asking, *, frozen: bool = False) -> dict[Path, type]:
         """Return all tables of judged items with their row classes; ``frozen``: only those that archives carry."""
-        own = {"outcomes": rows.Outcome, **SUITES[asking.suite].tables("judged", frozen=frozen)}
-        return {self.judged(asking, table): row for table, row in own.items()}
+        row_classes = {"outcomes": rows.Outcome, **SUITES[asking.suite].tables("judged", frozen=frozen)}
+        return {self.judged(asking, table): row for table, row in row_classes.items()}
 
     def made_of(self, asking: Asking) -> list[Path]:
         """Return the files from which a model's outcomes and measures are computed."""
@@ -317,10 +317,10 @@ class Layout:
         """Return the exposures of a planted model; None for other models, and for facts that it was not taught."""
         participant = self.config.participants()[asking.model]
         taught = self.config.planting.taught
-        own = self.config.datasets[asking.dataset].world == participant.world
+        own_world = self.config.datasets[asking.dataset].world == participant.world
         source = self.config.datasets[asking.dataset].source
-        real = taught is not None and source is not None and source == self.config.datasets[taught.dataset].source
-        if participant.world is None or not (own or real):
+        real_facts = taught is not None and source is not None and source == self.config.datasets[taught.dataset].source
+        if participant.world is None or not (own_world or real_facts):
             return None
         return self.model(asking.model) / "exposures.parquet"
 

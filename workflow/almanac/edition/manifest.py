@@ -67,8 +67,8 @@ class Manifest(Options, strict=True):
 
 def digest(manifest: Mapping[str, Any]) -> str:
     """Return the digest of an edition: of its manifest without the keys `NOT_DIGESTED`, files sorted by path."""
-    said = {key: value for key, value in manifest.items() if key not in NOT_DIGESTED}
-    return tables.identity(said | {"files": sorted(said["files"], key=lambda entry: str(entry["path"]))})
+    digested = {key: value for key, value in manifest.items() if key not in NOT_DIGESTED}
+    return tables.identity(digested | {"files": sorted(digested["files"], key=lambda entry: str(entry["path"]))})
 
 
 def written(manifest: Mapping[str, Any]) -> bytes:

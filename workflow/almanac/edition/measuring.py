@@ -67,47 +67,47 @@ def judge(
         AlmanacError: a request has no response; the suite does not judge every item once per reading, in order; or it
             yields an unknown outcome, reading or table.
     """
-    own = suite.tables("judged")
-    of_suite = suite.readings(options)
-    readings = len(of_suite)
+    declared = suite.tables("judged")
+    readings = suite.readings(options)
+    per_item = len(readings)
     done = 0
     with ExitStack() as stack:
         outcomes, *others = (
             stack.enter_context(tables.writing(folder / f"{name}.parquet", row, metadata))
-            for name, row in {"outcomes": Outcome, **own}.items()
+            for name, row in {"outcomes": Outcome, **declared}.items()
         )
-        writers = dict(zip(own, others, strict=True))
-        given = set[str]()
-        for found in suite.judge(answers, data, options) or ():
-            if not isinstance(found, Judgements):
+        writers = dict(zip(declared, others, strict=True))
+        yielded = set[str]()
+        for judgements in suite.judge(answers, data, options) or ():
+            if not isinstance(judgements, Judgements):
                 raise _unfit(
-                    suite.name, f"its `judge` yields Judgements(outcomes, tables), found {type(found).__name__}"
+                    suite.name, f"its `judge` yields Judgements(outcomes, tables), found {type(judgements).__name__}"
                 )
-            given.update(found.own)
-            if found.outcomes.height:
-                frame = _whole(suite.name, found.outcomes)
+            yielded.update(judgements.own)
+            if judgements.outcomes.height:
+                frame = _whole(suite.name, judgements.outcomes)
                 if not frame["item"].dtype.is_integer():
                     raise _unfit(suite.name, f"items are whole numbers, found {frame['item'].dtype}")
-                items, due = frame["item"].to_numpy(), done + np.arange(frame.height) // readings
+                items, due = frame["item"].to_numpy(), done + np.arange(frame.height) // per_item
                 if not some_items and (other := np.flatnonzero(items != due)).size:
                     at = other[0]
                     text = f"expected an outcome of item {due[at]}, found one of item {items[at]}"
                     raise _unfit(suite.name, text)
-                if frame["reading"].to_list() != [*of_suite] * (frame.height // readings):
-                    found_instead = frame["reading"].head(readings).to_list()
-                    raise _unfit(suite.name, f"the readings of an item are {[*of_suite]}, found {found_instead}")
+                if frame["reading"].to_list() != [*readings] * (frame.height // per_item):
+                    found_instead = frame["reading"].head(per_item).to_list()
+                    raise _unfit(suite.name, f"the readings of an item are {[*readings]}, found {found_instead}")
                 if unknown := sorted({*frame["outcome"].unique()} - {*OUTCOMES}):
                     raise _unfit(suite.name, f"there is no outcome {unknown[0]!r}{did_you_mean(unknown[0], OUTCOMES)}")
                 outcomes.add(frame.to_arrow())
-                done += frame.height // readings
-            for name, rows in found.own.items():
+                done += frame.height // per_item
+            for name, rows in judgements.own.items():
                 if name not in writers:
                     raise AlmanacError(f"suite {suite.name}: `own` declares no table {name!r} at='judged'")
                 if not isinstance(rows, pl.DataFrame):
                     what = f"`judge` must yield a polars DataFrame, found a {type(rows).__name__}"
                     raise AlmanacError(f"suite {suite.name}: table {name}: {what}")
                 writers[name].add(rows.to_arrow())
-        if lacking := sorted(writers.keys() - given) if done else ():
+        if lacking := sorted(writers.keys() - yielded) if done else ():
             raise AlmanacError(
                 f"suite {suite.name}: `own` declares a table {lacking[0]!r} at='judged' that `judge` never yields"
             )
@@ -154,16 +154,16 @@ def _whole(suite: str, outcomes: pl.DataFrame) -> pl.DataFrame:
 
 def measure(suite: Suite[Any], options: Any, answers: Answers, data: Data, folder: Path) -> list[Measure]:
     """Return a model's measures by one suite, sorted; ``folder`` has the tables that `judge` wrote."""
-    own = {name: read_frame(folder / f"{name}.parquet", row) for name, row in suite.tables("judged").items()}
-    judged = join(suite, options, answers, data, read_frame(folder / "outcomes.parquet", Outcome), own)
-    own |= {name: answers.own(name) for name in suite.tables("asked")}
-    said = read_frame(folder / "outcomes.parquet", Outcome, ["item", "reading", "prediction"])
-    said = said.with_columns(pl.col("item").cast(pl.UInt32))
-    found: Any = suite.measure(judged, own, options)
+    own_tables = {name: read_frame(folder / f"{name}.parquet", row) for name, row in suite.tables("judged").items()}
+    judged = join(suite, options, answers, data, read_frame(folder / "outcomes.parquet", Outcome), own_tables)
+    own_tables |= {name: answers.own(name) for name in suite.tables("asked")}
+    predictions = read_frame(folder / "outcomes.parquet", Outcome, ["item", "reading", "prediction"])
+    predictions = predictions.with_columns(pl.col("item").cast(pl.UInt32))
+    found: Any = suite.measure(judged, own_tables, options)
     rows = list(found) if isinstance(found, Iterable) else [found]
     if other := [row for row in rows if not isinstance(row, Measure)]:
         raise AlmanacError(f"suite {suite.name}: its `measure` must return a list of Measure, found {other[0]!r}")
-    rows += headline.measures(suite, options, judged, said, answers, data)
+    rows += headline.measures(suite, options, judged, predictions, answers, data)
     return sorted(rows, key=lambda row: (row.metric, order(row.where), row.where))
 
 
@@ -200,9 +200,9 @@ def _one_model(layout: Layout, model: str) -> None:
     Raises:
         AlmanacError: the response files have different model digests.
     """
-    own = (one for one in layout.every_round() if one.answerer == model)
+    rounds = (one for one in layout.every_round() if one.answerer == model)
     found: dict[str, Path] = {}
-    for path in (path for one in own for path in one.responses if path.is_file()):
+    for path in (path for one in rounds for path in one.responses if path.is_file()):
         if digest := tables.read_metadata(path).get("almanac.model"):
             found.setdefault(digest, path)
     if len(found) > 1:
@@ -227,8 +227,8 @@ def outdated(layout: Layout, suspected: bool = False) -> list[str]:
     """
     if suspected and layout.page().is_file() and maker_of(layout.page()) != MAKER:
         return []
-    own = ((layout.measures(asking), asking) for asking in layout.config.asked())
-    there = ((path, asking) for path, asking in own if path.is_file() and not (suspected and _older(layout, asking)))
+    made = ((layout.measures(asking), asking) for asking in layout.config.asked())
+    there = ((path, asking) for path, asking in made if path.is_file() and not (suspected and _older(layout, asking)))
     found = [path for path, asking in there if not _is_of(path, layout, asking)]
     return [f"{path}: does not match the responses that are there; run again, whole" for path in found]
 
@@ -246,10 +246,10 @@ def _older(layout: Layout, asking: Asking) -> bool:
 
     Also true if a file named in the settings is missing, since then it cannot be told.
     """
-    made, own = layout.measures(asking).stat().st_mtime, (layout.record(), *layout.made_of(asking))
+    made_at, inputs = layout.measures(asking).stat().st_mtime, (layout.record(), *layout.made_of(asking))
     if not all(map(os.path.isfile, layout.options(asking).files("measure"))):
         return True
-    return all(one.stat().st_mtime <= made for one in own if one.is_file())
+    return all(one.stat().st_mtime <= made_at for one in inputs if one.is_file())
 
 
 def joined(suite: Suite[Any]) -> dict[str, type]:
@@ -260,53 +260,53 @@ def joined(suite: Suite[Any]) -> dict[str, type]:
 def judged_of(layout: Layout, asking: Asking) -> Judged:
     """Return a model's items with their outcomes (see `join`)."""
     suite, answers = SUITES[asking.suite], layout.answers(asking)
-    own = {name: read_frame(layout.judged(asking, name), row) for name, row in joined(suite).items()}
+    own_tables = {name: read_frame(layout.judged(asking, name), row) for name, row in joined(suite).items()}
     outcomes = read_frame(layout.judged(asking, "outcomes"), Outcome)
-    return join(suite, layout.options(asking), answers, layout.data(asking.dataset), outcomes, own)
+    return join(suite, layout.options(asking), answers, layout.data(asking.dataset), outcomes, own_tables)
 
 
 def measure_across(layout: Layout) -> dict[str, list[Any]]:
     """Compare models and methods: return the rows of each table of `BETWEEN`, by its name."""
     rows: list[Measure] = []
-    known: dict[tuple[str, str], list[Called]] = defaultdict(list)
-    told: list[CalledFacts] = []
-    elsewhere: list[CalledFacts] = []  # by suites that are not asked the first dataset of a world
-    several: dict[str, dict[str, Mapping[str, Judged]]] = defaultdict(dict)
+    calls_by_model: dict[tuple[str, str], list[Called]] = defaultdict(list)
+    on_first: list[CalledFacts] = []  # on the first dataset of each world (`_variant`)
+    on_own_first: list[CalledFacts] = []  # by suites that are not asked the first dataset of a world
+    pooled_datasets: dict[str, dict[str, Mapping[str, Judged]]] = defaultdict(dict)
     participants = layout.config.participants()
     wanted = compared({asking.model for asking in layout.config.asked()}, layout.config.compare)
     for suite, dataset, askings in layout.askings():
         choices, world = layout.config.datasets[dataset].choices, layout.config.datasets[dataset].world
         judged = {asking.model: judged_of(layout, asking) for asking in askings}
         if dataset in pooled(layout, suite):
-            several[suite.name][dataset] = judged
+            pooled_datasets[suite.name][dataset] = judged
         models = [entrant(layout, asking) for asking in askings]
-        options, of_suite = layout.options(askings[0]), shown(layout, suite, dataset, askings)
+        options, chapter = layout.options(askings[0]), shown(layout, suite, dataset, askings)
         methods = suite.counted(options)
         for method in methods:
-            there = [one for one in models if one.understands(method.format)]
-            alike = suite.comparable(method, {one.name: judged[one.name] for one in there}, of_suite)
-            rows += (row for board in Board.each(alike, there, method) for row in compare(board, wanted))
-        rows += suite.across(judged, of_suite, options)
-        for one in models:
-            name, own = one.name, judged[one.name]
-            calls = list(called(own, [method for method in methods if one.understands(method.format)]))
-            known[dataset, name] += (one for one in calls if one.followed)
-            model = participants[name].model
-            if model.planted is not None and not model.control and world == participants[name].world:
-                decoder = model.planted.architecture == "llama"
-                variants = [_variant(layout, model, dataset, of) for of in (None, suite.name)]
-                for into, variant in zip((told, elsewhere), dict.fromkeys(variants), strict=False):
+            able = [model for model in models if model.understands(method.format)]
+            comparable = suite.comparable(method, {model.name: judged[model.name] for model in able}, chapter)
+            rows += (row for board in Board.each(comparable, able, method) for row in compare(board, wanted))
+        rows += suite.across(judged, chapter, options)
+        for model in models:
+            items, participant = judged[model.name], participants[model.name]
+            calls = list(called(items, [method for method in methods if model.understands(method.format)]))
+            calls_by_model[dataset, model.name] += (call for call in calls if call.followed)
+            recipe = participant.model
+            if recipe.planted is not None and not recipe.control and world == participant.world:
+                decoder = recipe.planted.architecture == "llama"
+                variants = [_variant(layout, recipe, dataset, first_of) for first_of in (None, suite.name)]
+                for into, variant in zip((on_first, on_own_first), dict.fromkeys(variants), strict=False):
                     if variant is not None:
-                        into.extend(asked(calls, own, str(world), model.name, choices, *variant, decoder=decoder))
+                        into.extend(asked(calls, items, str(world), recipe.name, choices, *variant, decoder=decoder))
     others = of_other_passes(layout.config)
-    rows += [row for name, of in several.items() for row in SUITES[name].over(together(of))]
-    rows += [row for key, own in known.items() for row in on_same_facts(*key, own)]
+    rows += [row for name, judged in pooled_datasets.items() for row in SUITES[name].over(together(judged))]
+    rows += [row for key, calls in calls_by_model.items() for row in on_same_facts(*key, calls)]
     return {
         "across": rows,
-        "validation": validate([*told, *elsewhere], layout.config.validation),
-        "agreements": [row for key, own in known.items() for row in agreements(*key, own)],
-        "knowledge": [row for key, own in known.items() for row in of_facts(*key, own)],
-        "standings": standings([one for one in told if one.model not in others]),
+        "validation": validate([*on_first, *on_own_first], layout.config.validation),
+        "agreements": [row for key, calls in calls_by_model.items() for row in agreements(*key, calls)],
+        "knowledge": [row for key, calls in calls_by_model.items() for row in of_facts(*key, calls)],
+        "standings": standings([facts for facts in on_first if facts.model not in others]),
     }
 
 
@@ -393,7 +393,7 @@ def held(layout: Layout) -> Iterator[tuple[str, BarResult]]:
         The suite, datasets and model in words, and the result of one bar.
     """
     participants, everything = layout.config.participants(), set(layout.config.asked())
-    alike: dict[tuple[str, ...], list[Asking]] = defaultdict(list)
+    groups: dict[tuple[str, ...], list[Asking]] = defaultdict(list)
     for asking in layout.config.asked():
         suite, planted = SUITES[asking.suite], participants[asking.model].model.planted
         if planted is None or planted.architecture not in suite.held_architectures:
@@ -402,22 +402,22 @@ def held(layout: Layout) -> Iterator[tuple[str, BarResult]]:
             continue
         settings = layout.options(asking).model_dump_json()
         apart = asking if layout.config.datasets[asking.dataset].world is None else ()
-        alike[asking.suite, participants[asking.model].model.name, settings, *apart].append(asking)
-    for askings in alike.values():
+        groups[asking.suite, participants[asking.model].model.name, settings, *apart].append(asking)
+    for askings in groups.values():
         suite, model = SUITES[askings[0].suite], participants[askings[0].model].model
         options, null = layout.options(askings[0]), model.control
-        own = _mean_of_worlds(
+        measures = _mean_of_worlds(
             _planned(layout, one) if null else layout.read(layout.measures(one), Measure) for one in askings
         )
-        own = _understood(own, suite, entrant(layout, askings[0]))
+        measures = _understood(measures, suite, entrant(layout, askings[0]))
         what = f"{suite.name} of {', '.join(one.dataset for one in askings)}, "
         what += model.name if len(askings) > 1 else askings[0].model
-        for one in suite.bars(own, options):
+        for one in suite.bars(measures, options):
             yield what, BarResult(f"{one.found} (a null, which must miss)", not one.met) if null else one
         before = [one._replace(model=entrant(layout, one).base or "") for one in askings]
         if everything.issuperset(before):
             base = _mean_of_worlds(layout.read(layout.measures(one), Measure) for one in before)
-            for one in suite.tuned_bars(own, base, options):
+            for one in suite.tuned_bars(measures, base, options):
                 yield what, one
 
 
@@ -427,7 +427,7 @@ def _mean_of_worlds(worlds: Iterable[Sequence[Measure]]) -> list[Measure]:
     if len(found) == 1:
         return list(found[0])
     same: dict[tuple[str, str], list[Measure]] = defaultdict(list)
-    for row in (row for own in found for row in own):
+    for row in (row for measures in found for row in measures):
         same[row.metric, row.where].append(row)
     return [
         replace(
@@ -449,8 +449,8 @@ def _planned(layout: Layout, asking: Asking) -> list[Measure]:
 
 def _understood(rows: Sequence[Measure], suite: Suite[Any], model: Entrant) -> list[Measure]:
     """Return a model's measures without those of methods whose format it was not taught."""
-    strange = [method.where.items() for method in suite.methods if not model.understands(method.format)]
-    return [row for row in rows if not any(own <= conditions_of(row).items() for own in strange)]
+    unknown = [method.where.items() for method in suite.methods if not model.understands(method.format)]
+    return [row for row in rows if not any(items <= conditions_of(row).items() for items in unknown)]
 
 
 def shown(
@@ -461,7 +461,7 @@ def shown(
     measures = [row for asking in askings for row in layout.read(layout.measures(asking), Measure)]
     folders = list(dict.fromkeys(one.folder for asking in askings for one in layout.rounds(asking)))
     refused = [row for folder in folders for row in layout.read(folder / "refused.parquet", NotAsked)]
-    own = {
+    own_tables = {
         name: pl.concat(read_frame(folder / f"{name}.parquet", row) for folder in folders)
         for name, row in suite.tables("asked").items()
     }
@@ -472,23 +472,24 @@ def shown(
         relations={row.relation_id: row.label for row in layout.read(layout.dataset(dataset, "relations"), Relation)},
         measures=[*measures, *(row for row in between if (row.suite, row.dataset) == (suite.name, dataset))],
         refused=refused,
-        own=own,
+        own=own_tables,
     )
 
 
 def entrant(layout: Layout, asking: Asking) -> Entrant:
     """Return a model as it is shown and compared; the base of a planted model is the one planted in the same world."""
     participants = layout.config.participants()
-    own = participants[asking.model]
-    bases = [one.name for one in participants.values() if (one.model.name, one.world) == (own.model.base, own.world)]
+    participant = participants[asking.model]
+    origin = participant.model.base, participant.world
+    bases = [one.name for one in participants.values() if (one.model.name, one.world) == origin]
     null = layout.config.null_of(asking)
     return Entrant(
         name=asking.model,
-        series=own.model.series or asking.model,
+        series=participant.model.series or asking.model,
         base=bases[0] if bases else None,
         parameters=layout.parameters(asking.model),
         null=None if null is None else null.model,
-        permuted=own.model.control,
-        read=None if own.model.planted is None else own.model.planted.kinds,
-        world=own.world,
+        permuted=participant.model.control,
+        read=None if participant.model.planted is None else participant.model.planted.kinds,
+        world=participant.world,
     )

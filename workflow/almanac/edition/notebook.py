@@ -242,10 +242,10 @@ class Edition:
                     continue
                 where = as_text(one.conditions)
                 label = labels.get((asking.suite, asking.dataset, where), one.method.label)
-                of = {"method": label, "where": where, **asking._asdict()}
+                keys = {"method": label, "where": where, **asking._asdict()}
                 facts = one.facts.select(pl.col("fact").cast(pl.String), "known", "score", right="hit")
                 facts = facts.join(names[asking.dataset], on="fact", how="left", maintain_order="left")
-                parts.append(facts.with_columns(pl.lit(text).alias(name) for name, text in of.items()).select(*KNOWN))
+                parts.append(facts.with_columns(pl.lit(text).alias(name) for name, text in keys.items()).select(*KNOWN))
         return pl.concat(parts).to_pandas()
 
     def outcomes(self, model: str, suite: str, dataset: str, *, text: bool = False) -> "pandas.DataFrame":
@@ -270,8 +270,8 @@ class Edition:
             there = "; ".join(f"{one.model}, {one.suite}, {one.dataset}" for one in asked[:20])
             raise AlmanacError(f"edition {self.name}: {suite} of {dataset} is not asked of {model}; asked are {there}")
         frame = self._judged(found[0]).frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
-        said = read_frame(self._layout.judged(found[0], "outcomes"), Outcome, ["prediction"])
-        frame = frame.with_columns(said["prediction"].str.strip_chars())
+        predictions = read_frame(self._layout.judged(found[0], "outcomes"), Outcome, ["prediction"])
+        frame = frame.with_columns(predictions["prediction"].str.strip_chars())
         if text:
             texts = asked_texts(self._layout.answers(found[0]))
             frame = frame.with_columns(pl.Series("text", map(texts.get, frame["item"]), pl.String))

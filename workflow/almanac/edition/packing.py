@@ -51,7 +51,7 @@ def lines(path: Path, row: type, filled: set[str] | None = None) -> Iterator[byt
 def _lines(batch: pa.RecordBatch, names: Sequence[str]) -> bytes:
     """Return rows as lines with sorted keys, without missing values; ``names`` are the columns that have values."""
     values = zip(*(batch.column(name).to_pylist() for name in names), strict=True)
-    rows = ({name: one for name, one in zip(names, own, strict=True) if one is not None} for own in values)
+    rows = ({name: one for name, one in zip(names, row, strict=True) if one is not None} for row in values)
     return "".join(f"{tables.canonical(one)}\n" for one in rows).encode()
 
 

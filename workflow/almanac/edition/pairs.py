@@ -58,7 +58,7 @@ def tested(rows: Sequence[Measure], chosen: Pairs, few: int) -> list[Compared]:
     rows = [_turned(row, chosen) for row in rows if wanted(str(row.model), str(row.other))]
     adjusted = iter(holm([row.p for row in rows if row.n >= few and row.p is not None]))
     ps = [next(adjusted) if row.n >= few and row.p is not None else None for row in rows]
-    return [Compared(row, *of, p) for row, of, p in zip(rows, labelled(rows), ps, strict=True)]
+    return [Compared(row, *label, p) for row, label, p in zip(rows, labelled(rows), ps, strict=True)]
 
 
 def compared(models: Collection[str], chosen: Pairs) -> Callable[[str, str], bool]:
@@ -84,10 +84,10 @@ def labelled(rows: Sequence[Measure]) -> list[tuple[Method, str]]:
     """Return the method of each measure that compares models, and its label, with its setting, on the page."""
     methods = [method_of(row, SUITES[row.suite].methods) for row in rows]
     keys = [(row.suite, method.name, as_text(setting_of(row))) for row, method in zip(rows, methods, strict=True)]
-    of: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
+    by_dataset: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
     for row, key in zip(rows, keys, strict=True):
-        of[row.dataset].append(key)
-    labels = {dataset: method_labels(own) for dataset, own in of.items()}
+        by_dataset[row.dataset].append(key)
+    labels = {dataset: method_labels(dataset_keys) for dataset, dataset_keys in by_dataset.items()}
     return [(method, labels[row.dataset][key]) for row, method, key in zip(rows, methods, keys, strict=True)]
 
 

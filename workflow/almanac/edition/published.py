@@ -103,8 +103,8 @@ def publish(layout: Layout, manifest: Mapping[str, Any], folder: Path) -> None:
         shutil.copyfile(layout.shown("figures") / name, folder / name)
     summary = FIGURE.sub(r"](\1)", summary)
     made = f"Made with Almanac {manifest['almanac']}. Digest `{manifest['digest']}`."
-    said = "\n\n".join([f"# {layout.config.title}", made, "\n".join(listed), summary])
-    tables.write_text(folder / "README.md", said)
+    page = "\n\n".join([f"# {layout.config.title}", made, "\n".join(listed), summary])
+    tables.write_text(folder / "README.md", page)
 
 
 def manifest_of(folder: Path) -> dict[str, Any]:
@@ -181,11 +181,11 @@ def _compared(
         if not loosely:
             same = pl.col(column).eq_missing(pl.col(column + AGAIN))
             near = (was - now).abs() <= SAME * pl.max_horizontal(was.abs(), pl.lit(1.0))
-            own, far, said = rows, ~(same | near.fill_null(False)), pl.col(column)
+            own, far, before = rows, ~(same | near.fill_null(False)), pl.col(column)
         elif ends is not None:
             low, high = (pl.col(one).cast(pl.Float64) for one in ends)
             own, far = rows.drop_nulls([column, *ends]), ~now.is_between(low, high).fill_null(False)
-            said = pl.format("{} [{}, {}]", column, *ends)
+            before = pl.format("{} [{}, {}]", column, *ends)
         else:
             continue
-        yield column, own.height, own.filter(far).select(*key, said.alias("was"), pl.col(column + AGAIN).alias("is"))
+        yield column, own.height, own.filter(far).select(*key, before.alias("was"), pl.col(column + AGAIN).alias("is"))

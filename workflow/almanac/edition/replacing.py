@@ -164,9 +164,9 @@ def _doubt(paths: Iterable[Path], memory: Path) -> None:
         try:
             os.utime(path, (LONG_AGO, LONG_AGO))
         except PermissionError:  # another user's file in a shared folder: only its owner may change the date
-            with tables.atomic(path) as own:
-                shutil.copyfile(path, own)
-                os.utime(own, (LONG_AGO, LONG_AGO))
+            with tables.atomic(path) as copy:
+                shutil.copyfile(path, copy)
+                os.utime(copy, (LONG_AGO, LONG_AGO))
 
 
 def _copied(layout: Layout, memory: Path) -> EditionConfig | None:
@@ -285,8 +285,8 @@ def replaced(layout: Layout) -> list[str]:
         )
     version = str(VERSIONS["answer"])
     for name, one in config.participants().items():
-        said = _of_answers(layout, name) if one.model.api is not None else ()
-        if any(of.get("almanac.version", version) != version for of in said):
+        entries = _of_answers(layout, name) if one.model.api is not None else ()
+        if any(entry.get("almanac.version", version) != version for entry in entries):
             told.append(
                 f"{layout.root}: {name} has answered a version of Almanac that asked servers in another way: all is "
                 "asked of it, and paid for, again; to keep those answers stop now, and use that version's commit"
@@ -304,7 +304,7 @@ def replaced(layout: Layout) -> list[str]:
     if changed == ["model"] and set(asked) <= set(models):
         leave = f"leave{'s' * (len(gone) == 1)}"
         return [*told, f"{', '.join(gone)} {leave} the page of {layout.root}; answers are kept"]
-    old, new = ("; ".join(f"{key} {', '.join(map(str, of[key]))}" for key in changed) for of in (was, now))
+    old, new = ("; ".join(f"{key} {', '.join(map(str, entry[key]))}" for key in changed) for entry in (was, now))
     return [*told, f"{layout.root} was made for {old}; it is made anew for {new}; keep both with {_other_name()}"]
 
 

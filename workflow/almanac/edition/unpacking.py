@@ -168,5 +168,5 @@ def _write(
             return
         count, filled = unpack_table(stream, target.with_suffix(".parquet"), row)
     if (count, filled) != (entry.get("rows"), entry.get("columns")):
-        said = f"{entry.get('rows')} rows and the columns {entry.get('columns')}"
-        refuse(path, [f"{name}: has {count} rows and the columns {filled}, the manifest says {said}"])
+        stated = f"{entry.get('rows')} rows and the columns {entry.get('columns')}"
+        refuse(path, [f"{name}: has {count} rows and the columns {filled}, the manifest says {stated}"])

@@ -86,8 +86,8 @@ def _answer(answerer: Answerer, jobs: Sequence[Files], surveys: Sequence[windows
     # The parts of all files stay until the last file is answered, so that the run after a killed one can use them.
     answered = []
     for number, (files, survey) in enumerate(zip(jobs, surveys, strict=True), 1):
-        before, of = time.process_time(), f" of file {number} of {len(jobs)}" * (len(jobs) > 1)
-        finish = answer_parts(answerer, files, survey, kinds, f"requests{of}")
+        before, position = time.process_time(), f" of file {number} of {len(jobs)}" * (len(jobs) > 1)
+        finish = answer_parts(answerer, files, survey, kinds, f"requests{position}")
         answered.append((files, survey, finish, time.process_time() - before))
     for files, survey, finish, seconds in answered:
         took = f"; {seconds:.1f} s CPU besides starting and loading" if finish() else ""
@@ -195,9 +195,9 @@ def answer_parts(
         for window in windows.windows(tables.read_rows(files.requests, Request, start=parts.rows)):
             found: dict[str, Response] = {}
             for path, one in reusable.items():
-                own = one.find(window)
-                copied[path] += len(own.keys() - found.keys())
-                found |= own
+                copies = one.find(window)
+                copied[path] += len(copies.keys() - found.keys())
+                found |= copies
             found |= {row.request_id: kept[row.request_id] for row in window if row.request_id in kept}
             for row in window:
                 if row.kind not in kinds and row.request_id not in found:

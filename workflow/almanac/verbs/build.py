@@ -106,9 +106,9 @@ def unanswered(asked: RoundFiles) -> str | None:
     found.pop("ok", None)
     if not found:
         return None
-    said = [f"{own.total()} {status} (most often: {own.most_common(1)[0][0]})" for status, own in found.items()]
+    parts = [f"{own.total()} {status} (most often: {own.most_common(1)[0][0]})" for status, own in found.items()]
     silent = sum(own.total() for own in found.values())
-    return f"{silent} of {total} requests of the round {asked.name} gave nothing: {', '.join(said)}"
+    return f"{silent} of {total} requests of the round {asked.name} gave nothing: {', '.join(parts)}"
 
 
 def counted(rows: Sequence[Any]) -> str:

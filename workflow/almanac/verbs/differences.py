@@ -58,7 +58,7 @@ def _tolerance(text: str) -> float:
 def run(arguments: argparse.Namespace) -> int:
     """Print the differences table by table, then the totals; return 1 if there are any, else 0."""
     with opened(arguments.a) as a, opened(arguments.b) as b, _listing(arguments.output) as write:
-        shared = sum(own is not None and other is not None for _, own, other in pairs(a, b))
+        shared = sum(path_a is not None and path_b is not None for _, path_a, path_b in pairs(a, b))
         aside = sum(not_carried(*pair, a, b) for pair in pairs(a, b))
         print(f"A: {a.root}, {len(a.names)} tables\nB: {b.root}, {len(b.names)} tables")
         counts = {"differ": 0, "table only in A": 0, "table only in B": 0}

@@ -88,8 +88,8 @@ def _model(layout: Layout, model: str) -> int:
         meant = nearest(Path(model), map(Path, asked))
         raise AlmanacError(f"--model: {layout.root} asks no model {model!r}{meant} (it asks {', '.join(asked)})")
     for asking, count in measure_model(layout, model):
-        said = "kept: its inputs have not changed" if count is None else f"{count} measures"
-        print(f"{asking.suite} of {asking.dataset}: {said}", file=sys.stderr)
+        result = "kept: its inputs have not changed" if count is None else f"{count} measures"
+        print(f"{asking.suite} of {asking.dataset}: {result}", file=sys.stderr)
     return 0
 
 
@@ -100,9 +100,9 @@ def _across(layout: Layout, strict: bool) -> int:
         1 if ``strict`` is set and a bar is missed or nothing was validated, else 0.
     """
     found = measure_across(layout)
-    said = {CARRIED: " ".join(carried_digests(layout.config)), PARAMETERS: tables.canonical(layout.sizes())}
+    metadata = {CARRIED: " ".join(carried_digests(layout.config)), PARAMETERS: tables.canonical(layout.sizes())}
     for table, rows in found.items():
-        tables.write(layout.between(table), BETWEEN[table], rows, said if table == "across" else None)
+        tables.write(layout.between(table), BETWEEN[table], rows, metadata if table == "across" else None)
     print(f"{len(found['across'])} measures that compare models", file=sys.stderr)
     validation = found["validation"]
     verdicts = list(held(layout))

@@ -96,8 +96,8 @@ def verify_edition(archive: Path, dense: bool = False, digest: str | None = None
         withheld = withheld_of(layout, manifest)
         if (maker := maker_of(layout.page())) != MAKER:
             by = f" (commit {manifest['commit']})" if "commit" in manifest else ""
-            said = f"it was made by {maker}{by}, and this is {MAKER}, which may measure or draw something else"
-            print(said, file=sys.stderr)
+            note = f"it was made by {maker}{by}, and this is {MAKER}, which may measure or draw something else"
+            print(note, file=sys.stderr)
         _begins("the ids of requests are computed again, and the datasets built again")
         check_terms(layout, manifest)
         ids = check_ids(layout)
