@@ -137,10 +137,7 @@ class ModelConfig(AnswerOptions):
 
     @property
     def size(self) -> int:
-        """The number of parameters: as given, estimated from a recipe, or as stored in a directory.
-
-        1 for a server's model, and `UNKNOWN_SIZE` if it is unknown.
-        """
+        """Parameters: given, estimated of a recipe, stored in a directory, 1 for a server's, or else `UNKNOWN_SIZE`."""
         if self.parameters is not None or self.api is not None:
             return self.parameters or 1
         if self.planted is not None:

@@ -212,9 +212,9 @@ def _named_in_short(
 ) -> list[dict[str, Any]]:
     """Return the entries of the models in `model`, which are separated by spaces.
 
-    A folder's name may have spaces: the text is split only if one of its words is a model, and words that together are
-    the name of a folder stay together. If several folders have the same name, each model's name gets that of the parent
-    folder as a prefix. If the checkpoints of two training runs share a name, all checkpoints of both runs get it.
+    A folder's name may have spaces: the text is split only if one of its words is a model, and words that together name
+    a folder stay together. Folders of the same name get their parent's name as a prefix, and so do all checkpoints of
+    training runs that share a checkpoint's name.
     """
 
     def is_there(word: str) -> bool:

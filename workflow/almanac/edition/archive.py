@@ -255,11 +255,7 @@ def portable(
 
 
 def _sources(layout: Layout) -> list[dict[str, Any]]:
-    """Return name, kind, licence and origin of each source.
-
-    Raises:
-        AlmanacError: a source's facts may not be passed on, or its files have changed.
-    """
+    """Return name, kind, licence and origin of each source; refuse facts that may not be passed on or have changed."""
     out = []
     for name in layout.config.used_sources():
         source = layout.config.sources[name]

@@ -45,8 +45,7 @@ def write_asked(folder: Path, batches: Iterable[Batch], own: Mapping[str, type],
         The number of rows of each table, ``requests`` among them.
 
     Raises:
-        AlmanacError: the folder cannot be written, or a batch has a table that the suite does not declare or lacks one
-            that it does.
+        AlmanacError: the folder cannot be written, or a batch's tables are not those that the suite declares.
     """
     tables.check_writable(folder / "items.parquet")
     seen: dict[str, set[str]] = {"settings": set(), "contexts": set(), "refused": set()}

@@ -97,10 +97,7 @@ def sizes(config: EditionConfig) -> dict[str, Size]:
 
 
 def _counted(folder: str, dataset: DatasetConfig) -> Size | None:
-    """Count the relations in a folder of facts that qualify for a dataset, and their mean number of test facts.
-
-    Returns:
-        The size; None if there is no such table, or it is too large to be read for a plan.
+    """Count a dataset's qualifying relations and mean test facts; None without a table, or if it is too large to read.
 
     Raises:
         AlmanacError: the table of facts lacks a column.
@@ -124,11 +121,7 @@ def _counted(folder: str, dataset: DatasetConfig) -> Size | None:
 
 
 def spent(suite: str, size: int, tokens: int, factors: Factors) -> float:
-    """Return the CPU seconds of answering a suite, or of `TRAINING`, without starting and loading.
-
-    Answering takes ``tokens * (TOKEN + 2 * size / OPERATIONS)``, training ``6 * size * tokens / TRAINED``, where
-    ``size`` is the number of parameters; both are multiplied by the suite's factor.
-    """
+    """Return the CPU seconds of answering a suite, or of `TRAINING`, by ``size`` parameters, without start and load."""
     answering = tokens * (TOKEN + 2 * size / OPERATIONS)
     training = 6 * size * tokens / TRAINED
     return (training if suite == TRAINING else answering) * factors.get(suite, 1.0)
@@ -187,13 +180,10 @@ ANSWERED = re.compile(
 
 
 def measured(results: Path) -> tuple[Factors, list[str]]:
-    """Compare measured with estimated CPU time, from the logs of the editions made on this machine.
+    """Return measured by estimated CPU time (`Factors`), and the editions made on this machine whose logs were used.
 
     A suite that no finished job on this machine has answered has no factor. Models that are planned to use a GPU, or
     that a server runs, are left out: the CPU seconds of their jobs do not tell how fast a core is.
-
-    Returns:
-        The factors by suite or `TRAINING`, and the names of the editions whose logs were used.
     """
     took: dict[str, float] = defaultdict(float)
     planned: dict[str, float] = defaultdict(float)
@@ -215,12 +205,9 @@ def measured(results: Path) -> tuple[Factors, list[str]]:
 
 
 def _took(layout: Layout) -> dict[tuple[str, str, str], float]:
-    """Return measured CPU seconds of answering and training, without starting and loading.
+    """Return measured CPU seconds, without starting and loading, by (model, suite, dataset; "" for `TRAINING`).
 
     Logs of an earlier run with more shards are skipped.
-
-    Returns:
-        The seconds by (model, suite, dataset); the dataset is empty for `TRAINING`.
     """
     out: dict[tuple[str, str, str], float] = defaultdict(float)
     for log in sorted(layout.logs().glob("answer_*/**/*.log")):
@@ -237,8 +224,7 @@ def _took(layout: Layout) -> dict[tuple[str, str, str], float]:
 def expected(config: EditionConfig) -> dict[str, float]:
     """Return the estimated seconds of a job of each rule, by the rule's name; the name "" is for rules without a model.
 
-    If a rule's jobs differ, it is their mean. A job without a model takes about twice its CPU time, because its process
-    has to start.
+    If a rule's jobs differ, it is their mean. A job without a model takes twice its CPU time: its process starts.
     """
     together = set(config.answering_together())
     took: dict[str, list[float]] = defaultdict(list)

@@ -191,10 +191,10 @@ class Jobs:
         return list(map(str, self.layout.asked(folder, suite)))
 
     def before(self, suite: Asks[Any], at: Round | None, wildcards: Any) -> Files:
-        """Return the requests and responses from which a round is made, or an author's file if ``at`` is None.
+        """Return the requests and responses of earlier rounds from which a round is made.
 
-        A round is made from the earlier rounds, an author's file from all rounds. Responses are included only for an
-        author's file and for a round that is about one model (`Round.about_one`).
+        For an author's file (``at`` is None) these are all rounds. Only such a file and rounds about one model
+        (`Round.about_one`) include responses.
         """
         rounds = self._before(suite, at, wildcards)
         return [path for one in rounds for path in (*self.layout.asked(one.folder, suite), *one.responses)]
@@ -303,18 +303,12 @@ class Jobs:
         return self.layout.written(author, who.dataset)
 
     def reported(self, words: Iterable[str]) -> str:
-        """Return the flags for the summary that `report` prints after a run; ``words`` is the command line.
-
-        The summary names the file of each author on the command line, or else the findings.
-        """
+        """Return the flags for `report`'s summary after a run: the authors on the command line, or else findings."""
         written = (self.written(word, None) for word in words if word in self.config.authors())
         return " ".join([f"--edition {self.layout.root}", *(f"--written {path}" for path in written)])
 
     def compared(self) -> str:
-        """Return a digest of the settings by which models are compared with each other and with what they were taught.
-
-        It also covers the user's files whose digests the comparison records (`layout.CARRIED`).
-        """
+        """Return a digest of the settings that comparing depends on, and of the user's files that `CARRIED` covers."""
         models = [(name, one.model.series, one.model.base, one.model.size) for name, one in self.participants.items()]
         asked = {
             suite: {name: own.model_dump(mode="json") for name, own in datasets.items()}
@@ -350,10 +344,9 @@ class Jobs:
         return found._replace(runtime=minutes)
 
     def threads(self, wildcards: Any) -> int:
-        """Return the threads of a job that runs a model.
+        """Return the threads of a job that runs a model: an equal share of the cores; one for small models and servers.
 
-        Jobs share the cores equally, and a small model or a server's has one thread. Jobs that take a GPU run one after
-        the other: each has all cores if this machine has no GPU, else one.
+        Jobs that take a GPU run one after the other: each has all cores if this machine has no GPU, else one.
         """
         model = self.model(wildcards)
         if model.takes_gpu(self.config.gpus):

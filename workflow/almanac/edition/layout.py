@@ -227,18 +227,12 @@ class Layout:
         return found
 
     def every_round(self) -> Iterator[RoundFiles]:
-        """Yield the files of every round of every suite, model and dataset.
-
-        A round whose requests are the same for several models is yielded once for each model.
-        """
+        """Yield the files of every round of every suite, model and dataset; a round of several models once for each."""
         for asking in self.config.asked():
             yield from self.rounds(asking)
 
     def _beside(self, asked: str, answers: str) -> str:
-        """Return the participant that answers in place of model ``asked``.
-
-        If model ``answers`` was planted in several worlds, this is the participant of the same world as ``asked``.
-        """
+        """Return the participant of model ``answers`` that answers in place of ``asked``, of the same world if any."""
         participants = self.config.participants()
         world = participants[asked].world if asked in participants else None
         found = [one for one in participants.values() if one.model.name == answers]

@@ -131,11 +131,7 @@ def _unfit(suite: str, what: str) -> AlmanacError:
 
 
 def _whole(suite: str, outcomes: pl.DataFrame) -> pl.DataFrame:
-    """Return outcomes with every column of `Outcome`, optional ones filled with defaults.
-
-    Raises:
-        AlmanacError: a required column is missing, or a score or confidence is not finite or out of range.
-    """
+    """Return outcomes with all columns of `Outcome`, optional ones filled; refuse impossible scores and confidences."""
     more = {"reading": pl.lit(""), "prediction": pl.lit(None, pl.String)}
     found = outcomes.with_columns(**{name: value for name, value in more.items() if name not in outcomes.columns})
     if lacking := [name for name in columns(Outcome) if name not in found.columns]:

@@ -62,10 +62,9 @@ def tested(rows: Sequence[Measure], chosen: Pairs, few: int) -> list[Compared]:
 
 
 def compared(models: Collection[str], chosen: Pairs) -> Callable[[str, str], bool]:
-    """Return a function that tells whether two models are compared.
+    """Return a function that tells whether two models are compared: the chosen pairs, else all or none (`too_many`).
 
-    These are the chosen pairs. If none are chosen, all pairs are compared, within and between training runs only as in
-    `neighbours`; and no pair if there are too many models.
+    Without chosen pairs, checkpoints of training runs are compared only as in `neighbours`.
     """
     if chosen:
         pairs = {frozenset(pair) for pair in chosen}
@@ -110,10 +109,9 @@ def runs(models: Iterable[str]) -> dict[str, list[Step]]:
 
 
 def neighbours(models: Iterable[str]) -> Callable[[str, str], bool]:
-    """Return a function that tells whether two models are compared.
+    """Return a function that tells whether two models are compared: all pairs but some of checkpoints.
 
-    Two checkpoints of one training run are compared if they are neighbours, and those of two runs if their steps are
-    equal. All other pairs are compared.
+    Checkpoints of one training run are compared if they are neighbours, and those of two runs if their steps are equal.
     """
     places = {name: (run, at, step) for run, own in runs(models).items() for at, (step, name) in enumerate(own)}
 

@@ -68,10 +68,7 @@ class Rebuild:
 
     @property
     def agrees(self) -> bool:
-        """Return whether the rebuild agrees: nothing changed or missing, and few enough values apart.
-
-        None may be apart if the answers are equal, else at most `OUTSIDE` of the compared values.
-        """
+        """Whether nothing changed or is missing, and no value is apart (with other answers, at most `OUTSIDE`)."""
         allowed = OUTSIDE * self.values if self.others else 0
         return not (self.changed or self.missing) and len(self.apart) <= allowed
 
@@ -168,11 +165,8 @@ def _compared(
 ) -> Iterator[tuple[str, int, pl.DataFrame]]:
     """Yield each column, the number of compared values, and the rows that differ too much from the published table.
 
-    Args:
-        first: the published table.
-        second: the rebuilt table.
-        key: the key columns.
-        loosely: compare only values that have an interval: they must lie in the published interval.
+    ``first`` is the published table. ``loosely``: compare only values with an interval; they must lie in the published
+    interval.
     """
     rows = first.join(second, on=[*key, NTH], suffix=AGAIN)
     for column in (name for name in first.columns if name in second.columns and name not in (*key, NTH)):

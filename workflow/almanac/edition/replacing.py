@@ -145,8 +145,7 @@ def _doubt_failed(updated: Mapping[Path, Iterable[Path]], memory: Path) -> None:
 def _doubt_unwatched(jobs: Jobs, updated: Mapping[Path, Iterable[Path]], memory: Path) -> None:
     """Make a run repeat jobs that ended after their run, as jobs on a cluster do when Snakemake is killed.
 
-    Snakemake has no metadata of their files. An old date does not rerun jobs without input files: their files are
-    removed.
+    Snakemake has no metadata of their files. Files of jobs without inputs, which dates do not rerun, are removed.
     """
 
     def unknown(paths: Iterable[Path]) -> Iterator[Path]:

@@ -88,11 +88,7 @@ def opened(path: Path) -> tuple[Layout, unfinished.Folder | None]:
 
 @contextmanager
 def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
-    """Open an archive.
-
-    Raises:
-        AlmanacError: there is no archive, or it or its content cannot be read.
-    """
+    """Open an archive; errors of opening and reading it become an `AlmanacError` that says what to do."""
     if path.is_dir():
         raise AlmanacError(f"{path}: is a folder; name the archive that `make edition` or `almanac freeze` made")
     if not path.exists():

@@ -95,11 +95,7 @@ def _answer(answerer: Answerer, jobs: Sequence[Files], surveys: Sequence[windows
 
 
 def _jobs(arguments: argparse.Namespace) -> list[Files]:
-    """Return the files of every job.
-
-    Raises:
-        AlmanacError: the flags have different numbers of files, or an output is given twice or cannot be written.
-    """
+    """Return the files of every job; refuse unequal numbers of files, and outputs given twice or not writable."""
     given = {name: getattr(arguments, name) for name in ("requests", "contexts", "output")}
     if len({len(paths) for paths in given.values()}) > 1:
         counts = ", ".join(f"{len(paths)} of --{name}" for name, paths in given.items())
@@ -145,12 +141,7 @@ def answer_parts(
 ) -> Callable[[], bool]:
     """Answer a request file window by window, resuming where an earlier run of the same job was stopped.
 
-    Args:
-        answerer: the model.
-        files: the request file and the files that belong to it.
-        survey: the number of requests, and their contexts.
-        kinds: the kinds of request that the model is declared to answer; others get the status ``unsupported``.
-        what: the label of the progress bar.
+    Requests of kinds other than ``kinds`` get the status ``unsupported``; ``what`` is the label of the progress bar.
 
     Returns:
         A function that joins the parts into the response file and returns True. If a finished response file exists, it

@@ -94,11 +94,7 @@ def _model(layout: Layout, model: str) -> int:
 
 
 def _across(layout: Layout, strict: bool) -> int:
-    """Compare the models, check the recovery of planted knowledge against the bars, and print the result.
-
-    Returns:
-        1 if ``strict`` is set and a bar is missed or nothing was validated, else 0.
-    """
+    """Compare models and print the validation; return 1 if ``strict`` and a bar is missed or nothing was validated."""
     found = measure_across(layout)
     metadata = {CARRIED: " ".join(carried_digests(layout.config)), PARAMETERS: tables.canonical(layout.sizes())}
     for table, rows in found.items():
