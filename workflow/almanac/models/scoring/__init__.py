@@ -1,1 +1,1 @@
-"""The ways to compute log-probabilities: the reference, and the faster ways that are tested against it."""
+"""Backends that compute log-probabilities: the reference, and faster ones that are tested against it."""

@@ -1,9 +1,9 @@
-"""The backends that score, fastest first: each is exact where it can be used; what it cannot do falls to the next.
+"""The scoring backends, fastest first: all are exact, and what one cannot run falls back to the next.
 
-forest      every distinct token once, tree attention in the place of the model's own
-stock_mask  the same forest, the model's own attention under a 4D mask
-prefix_cache  the beginning that a group of texts shares once, then the rest of each
-reference   every text by itself, plainly
+forest        computes every distinct token once, with tree attention in place of the model's own
+stock_mask    the same forest, with the model's own attention under a 4D mask
+prefix_cache  computes the prefix that a group of texts shares once, then the rest of each text
+reference     one plain forward pass over every text
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ from almanac.models.seq2seq import Seq2SeqModel
 
 Values = list[list[list[float]]]  # values[sequence][part][token], nats
 OnRow = Callable[[int, Tensor], None]
-BEGINNING = 16  # Tokens by which the prefix cache puts sequences together.
+BEGINNING = 16  # The prefix cache groups sequences whose first 16 tokens are equal.
 
 
 class Backend(Protocol):
@@ -33,12 +33,12 @@ class Backend(Protocol):
     NAME: str
 
     def score(self, sequences: Sequence[TokenSequence], places: Sequence["Place"], on_row: OnRow) -> Values:
-        """Score sequences and read distributions off.
+        """Score sequences, and compute next-token distributions at places.
 
         Args:
-            sequences: what to score.
+            sequences: the sequences to score.
             places: token ids and the position whose distribution over the vocabulary is wanted.
-            on_row: takes a place's index and its log-probabilities ``(vocabulary,)``, nats, on the CPU.
+            on_row: called with a place's index and its log-probabilities ``(vocabulary,)``, nats, on the CPU.
         """
 
 
@@ -46,7 +46,7 @@ Place = tuple[tuple[int, ...], int]
 
 
 class Plain:
-    """Every text by itself: the reference."""
+    """The reference: every text by itself."""
 
     NAME = reference.ENGINE
 
@@ -61,7 +61,7 @@ class Plain:
 
 
 class Cached:
-    """A prefix cache for each group of texts that begin alike, the reference for the rest."""
+    """A prefix cache for each group of texts with a common prefix, and the reference for the rest."""
 
     NAME = prefix_cache.ENGINE
 
@@ -88,7 +88,7 @@ class Cached:
 
 
 class Trees:
-    """A prefix forest of everything that is asked."""
+    """One prefix forest of all sequences and places."""
 
     def __init__(self, model: CausalModel, machine: Machine) -> None:
         self.model, self.machine, self.NAME = model, machine, machine.NAME
@@ -100,14 +100,14 @@ class Trees:
         return reading.score(self.machine, self.model, sequences, before, on_row, work=self.work)
 
     def follow(self, groups: Sequence[Sequence[TokenSequence]]) -> list[Followed] | None:
-        """Follow the choices of requests until their best ones are certain; none where the machine cannot."""
+        """Score choices only until each request's best one is certain; None if the machine cannot do so."""
         if not isinstance(self.machine, TreeMachine):
             return None
         return levels.follow(self.machine, groups, self.work)
 
 
 class Masked:
-    """Each distinct masked input once, and the head at the masked positions alone."""
+    """Each distinct masked input once, with the output head applied at the masked positions only."""
 
     NAME = pseudo.ENGINE
 
@@ -120,7 +120,7 @@ class Masked:
 
 
 class EncoderDecoder:
-    """Each text encoded once; encoder-decoders fill no blanks, so that there are no places."""
+    """Each text encoded once; there are no places, since encoder-decoders fill no blanks."""
 
     NAME = encdec.ENGINE
 
@@ -133,7 +133,7 @@ class EncoderDecoder:
 
 
 def fallbacks(engine: Engine, model: Model) -> list[Engine]:
-    """Return a backend and the slower ones; masked models and encoder-decoders have one besides the reference."""
+    """Return a backend and all slower ones; masked models and encoder-decoders have one besides the reference."""
     if isinstance(model, CausalModel):
         return list(ENGINES[ENGINES.index(engine) :])
     return ["reference"] if engine == "reference" else [engine, "reference"]
@@ -143,7 +143,7 @@ def backend(engine: Engine, model: Model) -> Backend:
     """Return a backend for a model.
 
     Raises:
-        UnusableError: it cannot be used with this model.
+        UnusableError: the backend cannot run this model.
     """
     if engine == "reference":
         return Plain(model)

@@ -1,4 +1,4 @@
-"""Running work in batches under a token budget, halved when memory runs out."""
+"""Runs work in batches under a token budget; a batch that runs out of memory is halved."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -9,10 +9,10 @@ import torch
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
-CPU_TOKENS = 1024  # More do not make a product of matrices faster on a core, and leave its caches.
+CPU_TOKENS = 1024  # More do not make a matrix product faster on a core, and no longer fit its caches.
 ACCELERATOR_TOKENS = 16384
 CPU_KEPT, ACCELERATOR_KEPT = 16384, 65536
-LOGITS = 2**28  # 1 GiB of float32.
+LOGITS = 2**28  # Numbers of logits at once: 1 GiB of float32.
 
 
 def token_budget(device: torch.device, vocabulary: int) -> int:
@@ -21,17 +21,17 @@ def token_budget(device: torch.device, vocabulary: int) -> int:
 
 
 def kept_budget(device: torch.device, vocabulary: int) -> int:
-    """Return how many tokens the texts may keep that are continued together; each gives logits in every step."""
+    """Return how many tokens a batch of texts may keep in its cache while it is decoded."""
     return max(1, min(CPU_KEPT if device.type == "cpu" else ACCELERATOR_KEPT, 4 * (LOGITS // vocabulary)))
 
 
 def rows_at_once(device: torch.device) -> int:
-    """Return how many rows of float32 logits are turned into log-probabilities at once: on a CPU what a cache holds."""
+    """Return how many rows of float32 logits become log-probabilities at once; on a CPU, what fits its cache."""
     return 64 if device.type == "cpu" else 512
 
 
 def ran_out_of_memory(error: RuntimeError) -> bool:
-    """Return whether an error of torch says that memory ran out, on the accelerator or on the host."""
+    """Return whether a torch error means that memory ran out, on the accelerator or on the host."""
     return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
 
 
@@ -45,11 +45,11 @@ def run_batches(
     """Run jobs in batches of similar length, the longest first.
 
     Args:
-        jobs: what to do.
-        length: the tokens of a job; a batch costs its number of jobs times its longest.
-        work: does a batch and returns one result a job.
-        budget: the most tokens of a batch; a single job may exceed it.
-        even: only jobs of one length go together, so that nothing is padded.
+        jobs: the jobs.
+        length: the number of tokens of a job; a batch costs its number of jobs times the length of its longest.
+        work: runs a batch and returns one result per job.
+        budget: the most tokens in a batch; a single job may exceed it.
+        even: whether a batch holds only jobs of equal length, so that nothing is padded.
 
     Returns:
         The results in the order of the jobs.

@@ -1,9 +1,9 @@
-"""Only the answer: when a choice may be left because no other outcome is possible any more.
+"""Decides which choices need no further scoring when a request wants only its best choice.
 
-The log-probability of a choice's first tokens bounds that of the whole from above, since every further token can only
-take away. A choice is left as soon as those that are known to their ends prove two things: it cannot be the best, and
-all that are left together cannot change the best one's share among the choices by more than a ten-thousandth of it,
-which is what log-probabilities are promised to. What is left keeps its bound.
+The log-probability of a choice's first tokens is an upper bound on that of the whole choice, since every further token
+lowers it. A choice is dropped as soon as the fully scored choices prove two things: it cannot be the best one, and all
+dropped choices together cannot change the best one's share of the probability by more than a ten-thousandth of itself,
+the accuracy that is promised for log-probabilities. A dropped choice keeps its upper bound.
 """
 
 import math
@@ -14,16 +14,16 @@ import numpy as np
 
 from almanac.models.scoring.boundaries import TokenSequence
 
-SHARE = 1e-4  # Of the best choice's share: what all choices that are left may take from it together.
+SHARE = 1e-4  # The most that all dropped choices together may take from the best choice's share, relative to it.
 
 
 @dataclass
 class Followed:
-    """The choices of one request, as far as they have been followed.
+    """The choices of one request, and the log-probabilities known so far.
 
     Attributes:
-        sequences: one a choice, each with one part.
-        values: for each the log-probabilities (nats) of the tokens that were read, from the first on.
+        sequences: one per choice, each with one part.
+        values: for each choice, the log-probabilities (nats) of its first tokens, as many as are known.
     """
 
     sequences: Sequence[TokenSequence]
@@ -35,11 +35,11 @@ class Followed:
 
     @property
     def exact(self) -> list[bool]:
-        """Which choices were followed to their ends; the sums of the others are upper bounds."""
+        """Which choices are fully scored; the sums of the others are upper bounds."""
         return [len(values) == length for values, length in zip(self.values, self._lengths.tolist(), strict=True)]
 
     def open(self) -> list[int]:
-        """Return the choices that must be followed further before the best one and its share are certain.
+        """Return the choices that must be scored further before the best one and its share are certain.
 
         The likeliest come first.
         """
@@ -47,7 +47,7 @@ class Followed:
         done = np.array(self.exact)
         order = np.flatnonzero(~done)[np.argsort(-bounds[~done], kind="stable")]
         best, known = bounds[done].max(initial=-math.inf), np.logaddexp.reduce(bounds[done], initial=-math.inf)
-        # What is left is a tail of the unfinished choices by their bounds: its mass, from each choice on to the last.
+        # The dropped choices are a tail of the unfinished ones, ordered by bound: the mass from each one to the last.
         tail = np.logaddexp.accumulate(bounds[order][::-1])[::-1]
         may_stay = (bounds[order] < best) & (tail <= known + math.log(SHARE))
         return [int(index) for index in order[~may_stay]]

@@ -1,4 +1,4 @@
-"""Filling a blank: the likeliest tokens, and the log-probabilities and ranks of given words."""
+"""Filling a blank: the likeliest tokens, and the log-probabilities and ranks of the choices."""
 
 import functools
 import math
@@ -21,13 +21,13 @@ BLANK = "[MASK]"
 
 @dataclass(frozen=True, slots=True)
 class Blank:
-    """A text with a blank as a model reads it.
+    """A tokenised text with a blank.
 
     Attributes:
         ids: special ones included; with one mask for a masked model, up to the blank for a causal one.
-        position: the position that is predicted.
-        choices: for each choice a sequence in which it stands in the blank.
-        problem: why the blank cannot be filled, or none.
+        position: the predicted position.
+        choices: for each choice, the sequence with the choice in the blank.
+        problem: why the blank cannot be filled, or None.
         unsupported: whether the reason is the model's family.
     """
 
@@ -41,12 +41,12 @@ class Blank:
 def read_blank(request: Request, text: str, model: Model) -> Blank:
     """Tokenise a text with a blank.
 
-    The space before a blank goes with it where the tokenizer binds a space to the word after it, so that the blank
-    stands for " word" there and for "word" elsewhere.
+    If the tokenizer binds a space to the word after it, the space before the blank belongs to the blank, which then
+    stands for " word"; otherwise it stands for "word".
 
     Args:
         request: of the kind ``fill``.
-        text: its full text, which holds one ``[MASK]``.
+        text: the request's full text, which must hold one ``[MASK]``.
         model: the model.
     """
     if text.count(BLANK) != 1:
@@ -61,14 +61,14 @@ def read_blank(request: Request, text: str, model: Model) -> Blank:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What a distribution over a blank gives.
+    """The results read off the distribution at a blank.
 
     Attributes:
-        tokens: the likeliest allowed tokens' texts.
-        probabilities: theirs.
-        counts: of each choice how many tokens it has; 0 where it cannot be written: the unknown token is one of them.
-        ranks: of each choice of one token among the allowed ones, 0 first; none for other choices.
-        best: the largest log-probability of all, nats; no finite number where the model's logits are none.
+        tokens: the texts of the likeliest allowed tokens.
+        probabilities: their probabilities.
+        counts: the number of tokens of each choice; 0 if one of them is the unknown token.
+        ranks: the rank of each one-token choice among the allowed tokens, from 0; None for longer choices.
+        best: the largest log-probability of the vocabulary, nats; not finite if the model's logits are not.
     """
 
     tokens: tuple[str, ...]
@@ -79,12 +79,12 @@ class Filled:
 
 
 def fill(request: Request, logprobs: Tensor, choices: Sequence[TokenSequence], model: Model) -> Filled:
-    """Read off a distribution what a request wants of it.
+    """Return what a request asks of the distribution at its blank.
 
     Args:
         request: of the kind ``fill``.
         logprobs: ``(vocabulary,)``, nats, at its blank.
-        choices: its choices as they stand in the blank.
+        choices: for each choice, the sequence with the choice in the blank.
         model: the model.
     """
     mask = allowed(model, request.exclude or ())
@@ -138,9 +138,9 @@ def _masked_blank(request: Request, left: str, right: str, model: MaskedModel) -
 
 
 def _after_blank(right: str, tokens: Tokens) -> list[int]:
-    """Return the ids of what follows a blank as they are behind a word.
+    """Return the ids of the text after a blank, tokenised as if a word stood before it.
 
-    A tokenizer that puts a space before every text would put one before a full stop behind a mask, too.
+    Otherwise a tokenizer that puts a space before every text would put one between the mask and a full stop.
     """
     if not tokens.adds_space:
         return tokens.ids(right)
@@ -153,9 +153,9 @@ def _after_blank(right: str, tokens: Tokens) -> list[int]:
 
 
 def words_ids(left: str, words: Sequence[str], right: str, tokens: Tokens) -> list[list[int]]:
-    """Return the ids of words as each stands between two texts, with the space before it where that goes with it.
+    """Return the ids of each word between two texts, with the space before it if that belongs to the blank.
 
-    Where a word's tokens reach over its ends into the texts, it is tokenised on its own.
+    A word whose tokens reach into the text on either side is tokenised on its own.
     """
     begin = len(_before_blank(left, tokens))
     found = []
@@ -173,7 +173,7 @@ def words_ids(left: str, words: Sequence[str], right: str, tokens: Tokens) -> li
 
 @functools.lru_cache(maxsize=2)  # requests of one kind exclude the same words
 def allowed(model: Model, exclude: tuple[str, ...]) -> Tensor:
-    """Return which ids may fill a blank, ``(vocabulary,)``: neither special, nor excluded, nor without a text."""
+    """Return which ids may fill a blank, ``(vocabulary,)``: all but special, excluded and textless ones."""
     tokens, vocabulary = model.tokens, model.vocabulary
     mask = torch.zeros(vocabulary, dtype=torch.bool)
     mask[: len(tokens.words)] = True
@@ -188,9 +188,9 @@ def top(logprobs: Tensor, mask: Tensor, k: int, tokens: Tokens) -> tuple[list[st
     """Return the ``k`` likeliest allowed tokens, spaces around them removed, and their probabilities.
 
     Args:
-        logprobs: ``(vocabulary,)``, nats, of the full softmax: what is not allowed keeps its share.
-        mask: ``(vocabulary,)``, what is allowed.
-        k: how many; fewer are returned where fewer are allowed.
+        logprobs: ``(vocabulary,)``, nats, of the full softmax: tokens that are not allowed keep their share.
+        mask: ``(vocabulary,)``, which tokens are allowed.
+        k: how many; fewer are returned if fewer are allowed.
         tokens: the tokenizer.
     """
     values = torch.where(mask, logprobs, -torch.inf)
@@ -198,21 +198,21 @@ def top(logprobs: Tensor, mask: Tensor, k: int, tokens: Tokens) -> tuple[list[st
     if k == 0:
         return [], []
     if k == 1:
-        best = int(values.argmax())  # Of those that tie the first.
+        best = int(values.argmax())  # The first of equal ones.
         return [tokens.words[best]], [math.exp(float(values[best]))]
     least = torch.topk(values, k).values[-1]
-    ids = torch.nonzero(values >= least)[:, 0]  # As many as are wanted, and what ties with the last of them.
+    ids = torch.nonzero(values >= least)[:, 0]  # The k likeliest, and those that tie with the last of them.
     likely, order = torch.sort(values[ids], descending=True, stable=True)
     return [tokens.words[token] for token in ids[order[:k]].tolist()], likely[:k].double().exp().tolist()
 
 
 def ranks(logprobs: Tensor, mask: Tensor, counts: Sequence[int], values: Sequence[float]) -> list[int | None]:
-    """Return how many allowed tokens are likelier than each choice of one token; none for other choices.
+    """Return how many allowed tokens are likelier than each one-token choice; None for other choices.
 
     Args:
         logprobs: ``(vocabulary,)``, nats.
-        mask: ``(vocabulary,)``, what is allowed.
-        counts: of each choice, its tokens.
+        mask: ``(vocabulary,)``, which tokens are allowed.
+        counts: the number of tokens of each choice.
         values: the log-probability of each choice's first token, nats.
     """
     others = torch.where(mask, logprobs, -torch.inf)

@@ -1,7 +1,7 @@
-"""Which tokens are scored: texts are tokenised as a whole, and characters decide which tokens belong to a part.
+"""Finds the tokens to score: a text is tokenised as a whole, and character offsets say which tokens a part has.
 
-A choice is tokenised together with the text before it, since tokenising the whole may give other tokens than
-tokenising the parts. Its tokens are those that end after the boundary; a token across it belongs to the choice.
+A choice is tokenised together with the text before it, since tokenising the two apart may give other tokens. The
+choice's tokens are those that end after the boundary; a token that crosses the boundary belongs to the choice.
 """
 
 import itertools
@@ -19,10 +19,10 @@ from almanac.rows import Request
 
 @dataclass(frozen=True, slots=True)
 class TokenSequence:
-    """Token ids, special ones included, and the parts that are scored: ranges ``[start, stop)`` of positions.
+    """Token ids, special ones included, and the parts to score: ranges ``[start, stop)`` of positions.
 
-    Sequences that begin alike may hold one ``head`` together, so that long contexts are kept once; no token of it
-    is scored. Positions count from the head's first token.
+    Sequences with a common prefix may share one ``head``, so that a long context is stored once. No token of the head
+    is scored. Positions count from the first token of the head.
     """
 
     tail: tuple[int, ...]
@@ -31,7 +31,7 @@ class TokenSequence:
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """All tokens, those of the head first."""
+        """All tokens, head first."""
         return self.head + self.tail
 
     @property
@@ -42,7 +42,7 @@ class TokenSequence:
 
 @dataclass(frozen=True, slots=True)
 class Tokenised:
-    """A request's sequences, or the reason why it cannot be scored; ``unsupported``: which is the model's family."""
+    """A request's sequences, or why it cannot be scored; ``unsupported`` says that the model's family is the reason."""
 
     sequences: tuple[TokenSequence, ...]
     problem: str | None = None
@@ -55,19 +55,19 @@ class Tokenised:
 
 
 def full_text(request: Request, contexts: Mapping[str, str]) -> str:
-    """Return the text that a request is about: its context's, if it has one, followed by its own."""
+    """Return a request's full text: the text of its context, if it has one, then its own."""
     return (contexts[request.context_id] if request.context_id is not None else "") + request.text
 
 
 def token_range(offsets: Sequence[tuple[int, int]], text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the range of tokens of the characters ``[start, end)``.
+    """Return the range ``[first, stop)`` of the tokens that cover the characters ``[start, end)``.
 
-    The first is the first token that ends past ``start``; the last is the one that holds the last character that is no
-    space. Offsets are untrimmed: a token's space belongs to it. Where tokens reach over a boundary they are counted.
+    It begins with the first token that ends past ``start`` and ends with the token of the last character that is no
+    space. Tokens that cross a boundary are counted. Offsets are untrimmed: a token's space belongs to it.
 
     Args:
         offsets: the characters of every token, ``[start, end)``, in order.
-        text: the text that the offsets are about.
+        text: the tokenised text.
         start: the first character.
         end: the character after the last.
     """
@@ -83,7 +83,7 @@ def tokenise(requests: Sequence[Request], contexts: Mapping[str, str], model: Mo
     """Tokenise requests of the kinds ``choices`` and ``spans``.
 
     Returns:
-        One entry a request: a sequence a choice, or one sequence with a part a span or piece.
+        One entry per request: one sequence per choice, or a single sequence with one part per span or piece.
     """
     found: list[Tokenised] = []
     cuts: dict[str, seams.Seam | None] = {}
@@ -98,7 +98,7 @@ def tokenise(requests: Sequence[Request], contexts: Mapping[str, str], model: Mo
 
 
 def _placed(ids: Sequence[int], parts: Sequence[tuple[int, int]], model: Model) -> TokenSequence:
-    """Add special tokens, and leave out a first token that has none before it."""
+    """Add special tokens, and do not score a text's first token if nothing stands before it."""
     whole, shift = model.wrap(ids)
     placed = ((max(start + shift, model.FIRST), max(stop + shift, model.FIRST)) for start, stop in parts)
     return TokenSequence(whole, tuple(placed))
@@ -107,7 +107,7 @@ def _placed(ids: Sequence[int], parts: Sequence[tuple[int, int]], model: Model) 
 def _seam(
     request: Request, contexts: Mapping[str, str], model: Model, cuts: dict[str, seams.Seam | None]
 ) -> seams.Seam | None:
-    """Return the cut through a request's context; contexts are cut once."""
+    """Return the cut through a request's context; ``cuts`` keeps those of contexts seen before."""
     if request.context_id is None or not isinstance(model, CausalModel):
         return None
     if request.context_id not in cuts:
@@ -131,7 +131,7 @@ def _choices(request: Request, text: str, model: Model, seam: seams.Seam | None)
 
 
 def _continued(text: str, choices: Sequence[str], model: Model, seam: seams.Seam | None) -> Iterator[TokenSequence]:
-    """Yield text and choice, tokenised together, for each choice; the choice's tokens are scored."""
+    """Yield the text with each choice, tokenised together; the tokens of the choice are scored."""
     tails = seam.tails(text, choices, model) if seam is not None and isinstance(model, CausalModel) else None
     if seam is None or tails is None:
         for encoding in model.tokens.encode([text + choice for choice in choices]):
@@ -143,7 +143,7 @@ def _continued(text: str, choices: Sequence[str], model: Model, seam: seams.Seam
 
 
 def _first_past(encoding: Encoding, boundary: int) -> int:
-    """Return the first token that ends past a character; the first of all for the first character."""
+    """Return the index of the first token that ends past a character; 0 for the first character."""
     first = len(encoding.offsets) if boundary else 0
     while first and encoding.offsets[first - 1][1] > boundary:
         first -= 1

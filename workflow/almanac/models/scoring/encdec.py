@@ -1,9 +1,9 @@
-"""Encoder-decoders fast: each text is encoded once, for all its choices and samples.
+"""Scores encoder-decoders and generates with them: each text is encoded once, for all its choices and samples.
 
-Where a decoder knows positions by their distances alone (T5, but not Switch-Transformers, whose experts take so many
-tokens of a row), the choices of a text stand side by side in one row, and a mask keeps them apart: a position has the
-same distances to those that it sees as in a row of its own, and the text's states are attended to once and not once a
-choice. What a choice begins with is not fed where a longer one feeds it.
+Some decoders use relative positions only (T5, but not Switch-Transformers, whose experts take a limited number of
+tokens per row). For these, the choices of a text stand side by side in one row, and a mask keeps them apart. Each token
+has the same distances to the tokens that it sees as in a row of its own, and cross-attention to the text is computed
+once instead of once per choice. A choice that is a prefix of a longer one is not fed again.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ ROW = 256  # Tokens of a row of the decoder that holds several choices.
 
 @dataclass(frozen=True, slots=True)
 class ChoiceSequences(Tokenised):
-    """A request's choices; a sequence's head is what the encoder reads, its tail what the decoder does."""
+    """A request's choices: in each sequence, the encoder reads the head and the decoder reads the tail."""
 
     @property
     def length(self) -> int:
@@ -34,10 +34,10 @@ class ChoiceSequences(Tokenised):
 
 
 def tokenise(requests: Sequence[Request], contexts: Mapping[str, str], model: Seq2SeqModel) -> list[Tokenised]:
-    """Tokenise requests of the kinds ``choices`` and ``spans``; see `Seq2SeqModel` for what an answer's tokens are.
+    """Tokenise requests of the kinds ``choices`` and ``spans``; `Seq2SeqModel` says which tokens an answer has.
 
     Returns:
-        One entry a request: a sequence a choice, or the one of the span that ends the text.
+        One entry per request: one sequence per choice, or a single one for the span that ends the text.
     """
     return [
         (_last_span if request.kind == "spans" else _answers)(request, full_text(request, contexts), model)
@@ -46,7 +46,7 @@ def tokenise(requests: Sequence[Request], contexts: Mapping[str, str], model: Se
 
 
 def _last_span(request: Request, text: str, model: Seq2SeqModel) -> Tokenised:
-    """Read a text up to its last words in the encoder, and have these scored in the decoder."""
+    """Tokenise a text whose last span the decoder scores; the encoder reads all before it."""
     own, starts, ends = request.text, request.span_starts or (), request.span_ends or ()
     if request.pieces is not None or len(starts) != 1 or len(ends) != 1 or own[ends[0] :].strip():
         reason = "an encoder-decoder scores one span, which ends the text: the decoder writes it behind the rest"
@@ -75,11 +75,11 @@ def _answers(request: Request, text: str, model: Seq2SeqModel) -> Tokenised:
 
 @dataclass(slots=True)
 class _Path:
-    """What the decoder reads for one or several answers of a text.
+    """The decoder's input for an answer, and for all answers that are prefixes of it.
 
     Attributes:
         ids: from the start token to the last token but one of the longest answer.
-        wanted: the position whose logits are read, the token whose log-probability they give, and where it goes.
+        wanted: per scored token, the position of its logits, its id, and the index of its value in the output.
     """
 
     ids: tuple[int, ...]
@@ -106,8 +106,8 @@ def score(
 
     Args:
         model: the model.
-        sequences: what to score, as `tokenise` gives it.
-        budget: the most tokens of a batch; by default what the device and the vocabulary allow.
+        sequences: the sequences to score, as `tokenise` returns them.
+        budget: the most tokens in a batch; by default what the device and the vocabulary allow.
 
     Returns:
         ``values[sequence][part][token]``: log-probabilities in nats.
@@ -136,13 +136,13 @@ def _encode(
     work: Callable[[list[int], Tensor], None],
     budget: int,
 ) -> None:
-    """Run the encoder once on every text, those of one length together.
+    """Encode every text once, in batches of texts of equal length.
 
     Args:
         model: the model.
-        heads: the texts' ids.
-        work: takes the indices of some texts and their states, ``(texts, tokens, hidden)``.
-        budget: the most tokens of a batch.
+        heads: the token ids of each text.
+        work: called with the indices of some texts and their encoder states, ``(texts, tokens, hidden)``.
+        budget: the most tokens in a batch.
     """
 
     @torch.inference_mode()
@@ -155,9 +155,9 @@ def _encode(
 
 
 def _paths(sequences: Sequence[TokenSequence]) -> dict[tuple[int, ...], list[_Path]]:
-    """Return, for each text, what the decoder must read: no answer's beginning twice where another goes on from it.
+    """Return the decoder inputs for each text; an answer that is a prefix of another shares its input.
 
-    The last token of an answer is never read.
+    The last token of an answer is never fed.
     """
     asked: dict[tuple[int, ...], dict[tuple[int, ...], list[tuple[int, int, int]]]] = {}
     place = 0
@@ -171,9 +171,9 @@ def _paths(sequences: Sequence[TokenSequence]) -> dict[tuple[int, ...], list[_Pa
 
 
 def _longest(answers: Mapping[tuple[int, ...], list[tuple[int, int, int]]]) -> Iterator[_Path]:
-    """Yield the answers that no other begins with, each with what is wanted of those that it begins with."""
+    """Yield the answers that are a prefix of no other; each takes over what is wanted of its own prefixes."""
     path = _Path(())
-    for ids in sorted(answers, reverse=True):  # What goes on from an answer comes just before it.
+    for ids in sorted(answers, reverse=True):  # The continuations of an answer come just before it.
         if path.ids[: len(ids)] != ids:
             path = _Path(ids)
             yield path
@@ -181,7 +181,7 @@ def _longest(answers: Mapping[tuple[int, ...], list[tuple[int, int, int]]]) -> I
 
 
 def _rows(text: int, paths: Sequence[_Path], together: bool) -> list[_DecoderRow]:
-    """Put a text's paths into rows: side by side where that is allowed, else each in a row of its own."""
+    """Put a text's paths into rows: side by side if ``together``, else each in a row of its own."""
     rows: list[_DecoderRow] = []
     for path in paths:
         if not together or not rows or rows[-1].length + len(path.ids) > ROW:
@@ -191,11 +191,11 @@ def _rows(text: int, paths: Sequence[_Path], together: bool) -> list[_DecoderRow
 
 
 def _read(model: Seq2SeqModel, rows: Sequence[_DecoderRow], states: Tensor, values: list[float]) -> None:
-    """Read rows and fill in the log-probabilities that are wanted of them."""
+    """Feed rows to the decoder and write the log-probabilities that are wanted into ``values``."""
     width = max(row.length for row in rows)
     ids = torch.full((len(rows), width), model.tokens.pad_id, dtype=torch.long)
     path_of = torch.full((len(rows), width), -1, dtype=torch.long)
-    wanted: dict[tuple[int, int], list[tuple[int, int]]] = {}  # By row and column: tokens, and where their values go.
+    wanted: dict[tuple[int, int], list[tuple[int, int]]] = {}  # By row and column: tokens, and their index in `values`.
     for number, row in enumerate(rows):
         column = 0
         for index, path in enumerate(row.paths):
@@ -221,14 +221,14 @@ def _read(model: Seq2SeqModel, rows: Sequence[_DecoderRow], states: Tensor, valu
 
 
 def _apart(path_of: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return what keeps paths apart: each token sees those before it of its own path.
+    """Return the additive mask that keeps paths apart: a token sees itself and earlier tokens of its own path.
 
     Args:
-        path_of: each token's path, ``(rows, width)``; padding is a path too, so that every token sees one.
-        dtype: that of the attention's scores.
+        path_of: each token's path, ``(rows, width)``; padding counts as a path, so that every token sees some token.
+        dtype: the dtype of the attention scores.
 
     Returns:
-        What is added to them, ``(rows, 1, width, width)``.
+        The mask, ``(rows, 1, width, width)``.
     """
     width = path_of.shape[1]
     seen = (path_of[:, :, None] == path_of[:, None, :]) & torch.ones((width, width), dtype=torch.bool).tril()
@@ -236,20 +236,20 @@ def _apart(path_of: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def generate(model: Seq2SeqModel, prompts: Sequence[Prompt], budget: int | None = None) -> list[list[str | None]]:
-    """Write answers, with each prompt's text in the encoder; see `generation.generate`.
+    """Generate answers; the encoder reads each prompt; see `generation.generate`.
 
-    All samples of a text share its states. Decoding is by the model's plain distribution: what a checkpoint's
-    generation_config.json adds for its own task (beams, penalties, least lengths) is left out.
+    All samples of a text share its encoder states. Decoding uses the model's plain distribution: a checkpoint's
+    generation_config.json, which may add beams, penalties and minimum lengths for its own task, is ignored.
 
     Args:
         model: the model.
-        prompts: what to answer; their ids are what the encoder reads.
-        budget: the most tokens of a batch, those to come included.
+        prompts: the prompts; the encoder reads their ids.
+        budget: the most tokens in a batch, tokens to be generated included.
 
     Returns:
-        The answers to each prompt, one a seed; greedy ones are equal.
+        The answers to each prompt, one per seed; greedy ones are equal.
     """
-    jobs: dict[tuple[int, ...], list[tuple[int, int]]] = {}  # By text: prompts and numbers of their samples.
+    jobs: dict[tuple[int, ...], list[tuple[int, int]]] = {}  # By text: pairs of a prompt and a sample's number.
     for index, prompt in enumerate(prompts):
         jobs.setdefault(prompt.ids, []).extend((index, number) for number in range(prompt.distinct))
     heads = list(jobs)
@@ -278,9 +278,9 @@ def _continue(model: Seq2SeqModel, samples: list[GrowingText], states: Tensor, t
 
     Args:
         model: the model.
-        samples: what to write.
-        states: of the texts, ``(texts, tokens, hidden)``.
-        texts: each sample's.
+        samples: the samples to generate.
+        states: the encoder states of the texts, ``(texts, tokens, hidden)``.
+        texts: the index of each sample's text.
     """
     alive = [sample for sample in samples if sample.text is None]
     owners = [text for sample, text in zip(samples, texts, strict=True) if sample.text is None]

@@ -1,4 +1,4 @@
-"""Continuing a text: greedy or sampled decoding, with what prompts share read once where the model allows it.
+"""Greedy or sampled decoding; prefixes that prompts share are read once, if the model allows it.
 
 Other models continue prompts of equal length together under their own cache, so that nothing is padded.
 """
@@ -25,18 +25,18 @@ def generate(
 ) -> list[list[str | None]]:
     """Continue prompts.
 
-    A text ends before a stop string, at an EOS token, or when it is long enough. At a temperature above 0 each token is
-    drawn from the full softmax by a generator of the sample's own, so that a sample does not depend on its neighbours.
+    A text ends before a stop string, at an EOS token, or at its maximum length. At a temperature above 0, each token is
+    drawn from the full softmax. Every sample has its own generator, so that it does not depend on its neighbours.
 
     Args:
         model: the model.
-        prompts: what to continue.
-        machine: runs the model with what prompts share read once; none for a model that it cannot run.
-        budget: the most tokens of a batch, those to come included.
+        prompts: the prompts to continue.
+        machine: runs the model and reads shared prefixes once; None for a model that it cannot run.
+        budget: the most tokens in a batch, tokens to be generated included.
 
     Returns:
-        The answers to each prompt, one a seed, without the prompt and the model's thinking; greedy ones are equal. None
-        where thinking left too little room for one.
+        The answers to each prompt, one per seed, without the prompt and the model's thinking; greedy ones are equal.
+        None for an answer to which thinking left too little room.
     """
     if machine is not None:
         samples = decoding.generate(machine, prompts, budget)
@@ -62,7 +62,7 @@ def generate(
 
 @torch.inference_mode()
 def _continue(model: CausalModel, samples: list[GrowingText]) -> list[str | None]:
-    """Decode samples whose prompts have one length, dropping rows that have ended."""
+    """Decode samples whose prompts have equal length, dropping rows that have ended."""
     alive = [sample for sample in samples if sample.text is None]
     cache, logits = _prefill(model, alive) if alive else (None, torch.empty(0))
     while alive:
@@ -84,7 +84,7 @@ def _continue(model: CausalModel, samples: list[GrowingText]) -> list[str | None
 
 
 def _prefill(model: CausalModel, samples: Sequence[GrowingText]) -> tuple[DynamicCache | None, Tensor]:
-    """Read each distinct prompt once; return the cache (none where it is of no use) and each sample's logits."""
+    """Read each distinct prompt once; return the cache (None if it cannot be used) and each sample's logits."""
     rows = {ids: index for index, ids in enumerate(dict.fromkeys(sample.prompt.ids for sample in samples))}
     options = {"logits_to_keep": 1} if model.keeps_logits else {}
     output = model.network(input_ids=torch.tensor(list(rows), device=model.device), use_cache=True, **options)
@@ -92,7 +92,7 @@ def _prefill(model: CausalModel, samples: Sequence[GrowingText]) -> tuple[Dynami
     logits = output.logits[:, -1].float().cpu()[chosen]
     bound, longest = turn(model), max(len(sample.prompt.ids) + sample.prompt.new for sample in samples)
     if bound is not None and len(samples[0].prompt.ids) <= bound < longest:
-        return None, logits  # Beyond the turn the prompt itself is read otherwise.
+        return None, logits  # The longest text passes the model's `turn`, which changes how the prompt itself is read.
     try:
         cache = plain_cache(model, getattr(output, "past_key_values", None))
     except NoCacheError:
@@ -102,7 +102,7 @@ def _prefill(model: CausalModel, samples: Sequence[GrowingText]) -> tuple[Dynami
 
 
 def _last_logits(model: CausalModel, rows: Sequence[tuple[int, ...]]) -> Tensor:
-    """Return the logits after whole rows of one length: for models whose cache is no list of keys and values."""
+    """Return the logits after whole rows of equal length, for models without a plain cache of keys and values."""
     output = model.network(input_ids=torch.tensor(rows, device=model.device), use_cache=False)
     logits: Tensor = output.logits[:, -1].float().cpu()
     return logits

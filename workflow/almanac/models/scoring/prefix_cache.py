@@ -1,7 +1,8 @@
-"""A faster way to score choices: keys and values of the tokens that all sequences begin with are computed once.
+"""Scores choices with a prefix cache: keys and values of the prefix that all sequences share are computed once.
 
-The last token of a sequence is scored and never read, so choices of one token after the same text share one row; and a
-row that begins another row is read off from it. Rows continue under the expanded cache, padded on the right.
+The last token of a sequence is scored but never fed to the model, so choices of one token after the same text share
+one row. A row that is a prefix of another row is read off that one. Rows are padded on the right and fed under the
+cache, which is expanded to their number.
 """
 
 import copy
@@ -20,45 +21,46 @@ from almanac.models.scoring.reference import log_softmax, padding, turn
 
 ENGINE = "prefix_cache/1"
 PLAIN_LAYERS = (DynamicLayer, DynamicSlidingWindowLayer)
-WORTH = 256  # Tokens that must be saved before a second forward pass pays.
+WORTH = 256  # A second forward pass pays if it saves this many tokens.
 
 
 class NoCacheError(Exception):
-    """The model keeps something else than keys and values for each token."""
+    """The model's cache is not keys and values of each token, or cannot be used for this text."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrefixRow:
-    """Tokens that are read after the prefix, and what is read off: position in the row and the token scored there."""
+    """Tokens fed after the prefix, and what is read off: pairs of a position in the row and the token scored there."""
 
     ids: tuple[int, ...]
     reads: tuple[tuple[int, int], ...]
 
 
 def shared_prefix(sequences: Sequence[TokenSequence]) -> int:
-    """Return how many tokens all sequences begin with, short of the token before the first that is scored."""
+    """Return how many tokens all sequences share, not counting the token before the first scored one."""
     first, last = min(one.ids for one in sequences), max(one.ids for one in sequences)
     return min(overlap(first, last), *(start - 1 for one in sequences for start, _ in one.parts))
 
 
 def is_worth_it(sequences: Sequence[TokenSequence]) -> bool:
-    """Return whether a cache saves more than it costs: enough tokens are shared by enough sequences."""
+    """Return whether a cache saves more than it costs: enough sequences share enough tokens."""
     return (len(sequences) - 1) * shared_prefix(sequences) >= WORTH
 
 
 def score(model: CausalModel, sequences: Sequence[TokenSequence], budget: int | None = None) -> list[list[list[float]]]:
-    """Score the parts of sequences that begin alike.
+    """Score the parts of sequences with a common prefix.
 
     Args:
         model: a causal model.
-        sequences: what to score; they share at least one token before the first scored one.
-        budget: the most tokens of a batch; a token of the cache counts a quarter in every row.
+        sequences: the sequences to score; they share at least one token before the first scored one.
+        budget: the most tokens in a batch; in every row, a token of the cache counts a quarter.
 
     Returns:
         ``values[sequence][part][token]``: log-probabilities in nats.
 
     Raises:
-        NoCacheError: the model's cache cannot be expanded over rows, or it reads a text as long by other frequencies.
+        NoCacheError: the cache cannot be expanded over rows, or the model reads a text of this length with other
+            rotary frequencies than its prefix.
     """
     prefix = shared_prefix(sequences)
     bound, longest = turn(model), max(one.length for one in sequences)
@@ -68,7 +70,7 @@ def score(model: CausalModel, sequences: Sequence[TokenSequence], budget: int | 
     rows, row_of = _rows(sequences, prefix)
 
     def cost(row: PrefixRow) -> int:
-        # A remembered token costs less than one that is read: it has keys and values, but no logits.
+        # A cached token costs less than a fed one: it has keys and values, but no logits.
         return max(len(row.ids), (prefix + len(row.ids)) // 4)
 
     limit = budget or token_budget(model.device, model.vocabulary)
@@ -90,19 +92,19 @@ def _prefix_cache(model: CausalModel, ids: Sequence[int]) -> DynamicCache:
 
 
 def plain_cache(model: CausalModel, cache: object) -> DynamicCache:
-    """Return a cache that a model has made.
+    """Return a model's cache.
 
     Raises:
-        NoCacheError: it holds something else than keys and values.
+        NoCacheError: it holds something other than keys and values.
     """
-    # Of a class made from this one (MiniMax's) more is kept than its layers hold.
+    # Subclasses (MiniMax's) keep more than their layers hold.
     if type(cache) is not DynamicCache or not all(type(layer) in PLAIN_LAYERS for layer in cache.layers):
         raise NoCacheError(f"{type(model.network).__name__} keeps no plain cache of keys and values")
     return cache
 
 
 def expanded(cache: DynamicCache, rows: int) -> DynamicCache:
-    """Return the cache of one row as that of many, sharing its memory: an update makes new tensors."""
+    """Return the cache of one row expanded to many rows; they share its memory, since an update makes new tensors."""
     many = copy.copy(cache)
     many.layers = []
     for layer in cache.layers:
@@ -114,19 +116,19 @@ def expanded(cache: DynamicCache, rows: int) -> DynamicCache:
 
 
 def _fed(sequence: TokenSequence, prefix: int) -> tuple[int, ...]:
-    """Return the tokens of a sequence that are read after the prefix: all but what follows the last scored token."""
+    """Return the tokens of a sequence that are fed after the prefix, up to the one before the last scored token."""
     return sequence.ids[prefix : max(stop for _, stop in sequence.parts) - 1]
 
 
 def _rows(sequences: Sequence[TokenSequence], prefix: int) -> tuple[list[PrefixRow], dict[tuple[int, ...], int]]:
-    """Return the rows to read, and for the read tokens of each sequence the row that begins with them."""
+    """Return the rows to feed, and a map from each sequence's fed tokens to the index of the row they begin."""
     reads: dict[tuple[int, ...], set[tuple[int, int]]] = {}
     for one in sequences:
         wanted = reads.setdefault(_fed(one, prefix), set())
         wanted.update((position - 1 - prefix, one.ids[position]) for part in one.parts for position in range(*part))
     row_of: dict[tuple[int, ...], int] = {}
     rows: list[tuple[tuple[int, ...], set[tuple[int, int]]]] = []
-    # In sorted order a row's extensions follow it at once: walking backwards, the last row is the only one to look at.
+    # In sorted order a row's extensions follow it directly, so walking backwards only the last row must be looked at.
     for ids in sorted(reads, reverse=True):
         if not rows or rows[-1][0][: len(ids)] != ids:
             rows.append((ids, set()))
@@ -139,7 +141,7 @@ def _rows(sequences: Sequence[TokenSequence], prefix: int) -> tuple[list[PrefixR
 def _read(
     model: CausalModel, cache: DynamicCache, prefix: int, batch: list[PrefixRow]
 ) -> list[dict[tuple[int, int], float]]:
-    """Read rows under the cache and return what each scores, by position and token."""
+    """Feed rows under the cache and return each row's log-probabilities (nats) by position and token."""
     width = max(len(row.ids) for row in batch)
     ids = torch.full((len(batch), width), padding(model), dtype=torch.long)
     for index, row in enumerate(batch):
@@ -150,7 +152,7 @@ def _read(
         options["logits_to_keep"] = torch.tensor(columns, device=model.device)
     else:
         columns = list(range(width))
-    # Padding stands to the right of all that is read off, so that the causal mask alone hides it.
+    # Padding stands to the right of every position that is read off, so the causal mask alone hides it.
     logits = model.network(
         input_ids=ids.to(model.device), past_key_values=expanded(cache, len(batch)), use_cache=True, **options
     ).logits  # (rows, columns, vocabulary)

@@ -1,8 +1,8 @@
-"""Masked models fast: each distinct masked input once, rows of one length together, the head at the mask alone.
+"""Scores masked models: each distinct masked input is run once, in rows of equal length.
 
-Nothing of one masked input can serve another, since attention goes both ways; what is saved is the same input asked
-twice (the choices of one blank share their first), padding, and what is done at other positions behind the last
-attention, the head above all (`MaskedModel.logits`).
+Attention goes both ways, so that masked inputs share no computation. What is saved: equal inputs are run once (the
+choices of one blank share their first), rows are not padded, and after the last attention only the position of the mask
+is computed, above all by the output head (`MaskedModel.logits`).
 """
 
 from collections.abc import Callable, Sequence
@@ -23,13 +23,13 @@ Place = tuple[tuple[int, ...], int]
 
 @dataclass(slots=True)
 class _Input:
-    """A masked input: what is wanted of it.
+    """A masked input and the values that are read off it.
 
     Attributes:
         ids: special ones included, with masks in place.
-        position: the mask that is predicted.
-        values: by token, its log-probability (nats).
-        places: the indices of the places that ask for its whole distribution.
+        position: the position of the predicted mask.
+        values: log-probabilities (nats) by token.
+        places: the indices of the places that want its whole distribution.
     """
 
     ids: tuple[int, ...]
@@ -45,14 +45,14 @@ def score(
     on_row: Callable[[int, Tensor], None] | None = None,
     budget: int | None = None,
 ) -> list[list[list[float]]]:
-    """Score the parts of sequences by ``pll_l2r`` and read distributions off masks, in the same forward passes.
+    """Score the parts of sequences by ``pll_l2r``, and compute distributions at masks in the same forward passes.
 
     Args:
         model: the model.
-        sequences: what to score.
+        sequences: the sequences to score.
         places: ids, special ones included, and the position of the mask whose distribution is wanted.
-        on_row: takes a place's index and its log-probabilities ``(vocabulary,)``, nats, on the CPU.
-        budget: the most tokens of a batch; by default what the device and the vocabulary allow.
+        on_row: called with a place's index and its log-probabilities ``(vocabulary,)``, nats, on the CPU.
+        budget: the most tokens in a batch; by default what the device and the vocabulary allow.
 
     Returns:
         ``values[sequence][part][token]``: log-probabilities in nats.
@@ -71,14 +71,14 @@ def score(
         _read(model, batch, on_row)
         return [None] * len(batch)
 
-    # A token of a batch costs as many logits as the vocabulary has, unless the head reads the masks only.
+    # Each token of a batch costs one logit per word of the vocabulary, unless the head is applied to masks only.
     budget = budget or token_budget(model.device, 1 if model.gathers else model.vocabulary)
     run_batches(list(inputs.values()), lambda one: len(one.ids), work, budget, even=True)
     return by_part(iter([one.values[token] for one, token in asked]), sequences)
 
 
 def distributions(model: MaskedModel, places: Sequence[Place], budget: int | None = None) -> list[Tensor]:
-    """Return the log-probabilities of the whole vocabulary at one mask a place, as `reference.distributions`."""
+    """Return the log-probabilities of the whole vocabulary at the mask of each place, as `reference.distributions`."""
     rows: dict[int, Tensor] = {}
     score(model, (), places, rows.__setitem__, budget)
     return [rows[index] for index in range(len(places))]

@@ -1,7 +1,7 @@
-"""The reference: plain forward passes over whole sequences. Every faster way is tested against it.
+"""The reference: plain forward passes over whole sequences. Every faster backend is tested against it.
 
-A causal model reads each sequence from its first token to its last, one row a sequence, padded on the right; a masked
-model reads one row a masked input, an encoder-decoder one text and one answer a row, unpadded, since some encoders
+A causal model reads one sequence per row, from first token to last, padded on the right. A masked model reads one
+masked input per row, and an encoder-decoder one text and one answer. Their rows are not padded, since some encoders
 (FNet's) mix padding in. Log-probabilities are a float32 log-softmax (nats), summed in float64.
 """
 
@@ -24,9 +24,9 @@ def score(model: Model, sequences: Sequence[TokenSequence], budget: int | None =
     """Score the parts of sequences.
 
     Args:
-        model: causal, masked (then the score is the pseudo-log-likelihood ``pll_l2r``), or an encoder-decoder.
-        sequences: what to score; of an encoder-decoder, the head is the encoder's part.
-        budget: the most tokens of a batch; by default what the device and the vocabulary allow.
+        model: causal, masked (its score is the pseudo-log-likelihood ``pll_l2r``), or an encoder-decoder.
+        sequences: the sequences to score; for an encoder-decoder, the encoder reads the head.
+        budget: the most tokens in a batch; by default what the device and the vocabulary allow.
 
     Returns:
         ``values[sequence][part][token]``: log-probabilities in nats.
@@ -40,10 +40,10 @@ def score(model: Model, sequences: Sequence[TokenSequence], budget: int | None =
 
 
 def turn(model: Model) -> int | None:
-    """Return the number of tokens beyond which a model reads all of a text by other rotary frequencies, if any.
+    """Return the number of tokens beyond which a model reads the whole text with other rotary frequencies, if any.
 
-    Transformers chooses by the longest text of a batch (``longrope``: Phi-3 with 128k, Phi-3.5), so that texts on both
-    sides must not be read together, nor a longer one after what was kept of a shorter one.
+    Transformers chooses the frequencies by the longest text of a batch (``longrope``: Phi-3 with 128k, Phi-3.5). So
+    texts above and below this bound must not share a batch, and a longer text must not continue a shorter one's cache.
     """
     rope = getattr(model.network.config.get_text_config(), "rope_parameters", None) or {}
     kinds = [rope, *(one for one in rope.values() if isinstance(one, dict))]
@@ -59,7 +59,7 @@ def _run(
     budget: int,
     even: bool = False,
 ) -> list[Result]:
-    """Run jobs in batches, those up to the model's turn apart from those beyond it; see `run_batches`."""
+    """Run jobs in batches, none of which mixes jobs below and above the model's `turn`; see `run_batches`."""
     bound = turn(model)
     beyond = [bound is not None and length(job) > bound for job in jobs]
     found: dict[int, Result] = {}
@@ -70,7 +70,7 @@ def _run(
 
 
 def padding(model: Model) -> int:
-    """Return an id to pad with; a padding token that was added to the tokenizer alone has no embedding."""
+    """Return an id to pad with: 0 if the padding token has no embedding, since it was added to the tokenizer alone."""
     return model.tokens.pad_id if model.tokens.pad_id < model.vocabulary else 0
 
 
@@ -88,20 +88,20 @@ def padded(model: Model, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]
 def log_softmax(logits: Tensor) -> Tensor:
     """Return float32 log-probabilities (nats) of logits ``(…, vocabulary)``.
 
-    It subtracts the largest logit first, so that a token 1e6 nats less likely than the best gets about -1e6, not -inf.
+    The largest logit is subtracted first, so that a token 1e6 nats less likely than the best gets about -1e6, not -inf.
     """
     return torch.log_softmax(logits.float(), dim=-1)
 
 
 def _causal_logits(model: CausalModel, ids: Tensor, mask: Tensor, rows: Tensor, places: Tensor) -> Tensor:
-    """Read rows of ids; return logits ``(places, vocabulary)`` at places of rows, the head applied to no other column.
+    """Return logits ``(places, vocabulary)`` at some places; the output head is applied to no other column.
 
     Args:
         model: the model.
         ids: ``(rows, tokens)``, padded.
-        mask: of the same shape.
+        mask: ``(rows, tokens)``, the attention mask.
         rows: ``(places,)``, the row of each place.
-        places: ``(places,)``, the column of each.
+        places: ``(places,)``, the column of each place.
     """
     columns, column = torch.unique(places, return_inverse=True)
     options = {"logits_to_keep": columns} if model.keeps_logits else {}
@@ -136,11 +136,11 @@ def _score_masked(model: MaskedModel, sequences: Sequence[TokenSequence], budget
     return by_part(iter(run_batches(inputs, lambda one: len(one[0]), work, budget, even=True)), sequences)
 
 
-MaskedInput = tuple[tuple[int, ...], int, int]  # Ids with masks in place, the position that is read, its token.
+MaskedInput = tuple[tuple[int, ...], int, int]  # Ids with masks in place, the scored position, the token scored there.
 
 
 def masked_inputs(model: MaskedModel, sequence: TokenSequence) -> list[MaskedInput]:
-    """Return what is read for each scored token of a sequence by ``pll_l2r``."""
+    """Return the masked input of each scored token, by ``pll_l2r``: the token and the rest of its part are masked."""
     ids = sequence.ids
     return [
         ((*ids[:position], *[model.mask_id] * (stop - position), *ids[stop:]), position, ids[position])
@@ -150,7 +150,7 @@ def masked_inputs(model: MaskedModel, sequence: TokenSequence) -> list[MaskedInp
 
 
 def by_part(values: Iterator[float], sequences: Sequence[TokenSequence]) -> list[list[list[float]]]:
-    """Put the values of all scored tokens, in order, into ``values[sequence][part][token]``."""
+    """Arrange the values of all scored tokens, in order, as ``values[sequence][part][token]``."""
     return [[[next(values) for _ in range(*part)] for part in sequence.parts] for sequence in sequences]
 
 
@@ -166,13 +166,13 @@ def _score_answer(model: Seq2SeqModel, sequence: TokenSequence) -> list[list[flo
 def distributions(
     model: Model, places: Sequence[tuple[tuple[int, ...], int]], budget: int | None = None
 ) -> list[Tensor]:
-    """Return the log-probabilities of the whole vocabulary at one place a sequence.
+    """Return the log-probabilities of the whole vocabulary at one position of each sequence.
 
     Args:
         model: the model.
-        places: ids, special ones included, and the position that is predicted: that of a mask for a masked model; for
-            a causal model it may be the position after the last token.
-        budget: the most tokens of a batch.
+        places: ids, special ones included, and the predicted position. For a masked model it holds a mask; for a
+            causal model it may be the position after the last token.
+        budget: the most tokens in a batch.
 
     Returns:
         For each place ``(vocabulary,)`` in nats, on the CPU.

@@ -1,4 +1,4 @@
-"""Texts in the making: how the next token is chosen and where a text ends, whatever computes the logits."""
+"""Decoding, whatever computes the logits: how the next token is chosen and where a text ends."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,21 +10,21 @@ from almanac import tables
 from almanac.models.local import LocalModel
 from almanac.models.stopping import after_thinking, closed, may_end, said
 
-TAIL = 8  # Tokens in which thinking ends: those of the mark and a few more.
+TAIL = 8  # The mark that ends thinking is looked for in the last 8 tokens: it is a few tokens shorter.
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What to continue.
+    """A prompt and how to continue it.
 
     Attributes:
         ids: the prompt, special tokens included.
         new: the most tokens to add.
-        thinking: how many of them are for thinking alone.
-        opened: what ends the thinking that the prompt opens where it ends; none where it opens none.
+        thinking: how many of these are reserved for thinking.
+        opened: the mark that ends the thinking block in which the prompt stops; None if it opens no such block.
         stop: texts before which an answer is cut; see `stopping.said`.
         temperature: 0 for greedy decoding.
-        seeds: one a sample.
+        seeds: one per sample.
     """
 
     ids: tuple[int, ...]
@@ -41,17 +41,21 @@ class Prompt:
         return len(self.seeds) if self.temperature > 0 else min(1, len(self.seeds))
 
     def texts(self, found: Sequence[str | None]) -> list[str | None]:
-        """Return one text a seed, of those that may differ."""
+        """Return one text per seed, from the `distinct` ones."""
         return [found[number if self.temperature > 0 else 0] for number in range(len(self.seeds))]
 
 
 @dataclass(slots=True)
 class GrowingText:
-    """One text in the making; its text, that of its answer, stands once it has ended.
+    """A sample that is being generated.
 
     Attributes:
-        thinks: whether it has not yet come to its answer.
-        thought: how many of its tokens come before its answer, where it thinks.
+        prompt: the prompt that it continues.
+        draws: the generator that draws its tokens; None if decoding is greedy.
+        ids: the tokens generated so far.
+        text: the text of its answer, without thinking; None until the sample has ended.
+        thinks: whether it is still thinking.
+        thought: how many of its tokens come before its answer, if it thinks.
         cut: whether its thinking left too little room for an answer.
     """
 
@@ -65,7 +69,7 @@ class GrowingText:
 
     @property
     def answer(self) -> str | None:
-        """The text; none where thinking left too little room for it."""
+        """The text of the answer; None if thinking left too little room for one."""
         return None if self.cut else self.text or ""
 
 
@@ -75,7 +79,7 @@ def sample_seed(seed: int, index: int) -> int:
 
 
 def begin(prompt: Prompt, number: int) -> GrowingText:
-    """Return a prompt's sample of a number, with a generator of its own where it is drawn."""
+    """Return a prompt's sample by its number, not yet continued; unless greedy, with a generator of its own."""
     draws = None
     if prompt.temperature > 0:
         # On the CPU, so that every device draws the same numbers.
@@ -84,15 +88,15 @@ def begin(prompt: Prompt, number: int) -> GrowingText:
 
 
 def extend(model: LocalModel, samples: Sequence[GrowingText], logits: Tensor) -> None:
-    """Add the next token to each sample that has not ended, and its text once it has.
+    """Add the next token to each sample that has not ended, and set its text if that ends it.
 
     Args:
-        model: whose tokens they are.
-        samples: the texts so far.
+        model: the model that gave the logits.
+        samples: the samples so far.
         logits: ``(samples, vocabulary)``, float32, on the CPU.
 
     Raises:
-        ArithmeticError: the logits of a sample hold no largest finite number.
+        ArithmeticError: a sample's largest logit is not finite.
     """
     likely = logits.argmax(-1)
     finite = torch.isfinite(logits.gather(-1, likely[:, None]))[:, 0].tolist()
@@ -105,7 +109,7 @@ def extend(model: LocalModel, samples: Sequence[GrowingText], logits: Tensor) ->
 
 
 def _add(model: LocalModel, sample: GrowingText, token: int) -> None:
-    """Add a token to a sample, and its text once it has ended."""
+    """Add a token to a sample, and set its text if that ends it."""
     prompt, ended, decode = sample.prompt, token in model.end_ids, model.tokens.decode
     if not ended:
         sample.ids.append(token)

@@ -1,10 +1,10 @@
-"""Where a long context may be cut, so that its beginning is tokenised once and not with every choice.
+"""Cuts a long context in two, so that its beginning is tokenised once and not again with every choice.
 
-Tokenising `context + text + choice` as a whole for each of a hundred choices costs as much as scoring them. A tokenizer
-works on words: it splits a text from left to right, and no token reaches from one word into the next. So behind the
-start of a word near the end of the context, the tokens of the rest are those that the whole would give. Nothing is
-taken on trust: the cut is found by tokenising, and each request's first choice is tokenised both ways; where the two
-differ, that request is tokenised whole.
+Tokenising `context + text + choice` as a whole for each of a hundred choices costs as much as scoring them. But a
+tokenizer splits a text into words, and no token reaches from one word into the next. So if the context is cut before a
+word near its end, tokenising the rest alone gives the same tokens as tokenising the whole. This is checked, not
+assumed: a cut is tried by tokenising, and each request's first choice is tokenised both ways. If the two differ, that
+request is tokenised as a whole.
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from tokenizers import Encoding
 
 from almanac.models.causal import CausalModel
 
-WORTH = 48  # Tokens of a context below which a cut saves little.
-NEAREST, FARTHEST = 4, 48  # Tokens before the context's end between which a cut is looked for.
+WORTH = 48  # Cutting a context of fewer tokens saves little.
+NEAREST, FARTHEST = 4, 48  # The cut is looked for this many tokens before the end of the context.
 LEAST_CHOICES = 4
 
 
@@ -25,8 +25,8 @@ class Seam:
 
     Attributes:
         cut: the character at which the rest begins.
-        bare: the tokens before it, as the tokenizer gives them.
-        head: those with the special tokens that belong before a text.
+        bare: the tokens before the cut, without special tokens.
+        head: the same tokens, after the special tokens that begin a text.
     """
 
     cut: int
@@ -34,7 +34,7 @@ class Seam:
     head: tuple[int, ...]
 
     def tails(self, text: str, choices: Sequence[str], model: CausalModel) -> list[Encoding] | None:
-        """Tokenise what follows the cut in the text with each choice; none where it is not what the whole gives."""
+        """Tokenise the text after the cut with each choice; None if tokenising the whole gives other tokens."""
         if len(choices) < LEAST_CHOICES:
             return None
         [whole] = model.tokens.encode([text + choices[0]])
@@ -43,7 +43,7 @@ class Seam:
 
 
 def find(context: str, model: CausalModel) -> Seam | None:
-    """Return a cut through a context, or none where it is short or cannot be cut."""
+    """Return a cut through a context, or None if it is short or cannot be cut."""
     [encoding] = model.tokens.encode([context])
     ids, offsets = encoding.ids, encoding.offsets
     if len(ids) < WORTH:

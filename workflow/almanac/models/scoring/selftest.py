@@ -1,4 +1,4 @@
-"""Compares a fast backend with plain forward passes: on probes when a model is loaded, on a sample of all it scores."""
+"""Compares a fast backend with plain forward passes: on probes at loading, then on a sample of what it scores."""
 
 import itertools
 import math
@@ -17,25 +17,25 @@ from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.forest.plan import Shape
 from almanac.models.scoring.samples import Prompt
 
-# Nats a token by which equal computations may differ by rounding, in float32 and in lower precision: the deeper and
-# wider a model, the more. Of 32 layers of 2,048, plain passes in batches and one by one are 3e-4 apart in float32.
+# Nats per token by which rounding may change a score, in float32 and in lower precision; more for deeper and wider
+# models. With 32 layers of width 2,048 in float32, plain passes in batches and one by one differ by 3e-4.
 TOLERANCE, TOLERANCE_LOW = 1e-3, 0.5
 # So small that the probes' sixty tokens already need trunks on trunks, several rows, and copied paths.
 SMALL = Shape(row=16, longest=24, copied=4)
 STEM, BRANCHES = 24, 3
-NEW = 3  # Tokens by which probes are continued.
+NEW = 3  # Tokens generated after a probe.
 
 
 @dataclass(frozen=True)
 class Tested:
-    """What a self-test found.
+    """Result of a self-test.
 
     Attributes:
         engine: the fastest backend that agrees with plain forward passes.
-        difference: the largest, in nats of a summed log-probability; none if only plain forward passes are allowed.
-        sequences: how many were compared.
+        difference: its largest difference from them, in nats of a summed log-probability; None for the reference.
+        sequences: how many sequences were compared.
         passed_over: the faster backends that cannot be used, each with the reason.
-        decodes: whether texts can be continued with their shared prefix read once.
+        decodes: whether generation can read the prefix that prompts share once.
     """
 
     engine: Engine
@@ -46,9 +46,9 @@ class Tested:
 
 
 def probes(model: CausalModel) -> list[TokenSequence]:
-    """Return sequences that share prefixes in every way: a stem, a stem on it, branches, leaves, one alone.
+    """Return sequences that share prefixes in every way: two stems, branches, leaves, and one that shares nothing.
 
-    They are drawn from the vocabulary by a fixed seed, and short enough for every model.
+    Their tokens are drawn from the vocabulary with a fixed seed. They are short enough for every model.
     """
     draws = random.Random(0)
     usable = [token for token in range(model.vocabulary) if token not in model.tokens.special_ids] or [0]
@@ -71,7 +71,7 @@ def probes(model: CausalModel) -> list[TokenSequence]:
 
 
 def choose(model: CausalModel, engine: Engine) -> Tested:
-    """Return the fastest backend, from a given one downwards, that agrees with plain forward passes on probes."""
+    """Return the fastest backend, no faster than ``engine``, that agrees with plain forward passes on probes."""
     sequences = probes(model)
     plain = reference.score(model, sequences)
     reasons: list[str] = []
@@ -80,7 +80,7 @@ def choose(model: CausalModel, engine: Engine) -> Tested:
             break
         try:
             difference = _difference(backend(name, model), sequences, plain, model.exact)
-        except Exception as error:  # Architectures fail in their own ways; the next backend answers for them.
+        except Exception as error:  # Architectures fail in many ways; then the next backend is tried.
             reasons.append(f"{name}: {type(error).__name__}: {error}")
             continue
         if difference.agrees:
@@ -100,7 +100,7 @@ def _difference(way: Backend, sequences: Sequence[TokenSequence], plain: Values,
 
 
 def _decodes(model: CausalModel, sequences: Sequence[TokenSequence], reasons: list[str]) -> bool:
-    """Return whether each token of greedy texts is also the likeliest by plain forward passes, except for rounding."""
+    """Return whether greedy decoding picks tokens that plain forward passes find likeliest too, up to rounding."""
     prompts = [Prompt(one.ids, NEW, (), 0.0, (0,)) for one in sequences[::3]]
     try:
         samples = [own[0] for own in decoding.generate(TreeMachine(model), prompts)]
@@ -123,18 +123,18 @@ def _decodes(model: CausalModel, sequences: Sequence[TokenSequence], reasons: li
 
 @dataclass(frozen=True)
 class ScoreDifference:
-    """How far two ways to score are apart, and whether that is rounding."""
+    """Largest difference between two backends' sums in nats, and whether rounding explains all differences."""
 
     largest: float
     agrees: bool
 
 
 def compare(values: Values, plain: Values, exact: bool) -> ScoreDifference:
-    """Compare the sums of parts.
+    """Compare the summed log-probabilities of parts.
 
     Args:
-        values: ``values[sequence][part][token]``, nats, by one way.
-        plain: by the other.
+        values: ``values[sequence][part][token]``, nats, by one backend.
+        plain: the same, by the reference.
         exact: whether the weights are float32.
     """
     largest, agrees = 0.0, True
@@ -148,12 +148,12 @@ def compare(values: Values, plain: Values, exact: bool) -> ScoreDifference:
 
 
 def sample(sequences: Sequence[TokenSequence], names: Sequence[str], count: int) -> list[int]:
-    """Return the indices of a sample: the longest, and one drawn from each of equal parts of the rest by length.
+    """Return the indices of a sample: the longest sequence, and one from each of equal parts of the rest by length.
 
     Args:
-        sequences: what was scored.
-        names: an identity for each, so that the draw does not depend on the order.
-        count: how many; at most the number of sequences.
+        sequences: the scored sequences.
+        names: an identifier of each, so that the draw does not depend on their order.
+        count: the size of the sample; at most the number of sequences.
     """
     if not count or not sequences:
         return []

@@ -1,8 +1,8 @@
-"""Attention of a tree under a trunk, in the place of a model's own, through transformers' attention interface.
+"""Tree attention under a trunk, which replaces a model's own through transformers' attention interface.
 
-Transformers calls `attend` in every layer with rotated queries, keys and values; with no mask function registered under
-its name it builds no mask at all. Attention over the trunk's keys, which all queries share, and attention inside each
-row's tree are computed apart and merged by their log-sum-exps.
+Transformers calls `attend` in every layer with rotated queries, keys and values. It builds no mask, since no mask
+function is registered under the same name. Attention to the trunk's keys, which all queries share, and attention inside
+each row's tree are computed apart and merged by their log-sum-exps.
 """
 
 from abc import ABC, abstractmethod
@@ -22,21 +22,21 @@ KeysValues = tuple[Tensor, Tensor]  # Each (1, heads, tokens, width).
 
 
 class UnusableError(Exception):
-    """The model computes attention in a way that a tree cannot be put into."""
+    """The model cannot be run in this way, mostly because of how it computes attention."""
 
 
 @dataclass
 class Pass(ABC):
-    """One forward pass over a flat line of tokens ``(1, rows * width)``.
+    """One forward pass over flattened tokens ``(1, rows * width)``.
 
     Attributes:
-        above: keys and values of the trunk, by layer; empty where nothing stands above.
-        length: the tokens of the trunk.
+        above: keys and values of the trunk, by layer; empty if there is no trunk.
+        length: the number of tokens of the trunk.
         positions: ``(rows * width,)``, each token's position in its text.
-        farthest: the largest of them.
-        width: of a row.
+        farthest: the largest position.
+        width: the width of a row.
         calls: how often `attend` was called.
-        windows: whether a layer said that it has a sliding window.
+        windows: whether a layer passed a sliding window to `attend`.
     """
 
     above: dict[int, KeysValues]
@@ -49,17 +49,17 @@ class Pass(ABC):
 
     @abstractmethod
     def inside(self, layer: "Layer", index: int, q: Tensor, k: Tensor, v: Tensor) -> list[Attended]:
-        """Attend to disjoint parts of what is not the trunk: all tensors are ``(1, heads, rows * width, size)``."""
+        """Attend to disjoint sets of keys outside the trunk; all tensors are ``(1, heads, rows * width, size)``."""
 
 
 @dataclass
 class PathPass(Pass):
-    """A pass over one path, whose keys and values are kept with the trunk's above."""
+    """A pass over one path, whose keys and values are appended to those of the trunk above."""
 
     kept: dict[int, KeysValues] = field(default_factory=dict)
 
     def inside(self, layer: "Layer", index: int, q: Tensor, k: Tensor, v: Tensor) -> list[Attended]:
-        """Attend to the path before each token."""
+        """Attend from each token to the path up to it."""
         above = self.above.get(index)
         joined = (k, v) if above is None else (torch.cat([above[0], k], 2), torch.cat([above[1], v], 2))
         self.kept[index] = (joined[0].contiguous(), joined[1].contiguous())
@@ -85,7 +85,7 @@ class TreePass(Pass):
     _masks: dict[int | None, Tensor] = field(default_factory=dict)
 
     def inside(self, layer: "Layer", index: int, q: Tensor, k: Tensor, v: Tensor) -> list[Attended]:
-        """Attend inside each row: every token to its ancestors and to itself."""
+        """Attend inside each row: from every token to its ancestors and itself."""
         heads, rows = q.shape[1], len(self.visible)
         q, k, v = (one.view(one.shape[1], rows, self.width, -1).transpose(0, 1) for one in (q, k, v))
         groups = heads // k.shape[1]
@@ -96,7 +96,7 @@ class TreePass(Pass):
         return [(out.transpose(0, 1).reshape(1, heads, tokens, -1), log.transpose(0, 1).reshape(1, heads, tokens))]
 
     def _mask(self, window: int | None, dtype: torch.dtype) -> Tensor:
-        """Return the mask of a layer ``(rows, 1, width, width)``, made once for all layers with its window."""
+        """Return the mask of a layer ``(rows, 1, width, width)``, made once per window length."""
         if window is not None and self.farthest - self.length < window:
             window = None
         if window not in self._masks:
@@ -109,7 +109,7 @@ class TreePass(Pass):
 
 
 class _Now:
-    """What the interface's function, which is told nothing but the layer's tensors, works on at the moment."""
+    """The current pass: a global, since transformers passes `attend` nothing but the layer's tensors."""
 
     current: Pass | None = None
     kernels: dict[tuple[torch.device, torch.dtype, int], Kernel] = {}  # noqa: RUF012 (a cache of the process)
@@ -117,7 +117,7 @@ class _Now:
 
 @contextmanager
 def trees(network: Any) -> Iterator[None]:
-    """Let a model attend by trees for a while.
+    """Give a model tree attention within this context.
 
     Raises:
         UnusableError: the model does not take its attention from the interface.
@@ -136,7 +136,7 @@ def trees(network: Any) -> Iterator[None]:
 
 @contextmanager
 def during(one: Pass) -> Iterator[Pass]:
-    """Make a pass the one that `attend` works on."""
+    """Make this pass the one that `attend` uses."""
     _Now.current = one
     try:
         yield one
@@ -154,20 +154,20 @@ def attend(
     dropout: float = 0.0,
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
-    """Attend by the current pass: the function that transformers calls in every layer.
+    """Attend according to the current pass: the function that transformers calls in every layer.
 
     Args:
-        module: the layer's attention, which knows its index.
+        module: the attention module of the layer, with its index ``layer_idx``.
         query: ``(1, heads, tokens, width)``.
         key: ``(1, key heads, tokens, width)``.
-        value: as the keys.
-        attention_mask: none, since no mask is built under this name.
-        scaling: of the scores; by default the inverse root of the width.
-        dropout: 0, since a model that is asked does not train.
-        **kwargs: what a family adds: ``sliding_window``, ``softcap``, ``s_aux`` (a sink).
+        value: ``(1, key heads, tokens, width)``.
+        attention_mask: None, since transformers builds no mask under this name.
+        scaling: the scale of the scores; by default the inverse square root of the width.
+        dropout: 0, since the model is not training.
+        **kwargs: options of some architectures: ``sliding_window``, ``softcap``, ``s_aux`` (a sink).
 
     Returns:
-        ``(1, tokens, heads, width)``, and no weights.
+        The output ``(1, tokens, heads, width)``, and None for the weights.
     """
     now = _Now.current
     if now is None or attention_mask is not None:
@@ -193,12 +193,12 @@ class Layer:
 
     @property
     def window(self) -> int | None:
-        """How many tokens back a token sees, itself included, where that is less than all."""
+        """How many tokens a token sees, itself included; None if it sees all before it."""
         window = self.options.get("sliding_window")
         return int(window) if window else None
 
     def kernel(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool) -> Attended:
-        """Attend by the kernel for this device and type, or step by step where fused kernels do not go."""
+        """Attend with the kernel for this device and dtype, or the plain one for what fused kernels cannot do."""
         softcap = self.options.get("softcap")
         if softcap or q.shape[-1] != v.shape[-1]:
             return plain(q, k, v, self.scale, mask, causal, softcap)
@@ -208,9 +208,9 @@ class Layer:
         return _Now.kernels[key](q, k, v, self.scale, mask, causal)
 
     def grouped(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Attended:
-        """Attend where many queries ``(B, heads, T, d)`` see keys of fewer heads ``(B, key heads, S, d)``.
+        """Attend from queries ``(B, heads, T, d)`` to keys with fewer heads ``(B, key heads, S, d)``.
 
-        The queries of a group stand one after another, so that keys are read once for all of them; ``mask`` is
+        The queries of heads that share a key head are joined, so that its keys are read once. ``mask`` is
         ``(B, 1, T, S)``.
         """
         batch, heads, tokens, width = q.shape
@@ -221,10 +221,10 @@ class Layer:
         return out.reshape(batch, heads, tokens, -1), log.reshape(batch, heads, tokens)
 
     def over_trunk(self, q: Tensor, k: Tensor, v: Tensor) -> Attended:
-        """Attend to the trunk: one set of keys for all queries."""
+        """Attend to the trunk, whose keys all queries share."""
         mask = None
         if self.window is not None and self.now.farthest >= self.window:
-            first = max(0, self.now.length - self.window + 1)  # The first that the first token after the trunk sees.
+            first = max(0, self.now.length - self.window + 1)  # No token after the trunk sees anything before this.
             k, v = k[:, :, first:], v[:, :, first:]
             places = torch.arange(first, self.now.length, device=q.device)
             far = self.now.positions[:, None] - places[None, :] >= self.window
@@ -233,7 +233,7 @@ class Layer:
 
 
 def additive(visible: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return what is added to scores: 0 where a key is visible, and next to the least number where it is not."""
+    """Return a mask to add to scores: 0 for visible keys and `hidden` for others."""
     return torch.zeros(visible.shape, dtype=dtype, device=visible.device).masked_fill_(~visible, hidden(dtype))
 
 

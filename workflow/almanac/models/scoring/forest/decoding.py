@@ -1,8 +1,8 @@
-"""Continuing many prompts: what they share is read once, and what very many share is never copied.
+"""Continues many prompts: prefixes that prompts share are read once, and those that very many share are never copied.
 
-Prompts of which enough begin alike stand under one trunk; what fewer share is read once by `prefill`. Every text in the
-making has a row of its own keys and values, which begins where its prompt leaves what the others of its tree say (their
-stem, kept once); attention over trunk, stem and row is merged as for trees. Samples of one prompt share its reading.
+A prefix of enough prompts becomes a trunk; one of fewer prompts is read once by `prefill`. Every generated text has a
+row of keys and values. The row begins where the prompt differs from the others of its tree; their common prefix, the
+stem, is kept once. Attention over trunk, stem and row is merged as for trees. Samples of one prompt share its prefill.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,25 +21,25 @@ from almanac.models.scoring.forest.trie import overlap
 from almanac.models.scoring.samples import GrowingText, Prompt, begin, extend
 
 ENGINE = "shared_prefix/1"
-WORTH = 64  # Tokens that are not read again before a trunk pays,
-STEP = 16  # and for every token to come: texts of a trunk are continued apart, and a pass costs this beside its tokens.
-LONG = 192  # Tokens: what is shorter is read once in the rows of `prefill` too, so that a trunk only saves
-COPIES = 2**11  # tokens that texts keep copies of: fewer cost less than the passes of texts that are continued apart.
-WORTH_KEPT = 2**14  # Tokens that are not kept again for every sample before a trunk pays.
-THINNED = 0.75  # Ended rows are dropped once so few of the rows go on.
+WORTH = 64  # A trunk must save reading this many tokens,
+STEP = 16  # and this many more per token to generate: its texts are decoded apart, in passes that cost about as much.
+LONG = 192  # A shorter prefix is read once by `prefill` as well: a trunk then only saves copies of keys and values,
+COPIES = 2**11  # and must save copies of this many tokens to pay for the separate passes.
+WORTH_KEPT = 2**14  # A trunk also pays if it saves this many copied tokens over all samples.
+THINNED = 0.75  # Ended rows are dropped once at most this share of the rows goes on.
 
 Job = tuple[int, int]  # A prompt and the number of its sample.
 
 
 @dataclass
 class Group:
-    """Prompts that begin with the same tokens.
+    """Prompts with a common prefix.
 
     Attributes:
-        above: how many tokens the group around it shares already.
-        length: how many its prompts share.
-        loose: prompts that share no more.
-        groups: prompts that share more with each other.
+        above: the length of the prefix of the group around it.
+        length: the length of its own prefix.
+        loose: prompts that are in no deeper group.
+        groups: groups of prompts with a longer common prefix.
     """
 
     above: int
@@ -49,7 +49,7 @@ class Group:
 
 
 def grouped(prompts: Sequence[Prompt]) -> Group:
-    """Return prompts by what they share; at least the last token of each is left to itself."""
+    """Group prompts by common prefix; a prefix never holds the last token of a prompt."""
     order = sorted(range(len(prompts)), key=lambda index: prompts[index].ids)
     root = Group(0, 0)
     waiting = [(root, order)] if order else []
@@ -72,13 +72,13 @@ def grouped(prompts: Sequence[Prompt]) -> Group:
 
 
 def _shared(prompts: Sequence[Prompt], members: Sequence[int]) -> int:
-    """Return how many tokens sorted prompts begin with together, less than the shortest has."""
+    """Return the length of the common prefix of sorted prompts, less than the length of the shortest."""
     first, last = prompts[members[0]].ids, prompts[members[-1]].ids
     return min(overlap(first, last), *(len(prompts[index].ids) - 1 for index in members))
 
 
 def _branches(prompts: Sequence[Prompt], members: Sequence[int], shared: int) -> list[list[int]]:
-    """Divide sorted prompts by the token after what they share; equal prompts and ends stand alone."""
+    """Divide sorted prompts by the token after their common prefix; one that has a single token more stands alone."""
     branches: dict[object, list[int]] = {}
     for index in members:
         ids = prompts[index].ids
@@ -93,14 +93,14 @@ def generate(machine: TreeMachine, prompts: Sequence[Prompt], budget: int | None
 
     Args:
         machine: the model with tree attention.
-        prompts: what to continue.
+        prompts: the prompts to continue.
         budget: the most tokens that the rows of a batch hold.
 
     Returns:
-        For each prompt its samples that may differ, ended.
+        For each prompt its `distinct` samples, ended.
 
     Raises:
-        UnusableError: the model cannot be run by this machine.
+        UnusableError: this machine cannot run the model.
     """
     model = machine.model
     decoder = _Decoder(machine, prompts, budget or kept_budget(model.device, model.vocabulary))
@@ -114,9 +114,9 @@ class _Unit:
     """Texts whose prompts are read as one tree.
 
     Attributes:
-        tree: of what their prompts have after the trunk.
+        tree: the tree of their prompts, without the trunk.
         jobs: the texts, in the order of the tree's prompts.
-        room: how many tokens each may keep for itself after the tree's stem.
+        room: the most tokens that each text keeps in a row of its own, after the stem of the tree.
     """
 
     tree: PromptTree
@@ -125,7 +125,7 @@ class _Unit:
 
     @property
     def tokens(self) -> int:
-        """How many tokens are kept for all of them."""
+        """How many tokens are kept for all texts together."""
         return self.tree.stem + len(self.jobs) * self.room
 
 
@@ -141,7 +141,7 @@ class _Decoder:
         return self.machine.model
 
     def run(self, group: Group, above: Trunk) -> None:
-        """Decode a group under its trunk, then the groups in it under theirs."""
+        """Decode a group under its trunk, then its deeper groups under theirs."""
         if group.length > group.above:
             some = self.prompts[_any(group)].ids[group.above : group.length]
             last = self._tensor([len(some) - 1])
@@ -155,7 +155,7 @@ class _Decoder:
             self.run(deeper, above)
 
     def _units(self, jobs: Sequence[Job], length: int) -> Iterator[_Unit]:
-        """Yield texts by the trees of their prompts after a trunk, halved where a batch does not hold all of a tree."""
+        """Yield texts by the trees of their prompts after a trunk; a tree that is too large for a batch is halved."""
         by_rest: dict[Rest, list[Job]] = {}
         for job in jobs:
             by_rest.setdefault(self.prompts[job[0]].ids[length:], []).append(job)
@@ -170,7 +170,7 @@ class _Decoder:
                 yield from self._units(own[len(own) // 2 :], length)
 
     def _alike(self, units: Sequence[_Unit]) -> Iterator[list[_Unit]]:
-        """Yield all units if a batch holds them, else those that keep about as much for each text together."""
+        """Yield all units together if a batch holds them, else groups of units with about as much room per text."""
         together = sum(len(unit.jobs) for unit in units) * max((unit.room for unit in units), default=0)
         parts: dict[int, list[_Unit]] = {}
         for unit in units:
@@ -199,9 +199,9 @@ class _Decoder:
             logits = self.machine.run(one, fed, torch.arange(len(going), device=fed.device)).float().cpu()
 
     def _prefill(self, units: Sequence[_Unit], above: Trunk, length: int) -> tuple[StemRows, Tensor]:
-        """Read each distinct prompt once; return rows and logits of the texts.
+        """Read each distinct prompt once; return the rows of the texts, and the logits after their prompts.
 
-        A text's row is as long as the longest of its batch will be, so that all are continued together.
+        All rows of a batch have room for its longest text, so that all are continued together.
         """
         trees, room = [unit.tree for unit in units], max(unit.room for unit in units)
         found = prefill.read(

@@ -1,8 +1,8 @@
-"""Attention that also returns how much it attended to, so that attention over two sets of keys can be merged.
+"""Attention that also returns its log-sum-exp, so that attention over two sets of keys can be merged.
 
 A kernel takes queries ``(B, H, T, d)``, keys and values ``(B, H, S, d)``, a scale, and a mask that is added to the
-scores (``(B, 1, T, S)``, or none, or ``causal``), and returns the output ``(B, H, T, d)`` and the log of the sum of the
-exponentiated scores ``(B, H, T)``, in float32 or wider.
+scores (``(B, 1, T, S)``, or none, or ``causal``). It returns the output ``(B, H, T, d)`` and the log-sum-exp of the
+scores ``(B, H, T)``, in float32 or wider.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ class Kernel(Protocol):
 
 
 def hidden(dtype: torch.dtype) -> float:
-    """Return what is added to a score to hide a key: large, but finite, so that a row of hidden keys is no NaN."""
+    """Return the number added to a score to hide a key; it is finite, so that a row of hidden keys is not NaN."""
     return torch.finfo(dtype).min / 2
 
 
@@ -34,7 +34,7 @@ def _wide(values: Tensor) -> Tensor:
 def plain(
     q: Tensor, k: Tensor, v: Tensor, scale: float, mask: Tensor | None, causal: bool, softcap: float | None = None
 ) -> Attended:
-    """Attend step by step: right on every device, for every type, and with capped scores."""
+    """Attend without a fused kernel: correct on every device, for every dtype, and with capped scores."""
     scores = _wide(q @ k.transpose(-1, -2)) * scale  # (B, H, T, S)
     if softcap:
         scores = torch.tanh(scores / softcap) * softcap
@@ -59,7 +59,7 @@ def _cuda(q: Tensor, k: Tensor, v: Tensor, scale: float, mask: Tensor | None, ca
         out, lse, *_ = torch.ops.aten._scaled_dot_product_flash_attention(q, k, v, 0.0, causal, False, scale=scale)
         return out, lse.float()
     if mask is not None:
-        # The kernel reads the mask in vectors: its rows must begin at multiples of eight.
+        # The kernel reads the mask in vectors: each row must begin at a multiple of eight.
         width = mask.shape[-1]
         room = torch.nn.functional.pad(mask, (0, -width % 8))
         mask = room[..., :width].expand(q.shape[0], q.shape[1], q.shape[2], width)
@@ -71,12 +71,12 @@ FUSED: dict[str, Kernel] = {"cpu": _cpu, "cuda": _cuda}
 
 
 def choose(device: torch.device, dtype: torch.dtype, width: int) -> Kernel:
-    """Return the fastest kernel that is right here: the fused one of the device, or the plain one.
+    """Return the fused kernel of the device if it computes correctly here, else the plain one.
 
     Args:
-        device: where the model runs.
-        dtype: the type of its activations.
-        width: the size of a head.
+        device: the device that the model runs on.
+        dtype: the dtype of its activations.
+        width: the size of an attention head.
     """
     fused = FUSED.get(device.type)
     if fused is not None and _agrees(fused, device, dtype, width):
@@ -85,7 +85,7 @@ def choose(device: torch.device, dtype: torch.dtype, width: int) -> Kernel:
 
 
 def _agrees(kernel: Kernel, device: torch.device, dtype: torch.dtype, width: int) -> bool:
-    """Return whether a kernel gives what the plain one gives: with a mask, without one, and causally."""
+    """Return whether a kernel agrees with the plain one: with a mask, without one, and causally."""
     draws = torch.Generator().manual_seed(0)
     q, k, v = (torch.randn(2, 2, 24, width, generator=draws).to(device, dtype) for _ in range(3))
     mask = torch.zeros(2, 1, 24, 24, dtype=dtype, device=device)
@@ -105,12 +105,12 @@ def _agrees(kernel: Kernel, device: torch.device, dtype: torch.dtype, width: int
 
 
 def merge(parts: list[Attended], sink: Tensor | None, dtype: torch.dtype) -> Tensor:
-    """Return attention over all keys together from attention over disjoint sets of them.
+    """Merge attention over disjoint sets of keys into attention over all of them.
 
     Args:
         parts: output ``(B, H, T, d)`` and log-sum-exp ``(B, H, T)`` of each set.
-        sink: ``(H,)``, a score that takes a share of the attention and gives nothing; or none.
-        dtype: of the result.
+        sink: ``(H,)``, scores of a sink, which takes a share of the attention and has no value; or None.
+        dtype: the dtype of the result.
     """
     logs = [log for _, log in parts]
     if sink is not None:

@@ -1,8 +1,8 @@
-"""Following choices token by token and leaving those that cannot win: fewer tokens than there are.
+"""Finds a request's best choice while feeding fewer tokens: choices that cannot win are dropped on the way.
 
-Every request keeps the keys and values of the tokens that were fed for it, in a row of its own behind the trunk, so
-that nothing is fed twice. First the text is read, which gives every choice's first token; then the likeliest choices
-are followed to their ends; then, a token at a time, all that may still win or take a share (`best.py`).
+Every request has a row of keys and values after the trunk, so that no token is fed twice. First the text is read, which
+scores the first token of every choice. Then the likeliest choices are scored to their ends. Then all choices that may
+still win, or still matter for the best one's share, are scored one more token at a time (`best.py`).
 """
 
 from collections.abc import Sequence
@@ -21,22 +21,22 @@ from almanac.models.scoring.forest.reading import ScoringWork
 from almanac.models.scoring.forest.trie import ROOT, Growing
 from almanac.models.scoring.reference import log_softmax
 
-LIKELIEST = 4  # Choices of a request that are followed to their ends before the others are judged.
+LIKELIEST = 4  # Choices of a request that are scored to their ends before others are dropped.
 Kept = dict[int, KeysValues]
 
 
 @dataclass
 class LevelPass(Pass):
-    """New tokens of some rows, each of which keeps what was fed for it before; the line of tokens has no padding.
+    """A pass that feeds new tokens to some rows after the tokens that each row keeps; there is no padding.
 
     Attributes:
         kept: by layer, keys and values ``(rows of the batch, key heads, room, size)``; made in the first pass.
         batch: how many rows the batch has.
-        room: how many tokens a row may come to hold.
+        room: the most tokens that a row can hold.
         which: ``(rows,)``, the rows of this pass.
-        row: ``(tokens,)``, the place of each token's row among those.
-        column: ``(tokens,)``, which of its row's new tokens it is.
-        slots: ``(tokens,)``, its place in its row.
+        row: ``(tokens,)``, the index of each token's row in ``which``.
+        column: ``(tokens,)``, the index of each token among the new tokens of its row.
+        slots: ``(tokens,)``, the place of each token in its row.
         visible: ``(rows, width, used)``, which places of its row each new token sees; ``width`` is the most new tokens.
     """
 
@@ -50,7 +50,7 @@ class LevelPass(Pass):
     visible: Tensor
 
     def inside(self, layer: Layer, index: int, q: Tensor, k: Tensor, v: Tensor) -> list[Attended]:
-        """Keep the new keys and values, and attend to each token's path."""
+        """Store the new keys and values, and attend from each token to its path."""
         if layer.window is not None and self.farthest >= layer.window:
             raise UnusableError("a text is longer than a sliding window")
         q, k, v = (one[0].transpose(0, 1) for one in (q, k, v))  # (tokens, heads, size)
@@ -72,13 +72,13 @@ class LevelPass(Pass):
 
 
 class ChoiceForest:
-    """A request's choices as a forest behind the trunk, and what is known of it.
+    """A request's choices as a forest after the trunk, and the log-probabilities known so far.
 
     Args:
-        sequences: one a choice, with one head for all and one part each.
+        sequences: one per choice, with the same head and one part each.
 
     Raises:
-        UnusableError: a choice is scored right behind the head.
+        UnusableError: a choice's first scored token directly follows the head.
     """
 
     def __init__(self, sequences: Sequence[TokenSequence]) -> None:
@@ -96,13 +96,13 @@ class ChoiceForest:
             self.edges_of.setdefault(node, []).append(edge)
 
     def begin(self) -> None:
-        """Forget what was fed and what is known."""
+        """Forget which nodes were fed and all log-probabilities."""
         self.followed = Followed(self.sequences)
         self.slots: dict[int, int] = {}
         self.found: dict[int, float] = {}
 
     def path(self, node: int) -> list[int]:
-        """Return a node and its ancestors, the uppermost first."""
+        """Return a node and its ancestors, uppermost first."""
         found = []
         while node != ROOT:
             found.append(node)
@@ -110,19 +110,19 @@ class ChoiceForest:
         return found[::-1]
 
     def missing(self, choice: int, to_the_end: bool) -> list[int]:
-        """Return the nodes that must be fed for a choice's next token, or for all of them."""
+        """Return the nodes that must still be fed to score a choice's next token, or all its tokens."""
         edges = self.edges[choice]
         edge = edges[-1] if to_the_end else edges[len(self.followed.values[choice])]
         return [node for node in self.path(self.forest.edge_nodes[edge]) if node not in self.slots]
 
     def take(self, node: int, logprobs: Tensor) -> None:
-        """Take what is scored after a node from its log-probabilities ``(vocabulary,)``."""
+        """Store the log-probabilities of the tokens scored after a node, read off ``(vocabulary,)`` in nats."""
         edges = self.edges_of[node]
         values = logprobs[[self.forest.edge_tokens[edge] for edge in edges]].tolist()
         self.found.update(zip(edges, values, strict=True))
 
     def follow(self) -> None:
-        """Follow every choice as far as its tokens are known."""
+        """Move the known log-probabilities of every choice into ``followed``, up to the first unknown one."""
         for edges, values in zip(self.edges, self.followed.values, strict=True):
             while len(values) < len(edges) and edges[len(values)] in self.found:
                 values.append(self.found[edges[len(values)]])
@@ -137,18 +137,18 @@ def _behind_head(one: TokenSequence) -> TokenSequence:
 def follow(
     machine: TreeMachine, groups: Sequence[Sequence[TokenSequence]], work: ScoringWork | None = None
 ) -> list[Followed]:
-    """Follow the choices of requests until each request's best choice and its share are certain.
+    """Score the choices of requests until each request's best choice and its share are certain.
 
     Args:
         machine: the model with tree attention.
-        groups: for each request a sequence a choice, with one head for all and one part each.
-        work: where the cost is added up.
+        groups: for each request one sequence per choice, with the same head and one part each.
+        work: the counter that the cost is added to.
 
     Returns:
-        For each request its choices, the best one followed to its end.
+        For each request its choices, of which the best one is fully scored.
 
     Raises:
-        UnusableError: the model or a request cannot be read so.
+        UnusableError: the model or a request cannot be scored in this way.
     """
     questions = [ChoiceForest(group) for group in groups]
     by_head: dict[tuple[int, ...], list[ChoiceForest]] = {}
@@ -176,7 +176,7 @@ def follow(
 
 @dataclass
 class _Batch:
-    """Requests under one trunk that are followed together."""
+    """Requests under one trunk that are scored together."""
 
     machine: TreeMachine
     questions: list[ChoiceForest]
@@ -186,8 +186,8 @@ class _Batch:
     kept: Kept = field(default_factory=dict)
 
     def run(self) -> None:
-        """Read the texts, follow the likeliest choices to their ends, then all that are open a token at a time."""
-        for question in self.questions:  # A batch that ran out of memory begins anew.
+        """Read the texts, score the likeliest choices to their ends, then all open ones a token at a time."""
+        for question in self.questions:  # A batch that ran out of memory starts again.
             question.begin()
         self._feed([range(len(question.edges)) for question in self.questions], to_the_end=False)
         self._feed([question.followed.open()[:LIKELIEST] for question in self.questions], to_the_end=True)
@@ -195,7 +195,7 @@ class _Batch:
             self._feed(choices, to_the_end=False)
 
     def _feed(self, choices: Sequence[Sequence[int]], to_the_end: bool) -> None:
-        """Feed what some choices of each request need, and take what it gives."""
+        """Feed the nodes that some choices of each request still need, and store the log-probabilities."""
         wanted = []
         for row, (question, some) in enumerate(zip(self.questions, choices, strict=True)):
             nodes = dict.fromkeys(node for choice in some for node in question.missing(choice, to_the_end))
@@ -214,11 +214,11 @@ class _Batch:
             question.follow()
 
     def _read(self, batch: list[tuple[int, list[int]]]) -> None:
-        """Feed new nodes of some rows, and take what is scored after them."""
+        """Feed new nodes of some rows, and store the log-probabilities of the tokens scored after them."""
         width = max(len(nodes) for _, nodes in batch)
         used = max(len(self.questions[row].slots) for row, _ in batch)
         visible = torch.zeros(len(batch), width, used, dtype=torch.bool)
-        visible[:, :, 0] = True  # So that what is no token sees something, and is no NaN.
+        visible[:, :, 0] = True  # A place without a token must see some place, or it would be NaN.
         fed: list[tuple[int, int, int, int, int]] = []  # Row, column, slot, depth and token of every new node.
         read: list[tuple[int, ChoiceForest, int]] = []
         for place, (row, nodes) in enumerate(batch):

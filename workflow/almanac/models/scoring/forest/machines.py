@@ -1,4 +1,4 @@
-"""Two ways to run a model on trunks and rows: tree attention in the place of its own, or its own under a 4D mask."""
+"""Two ways to run a model on trunks and rows: tree attention instead of its own, or its own under a 4D mask."""
 
 import contextlib
 import functools
@@ -33,14 +33,14 @@ WINDOWS = ("sliding_window", "window_size", "attention_chunk_size")
 class Machine(Protocol):
     """Runs a model on trunks and rows.
 
-    Logits come back as ``(places, vocabulary)`` for chosen places of the flat line of tokens.
+    Logits ``(places, vocabulary)`` are returned for chosen places of the flattened tokens.
     """
 
     NAME: str
     SHAPE: Shape
 
     def session(self) -> AbstractContextManager[None]:
-        """Make the model ready, and set it back at the end."""
+        """Prepare the model, and restore it at the end."""
 
     def read_trunk(self, above: Any, length: int, ids: Tensor, wanted: Tensor) -> tuple[Any, Tensor]:
         """Read a path ``(tokens,)`` after a trunk of ``length`` tokens; return the longer trunk, and logits."""
@@ -49,12 +49,12 @@ class Machine(Protocol):
         """Read rows ``(rows, width)`` under a trunk and return logits.
 
         Args:
-            above: the trunk, none for the empty one.
-            length: its tokens.
+            above: the trunk; None for the empty one.
+            length: the number of tokens of the trunk.
             ids: the tokens.
-            depths: their positions in their texts.
+            depths: the position of each token in its text.
             ends: the tree mask of `plan.TrunkRows`.
-            wanted: the flat places whose logits are wanted.
+            wanted: the places, in the flattened rows, whose logits are wanted.
         """
 
 
@@ -69,10 +69,10 @@ def _text_config(model: CausalModel) -> Any:
 
 
 def _check_turn(model: CausalModel, farthest: int) -> None:
-    """Check that a text stays where the model reads all texts alike; its last token may not have been fed.
+    """Check that a text is not longer than the model's `turn`; its last token may not have been fed.
 
     Raises:
-        UnusableError: it may be one that the model reads by other frequencies from its first token on.
+        UnusableError: the model may read the whole text with other rotary frequencies.
     """
     bound = turn(model)
     if bound is not None and farthest >= bound - 1:
@@ -80,7 +80,7 @@ def _check_turn(model: CausalModel, farthest: int) -> None:
 
 
 class TreeMachine:
-    """Tree attention through transformers' attention interface: the trunk's keys are read once for all rows."""
+    """Tree attention through transformers' attention interface; all rows share the keys of the trunk."""
 
     NAME = "forest/1"
     SHAPE = Shape()
@@ -93,7 +93,7 @@ class TreeMachine:
             raise UnusableError(f"{type(model.network).__name__} takes no positions")
 
     def session(self) -> AbstractContextManager[None]:
-        """Put tree attention in the place of the model's own."""
+        """Replace the model's attention with tree attention."""
         return trees(self.model.network)
 
     def read_trunk(
@@ -119,18 +119,18 @@ class TreeMachine:
         return self.run(one, ids.reshape(-1), wanted)
 
     def run(self, one: Pass, ids: Tensor, wanted: Tensor, last_only: bool = False) -> Tensor:
-        """Run one pass over a flat line of tokens and return the logits of chosen places.
+        """Run one pass over flattened tokens and return the logits at chosen places.
 
         Args:
             one: the pass.
             ids: ``(tokens,)``.
             wanted: the places.
-            last_only: whether what follows the last attention is computed at these places only, where that is known
+            last_only: whether to compute the layers after the last attention at these places only, if that is known
                 to be right for the model.
 
         Raises:
-            UnusableError: not every layer took its attention from the interface, or a window or another reading of
-                long texts does not come through it.
+            UnusableError: not every layer took its attention from the interface, or the interface does not show a
+                sliding window or another way in which the model reads long texts.
         """
         _check_turn(self.model, one.farthest)
         chunk = getattr(_text_config(self.model), "attention_chunk_size", None)
@@ -150,9 +150,9 @@ class TreeMachine:
 
     @functools.cached_property
     def _last_maps(self) -> tuple[nn.Linear, ...]:
-        """The linear maps behind the last attention that may be shown chosen places alone; none where that is wrong.
+        """The linear maps after the last attention, if they can be run at chosen places only; else none.
 
-        It is found by trying: what mixes places behind the last attention gives other logits.
+        This is found by trying: a model that mixes places after the last attention gives other logits.
         """
         ids = torch.tensor(self.model.tokens.ids(f"{PROBE} {PROBE} {PROBE}"), device=self.model.device)
         positions = torch.arange(len(ids), device=ids.device)
@@ -181,7 +181,7 @@ class TreeMachine:
 
 @contextlib.contextmanager
 def _showing(maps: Iterable[nn.Linear], wanted: Tensor, tokens: int) -> Iterator[None]:
-    """Show linear maps chosen places of a line of tokens alone; for the others they give 0."""
+    """Run linear maps at chosen places of the flattened tokens only; their output at other places is 0."""
 
     def show(module: nn.Module, given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         if given[0].shape[:2] != (1, tokens):
@@ -201,10 +201,10 @@ def _showing(maps: Iterable[nn.Linear], wanted: Tensor, tokens: int) -> Iterator
 
 
 class StockMaskMachine:
-    """The model's own attention under a 4D mask, trunks in transformers' cache.
+    """The model's own attention under a 4D mask, with trunks in transformers' cache.
 
-    For models that take positions and masks but have an attention of their own. The mask is additive: such models add
-    what they are given, and a mask of truth values would be added as 0 and 1.
+    For models that take positions and masks but do not use transformers' attention interface. The mask is additive:
+    such models add the mask to their scores, and a boolean one would be added as 0 and 1.
     """
 
     NAME = "stock_mask/1"
@@ -239,7 +239,7 @@ class StockMaskMachine:
         self, above: DynamicCache | None, length: int, ids: Tensor, depths: Tensor, visible: Tensor, wanted: Tensor
     ) -> tuple[Any, Tensor]:
         rows, width = ids.shape
-        # Some models (GPT-Neo) count a window by places in the row, which are never nearer than positions in the text.
+        # Some models (GPT-Neo) apply a window to places in the row, whose distances are at least those in the text.
         if self.reach is not None and length + width > self.reach:
             raise UnusableError(f"a trunk and row of {length + width} tokens are longer than a window of {self.reach}")
         _check_turn(self.model, int(depths.max()))
@@ -253,7 +253,7 @@ class StockMaskMachine:
 
 
 def _windows(config: Any) -> Iterable[int]:
-    """Yield the lengths beyond which some layer of a model does not look back."""
+    """Yield the lengths of the model's attention windows and chunks."""
     for name in WINDOWS:
         window = getattr(config, name, None)
         if isinstance(window, int) and getattr(config, "use_sliding_window", True):

@@ -1,8 +1,8 @@
-"""How a forest is fed to a model: long shared paths as trunks, all else packed into rows of equal width.
+"""Plans how a forest is fed to a model: long shared paths as trunks, all else packed into rows of equal width.
 
-A trunk is a path that much stands under. It is read once and its keys and values are kept; trunks may stand on trunks.
-A row holds pieces of trees under one trunk, in preorder; a tree that does not fit goes on in the next row under a copy
-of the path that leads to it, so that rows are full.
+A trunk is a path that many nodes stand under. It is read once and its keys and values are kept; a trunk may continue
+another trunk. A row holds pieces of the trees under one trunk, in preorder. A tree that does not fit continues in the
+next row, after a copy of the path that leads to it, so that rows are full.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from almanac.models.scoring.forest.trie import ROOT, Forest, Ints
 
-LEAST_ROOM = 4  # A tree is not begun with fewer places left in a row.
+LEAST_ROOM = 4  # No tree begins in a row with fewer places left.
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,10 @@ class Shape:
 
     Attributes:
         row: the width of rows that trees are packed into.
-        longest: the width up to which a larger tree gets a row of its own, its long path included.
+        longest: a tree wider than ``row`` but not than this, the path to it included, gets a row of its own.
         copied: the longest path that is copied into every row that needs it, less than ``row``; a longer one becomes
-            a trunk where what stands under it is large.
-        align: widths are multiples of this, but for the width ``row``.
+            a trunk if the tree under it is large.
+        align: widths are multiples of this, except the width ``row``.
     """
 
     row: int = 192
@@ -36,15 +36,15 @@ class Shape:
 
 @dataclass
 class Trunk:
-    """A path whose keys and values are kept while what stands under it is read.
+    """A path whose keys and values are kept while the trees under it are read.
 
     Attributes:
-        nodes: the path's nodes after its parent trunk's, in order; empty for the empty trunk at the root.
-        copied: how many of them, from the first, are copies of nodes that stand in the parent's pool.
+        nodes: the nodes of the path after those of its parent trunk, in order; empty for the trunk at the root.
+        copied: how many of them, from the first, are copies of nodes in the parent's pool.
         above: how many tokens its parent trunks hold.
         pool: the nodes that are packed into rows under it, in preorder.
         wide: trees that get a row of their own under it: the path to each, copied from the pool, and its nodes.
-        trunks: the trunks that stand on it.
+        trunks: the trunks that continue it.
     """
 
     nodes: list[int]
@@ -56,7 +56,7 @@ class Trunk:
 
     @property
     def length(self) -> int:
-        """The tokens that stand before what is read under it."""
+        """The number of tokens before every row under it."""
         return self.above + len(self.nodes)
 
 
@@ -65,9 +65,9 @@ class TrunkRows:
     """Rows of one width under one trunk.
 
     Attributes:
-        nodes: ``(rows, width)``, the node in each place; -1 where nothing stands.
-        ends: ``(rows, width)``, the place in the row after a node's last descendant in it: the tree mask.
-        own: ``(rows, width)``, whether the place is the node's own, and no copy of a path.
+        nodes: ``(rows, width)``, the node in each place; -1 for padding.
+        ends: ``(rows, width)``, the place after the node's last descendant in this row: it defines the tree mask.
+        own: ``(rows, width)``, whether the place holds the node itself, and not a copy on the path to a tree.
     """
 
     nodes: Ints
@@ -76,9 +76,9 @@ class TrunkRows:
 
 
 def plan(forest: Forest, shape: Shape) -> Trunk:
-    """Return the trunks of a forest, from the empty one at the root."""
+    """Return the empty trunk at the root of a forest, which holds all other trunks."""
     root = Trunk([], 0, 0)
-    # Each entry: a subtree, the trunk it stands under, and the path between the two.
+    # Each entry: the root of a subtree, the trunk it stands under, and the path between the two.
     waiting: list[tuple[int, Trunk, list[int]]] = [(node, root, []) for node in reversed(forest.children(ROOT))]
     while waiting:
         node, trunk, path = waiting.pop()
@@ -103,7 +103,7 @@ def plan(forest: Forest, shape: Shape) -> Trunk:
 
 
 def _chain(forest: Forest, node: int) -> int:
-    """Return the last node of the path that begins at a node and does not branch."""
+    """Return the last node of the unbranched path that begins at a node."""
     end = int(forest.ends[node])
     while node + 1 < end and int(forest.ends[node + 1]) == end:
         node += 1
@@ -128,7 +128,7 @@ def _aligned(width: int, step: int) -> int:
 
 @dataclass
 class _RowInMaking:
-    """A row in the making: its nodes, the place of each node's parent in it, and which are copies."""
+    """A row under construction: its nodes, the places of their parents in it, and which of them are no copies."""
 
     nodes: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
@@ -150,7 +150,7 @@ class _RowInMaking:
 
 
 def _pack(forest: Forest, trunk: Trunk, shape: Shape) -> TrunkRows:
-    """Lay the pool of a trunk into rows."""
+    """Pack the pool of a trunk into rows."""
     width = min(shape.row, _aligned(len(trunk.pool), shape.align))
     parents = forest.parents.tolist()
     inside = set(trunk.pool)
@@ -169,7 +169,7 @@ def _pack(forest: Forest, trunk: Trunk, shape: Shape) -> TrunkRows:
 
 
 def _path(parents: list[int], node: int, inside: set[int]) -> list[int]:
-    """Return the nodes of a pool from its uppermost to a node."""
+    """Return the path to a node inside a pool, from its uppermost node on."""
     path = []
     while node in inside:
         path.append(node)

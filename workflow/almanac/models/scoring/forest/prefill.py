@@ -1,8 +1,8 @@
-"""Reading prompts that are continued: what some begin with together is read once, and each gets keys of its own.
+"""Reads prompts before decoding: a prefix that some prompts share is read once, then each prompt gets its own keys.
 
-Sorted prompts are packed into rows, each a small prefix tree in preorder, which are read as trees are. The keys and
-values of what all prompts of a tree begin with, its stem, are kept once; those of the rest of each prompt's path are
-gathered, so that prompts of many trees are continued together.
+Sorted prompts are packed into rows, each a small prefix tree in preorder, and read with tree attention. The keys and
+values of the prefix that all prompts of a tree share, its stem, are kept once. Those of the rest of each prompt are
+gathered into a row per prompt, so that prompts of many trees are continued together.
 """
 
 import itertools
@@ -18,9 +18,10 @@ from almanac.models.scoring.forest.kernels import Attended
 from almanac.models.scoring.forest.machines import TreeMachine, tree_mask
 from almanac.models.scoring.forest.trie import overlap
 
-ROW, MEAN = 448, 8  # Tokens of a row at most, and for each of a prompt: wider ones share and hide more.
-COPIES = 16  # Tokens that are kept again for about the price of one that is read again,
-APART = 64  # and for what a row more costs.
+# A row has at most 448 tokens, and at most 8 times the mean length of a prompt: wider rows share more, but mask more.
+ROW, MEAN = 448, 8
+COPIES = 16  # Copying so many tokens costs about as much as reading one,
+APART = 64  # and so many as one more row.
 Trunk = dict[int, KeysValues] | None
 Rest = tuple[int, ...]  # A prompt's tokens after the trunk.
 
@@ -31,9 +32,9 @@ class PromptTree:
 
     Attributes:
         ids: ``(width,)``, the token of each place.
-        depths: ``(width,)``, how many tokens stand before it in its prompts.
+        depths: ``(width,)``, its position in its prompts.
         ends: ``(width,)``, the place after its last descendant.
-        paths: for each prompt the places of its tokens.
+        paths: for each prompt, the places of its tokens.
     """
 
     ids: list[int] = field(default_factory=list)
@@ -43,12 +44,12 @@ class PromptTree:
 
     @property
     def stem(self) -> int:
-        """How many tokens all prompts begin with."""
+        """The length of the prefix that all prompts share."""
         through = next((place for place, end in enumerate(self.ends) if end < len(self.ids)), len(self.ids))
         return min(through, *map(len, self.paths), len(self.ids))
 
     def add(self, rest: Rest, shared: int) -> None:
-        """Add a prompt that begins with as many tokens of the one before it."""
+        """Add a prompt that has ``shared`` tokens in common with the one before it."""
         before = self.paths[next(reversed(self.paths))][:shared] if self.paths else []
         path = [*before, *range(len(self.ids), len(self.ids) + len(rest) - shared)]
         self.ids += rest[shared:]
@@ -60,18 +61,18 @@ class PromptTree:
 
 
 def packed(rests: Sequence[Rest], width: int | None = None) -> Iterator[PromptTree]:
-    """Yield the rows of distinct prompts; one that is longer than a row has one to itself.
+    """Yield the rows of distinct prompts; a prompt that is longer than a row gets one of its own.
 
     Args:
         rests: the prompts.
-        width: tokens of a row; by default as many as eight prompts have on average, but not very many.
+        width: the most tokens in a row; by default 8 times the mean length of a prompt, but at most 448.
     """
     width = width or min(ROW, MEAN * sum(map(len, rests)) // max(1, len(rests)))
     order = sorted(rests)
     overlaps = [0, *(overlap(one, other) for one, other in itertools.pairwise(order)), 0]
     row, stem = PromptTree(), 0
     for rest, shared, following in zip(order, overlaps, overlaps[1:], strict=False):
-        # Tokens that the row's prompts, or this one and the next, would keep for themselves in one row.
+        # Tokens no longer in the stem, which the row's prompts, or this one and the next, would have to copy.
         lost = max((stem - shared) * len(row.paths), 2 * (following - shared))
         if row.ids and (len(row.ids) + len(rest) - shared > width or lost > APART + COPIES * shared):
             yield row
@@ -89,7 +90,7 @@ class KeptTreePass(TreePass):
     kept: dict[int, KeysValues] = field(default_factory=dict)
 
     def inside(self, layer: Layer, index: int, q: Tensor, k: Tensor, v: Tensor) -> list[Attended]:
-        """Keep the keys and values, and attend inside each row."""
+        """Store the keys and values, and attend inside each row."""
         self.kept[index] = (k, v)
         return super().inside(layer, index, q, k, v)
 
@@ -100,8 +101,8 @@ class ReadTrees:
 
     Attributes:
         stems: by layer, keys and values of the stems, ``(trees, key heads, longest, size)``.
-        rows: by layer, those of each prompt after its tree's stem, ``(prompts, key heads, room, size)``.
-        logits: after each prompt, ``(prompts, vocabulary)``, float32, on the CPU.
+        rows: by layer, keys and values of each prompt after its stem, ``(prompts, key heads, room, size)``.
+        logits: the logits after each prompt, ``(prompts, vocabulary)``, float32, on the CPU.
     """
 
     stems: dict[int, KeysValues]
@@ -116,11 +117,11 @@ def read(
 
     Args:
         machine: the model with tree attention.
-        trees: the prompts after the trunk.
+        trees: the prompts, without the trunk.
         above: the trunk.
-        length: its tokens.
-        room: how many tokens the keys of each prompt shall have room for, its tree's stem apart.
-        budget: the most tokens of a pass.
+        length: the number of tokens of the trunk.
+        room: the size of each prompt's row of keys, in tokens, without the stem.
+        budget: the most tokens in a pass.
     """
     passes: list[dict[int, KeysValues]] = []
     fed = 0
@@ -153,14 +154,14 @@ def read(
 
 
 def _padded(paths: Sequence[Sequence[int]], room: int) -> Tensor:
-    """Return places ``(paths, room)``: what is read beyond a path's end is written over or hidden."""
+    """Return places ``(paths, room)``, padded with any place: keys after a path's end are overwritten or hidden."""
     return torch.tensor([[*path, *[path[-1] if path else 0] * (room - len(path))] for path in paths], dtype=torch.long)
 
 
 def _read_rows(
     machine: TreeMachine, batch: Sequence[PromptTree], above: Trunk, length: int
 ) -> tuple[dict[int, KeysValues], Tensor]:
-    """Read rows; return the keys and values of all places by layer, and the logits after each prompt."""
+    """Read rows; return the keys and values of all places, by layer, and the logits after each prompt."""
     device, width = machine.model.device, max(len(row.ids) for row in batch)
     ids = torch.zeros(len(batch), width, dtype=torch.long)
     depths = torch.zeros_like(ids)

@@ -1,7 +1,7 @@
-"""Scoring by a prefix forest: the log-probabilities of the plain forward pass, each distinct token computed once.
+"""Scores with a prefix forest: the log-probabilities of plain forward passes, each distinct token computed once.
 
-The head is applied only where a value is read, log-probabilities are a float32 log-softmax taken some rows at a time,
-and sums are made by the caller in float64.
+The output head is applied only where a value is read. Log-probabilities are a float32 log-softmax, some rows at a time;
+the caller sums them in float64.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,13 +26,13 @@ OnRow = Callable[[int, Tensor], None]
 
 @dataclass
 class ScoringWork:
-    """What scoring cost, for benchmarks.
+    """The cost of scoring, for benchmarks.
 
     Attributes:
-        distinct: nodes of the forest: the least number of tokens that can be fed.
-        fed: tokens that were fed, copies and padding included.
-        head: positions at which logits were computed.
-        passes: forward passes.
+        distinct: number of nodes of the forest, the fewest tokens that can be fed.
+        fed: number of tokens fed, copies and padding included.
+        head: number of positions at which logits were computed.
+        passes: number of forward passes.
     """
 
     distinct: int = 0
@@ -49,14 +49,14 @@ class ScoringWork:
 
 @dataclass
 class _Reads:
-    """What is read after each node: edges sorted by node, and places whose whole distribution is wanted.
+    """The values read after each node: edges sorted by node, and places whose whole distribution is wanted.
 
     Attributes:
         nodes: ``(edges,)``, the node of each edge, sorted.
         tokens: ``(edges,)``, the token that is scored there.
-        values: ``(edges,)``, the log-probabilities (nats) that are found.
+        values: ``(edges,)``, the log-probabilities (nats); NaN until they are read.
         places: by node, the indices of the places there.
-        on_row: takes a place's distribution.
+        on_row: called with a place's index and its distribution.
         wanted: ``(nodes of the forest,)``, whether anything is read after a node.
     """
 
@@ -69,7 +69,7 @@ class _Reads:
 
     @classmethod
     def of(cls, growing: Growing, place: Ints, places: Sequence[int], on_row: OnRow | None) -> tuple["_Reads", Ints]:
-        """Return what is read in a forest, and the order in which its edges stand here."""
+        """Return the reads of a forest, and the order into which its edges were sorted."""
         nodes = place[np.array(growing.edge_nodes, dtype=np.int64)]
         tokens = np.array(growing.edge_tokens, dtype=np.int64)
         order = np.lexsort((tokens, nodes))
@@ -82,7 +82,7 @@ class _Reads:
         return cls(nodes[order], tokens[order], np.full(len(order), np.nan), at, on_row, wanted), order
 
     def take(self, nodes: Ints, logits: Tensor) -> None:
-        """Take from logits ``(nodes, vocabulary)`` what is wanted after each node."""
+        """Read the wanted values off the logits ``(nodes, vocabulary)`` after some nodes."""
         step = rows_at_once(logits.device)
         for start in range(0, len(nodes), step):
             some = nodes[start : start + step]
@@ -110,23 +110,23 @@ def score(
     budget: int | None = None,
     work: ScoringWork | None = None,
 ) -> list[list[list[float]]]:
-    """Score the parts of sequences, and read whole distributions off after places, in one forest.
+    """Score the parts of sequences, and compute whole distributions after places, in one forest.
 
     Args:
-        machine: how the model is run.
+        machine: runs the model.
         model: the model.
-        sequences: what to score.
+        sequences: the sequences to score.
         places: token ids after which the distribution over the vocabulary is wanted.
-        on_row: takes the index of a place and its log-probabilities ``(vocabulary,)`` (nats, float32, on the CPU).
+        on_row: called with a place's index and its log-probabilities ``(vocabulary,)`` (nats, float32, on the CPU).
         shape: the sizes of trunks and rows; by default the machine's.
-        budget: the most tokens of a forward pass; by default what the device and the vocabulary allow.
-        work: where the cost is added up.
+        budget: the most tokens in a forward pass; by default what the device and the vocabulary allow.
+        work: the counter that the cost is added to.
 
     Returns:
         ``values[sequence][part][token]``: log-probabilities in nats.
 
     Raises:
-        UnusableError: the model cannot be run by this machine.
+        UnusableError: this machine cannot run the model.
     """
     growing = Growing()
     edges = [growing.add(sequence) for sequence in sequences]
@@ -153,7 +153,7 @@ def score(
 
 @dataclass
 class _Reader:
-    """A forest being read."""
+    """Runs the model over a planned forest."""
 
     machine: Machine
     forest: Forest
@@ -164,7 +164,7 @@ class _Reader:
     work: ScoringWork
 
     def read(self, trunk: plan.Trunk, above: object) -> None:
-        """Read what stands under a trunk, then the trunks that stand on it."""
+        """Read the rows under a trunk, then the trunks that continue it."""
         for rows in plan.rows(self.forest, trunk, self.shape):
             width = rows.nodes.shape[1]
 
@@ -181,7 +181,7 @@ class _Reader:
         own = self.reads.wanted[nodes]
         own[: trunk.copied] = False
         wanted = np.flatnonzero(own)
-        # With nothing to read the head is applied to one position, since a family's forward pass has to return some.
+        # If nothing is wanted, logits are computed at one position: a forward pass must return some.
         asked = wanted if len(wanted) else np.array([len(nodes) - 1])
         state, logits = self.machine.read_trunk(
             above, trunk.above, self._tensor(self.forest.tokens[nodes]), self._tensor(asked)

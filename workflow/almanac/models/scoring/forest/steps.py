@@ -1,4 +1,4 @@
-"""A step of decoding: one token of each text, which attends to the trunk, to its tree's stem and to its own row."""
+"""A step of decoding: one token per text, which attends to the trunk, to the stem of its tree and to its own row."""
 
 from dataclasses import dataclass, field
 
@@ -12,11 +12,11 @@ from almanac.models.scoring.forest.prefill import Trunk
 
 @dataclass
 class Stems:
-    """What the prompts of each tree begin with, kept once for all its texts, which stand in the order of the trees.
+    """The common prefix (stem) of each tree's prompts, kept once for all its texts.
 
     Attributes:
         kept: by layer, keys and values ``(trees, key heads, longest, size)``.
-        lengths: ``(trees,)``, the tokens of each.
+        lengths: ``(trees,)``, the length of each stem in tokens.
         of: ``(rows,)``, the tree of each text, ascending.
     """
 
@@ -32,7 +32,7 @@ class Stems:
         self._masks: dict[torch.dtype, Tensor] = {}
 
     def keep(self, chosen: Tensor) -> "Stems | None":
-        """Return the stems of some rows, ascending; none where all are empty."""
+        """Return the stems of some rows, given in ascending order; None if all are empty."""
         trees, of = torch.unique(self.of[chosen], return_inverse=True)
         if not self.lengths[trees].any():
             return None
@@ -50,7 +50,7 @@ class Stems:
         return out[self.of, :, self.number].transpose(0, 1)[None], log[self.of, :, self.number].T[None]
 
     def _mask(self, layer: Layer) -> Tensor:
-        """Return what hides the places after each stem, and those beyond a window, ``(trees, 1, most, longest)``."""
+        """Return the mask ``(trees, 1, most, longest)`` that hides places after each stem and beyond a window."""
         places = torch.arange(self.longest, device=self.of.device)
         window = layer.window if layer.window is not None and layer.now.farthest >= layer.window else None
         if window is None and layer.dtype in self._masks:
@@ -65,13 +65,13 @@ class Stems:
 
 @dataclass
 class StepPass(Pass):
-    """A step of decoding: a token of each row that keeps its own keys and values after the trunk and its stem.
+    """A pass that feeds one token to each row; a row keeps the keys and values after the trunk and its stem.
 
     Attributes:
         rows: by layer, keys and values ``(rows, key heads, room, size)``.
         lengths: ``(rows,)``, how many tokens each row held before the step.
-        used: how many the longest holds after the step.
-        stems: what stands between the trunk and the rows; none where that is nothing.
+        used: how many tokens the longest row holds after the step.
+        stems: the stems between the trunk and the rows; None if there are none.
     """
 
     rows: dict[int, KeysValues]
@@ -81,7 +81,7 @@ class StepPass(Pass):
     _masks: dict[int | None, Tensor] = field(default_factory=dict)
 
     def inside(self, layer: Layer, index: int, q: Tensor, k: Tensor, v: Tensor) -> list[Attended]:
-        """Keep the step's keys and values, and attend to all that a row holds, and to its stem."""
+        """Store the step's keys and values, and attend to the row and to its stem."""
         stems = [] if self.stems is None else [self.stems.attended(layer, index, q)]
         q, k, v = (one.transpose(0, 2) for one in (q, k, v))  # (rows, heads, 1, size)
         for kept, new in zip(self.rows[index], (k, v), strict=True):
@@ -100,14 +100,14 @@ class StepPass(Pass):
 
 @dataclass
 class StemRows:
-    """What the texts of a batch keep for themselves, and share.
+    """Keys and values of the texts of a batch: a row for each, and the stems that they share.
 
     Attributes:
         kept: by layer, keys and values ``(rows, key heads, room, size)``.
         lengths: ``(rows,)``, how many tokens each row holds.
-        lasts: ``(rows,)``, the last place that each row may write: a text that has ended and stays writes there again.
-        used: how many the longest holds, or held before it was dropped.
-        stems: what stands between the trunk and the rows; none where that is nothing.
+        lasts: ``(rows,)``, the last place that each row may write; an ended text that is kept writes there again.
+        used: how many tokens the longest row holds, or held before it was dropped.
+        stems: the stems between the trunk and the rows; None if there are none.
     """
 
     kept: dict[int, KeysValues]
@@ -117,7 +117,7 @@ class StemRows:
     stems: Stems | None
 
     def keep(self, chosen: Tensor) -> None:
-        """Keep some rows, ascending."""
+        """Drop all rows but some, given in ascending order."""
         self.kept = {layer: (keys[chosen], values[chosen]) for layer, (keys, values) in self.kept.items()}
         self.lengths, self.lasts = self.lengths[chosen], self.lasts[chosen]
         self.stems = self.stems and self.stems.keep(chosen)

@@ -1,4 +1,4 @@
-"""What token sequences share: a forest of their prefixes, in which every distinct token stands once."""
+"""A prefix forest (trie) of token sequences: tokens after the same prefix are stored once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ ROOT = -1
 
 
 def overlap(one: Sequence[int], other: Sequence[int]) -> int:
-    """Return how many tokens two sequences begin with together."""
+    """Return the length of the longest common prefix of two sequences."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 class Growing:
-    """A forest that sequences are added to.
+    """A forest under construction.
 
-    A node is a token that is fed to the model, in its place after all tokens before it. An edge is a token that is
-    scored after a node; the last token of a sequence is an edge only, and never fed.
+    A node is a token that is fed to the model after all its ancestors. An edge is a token that is scored after a node.
+    The last token of a sequence is an edge only, and never fed.
     """
 
     def __init__(self) -> None:
@@ -31,14 +31,14 @@ class Growing:
         self.edge_tokens: list[int] = []
         self._children: dict[tuple[int, int], int] = {}
         self._edges: dict[tuple[int, int], int] = {}
-        self._heads: dict[int, tuple[tuple[int, ...], int]] = {}  # The tuple is kept, so that its id stays its own.
-        self._last: tuple[Sequence[int], list[int]] = ((), [ROOT])  # the tokens that were followed last, and their path
+        self._heads: dict[int, tuple[tuple[int, ...], int]] = {}  # By `id`; keeps the tuple, so no other gets its id.
+        self._last: tuple[Sequence[int], list[int]] = ((), [ROOT])  # the tokens that were added last, and their path
 
     def add(self, sequence: TokenSequence) -> list[int]:
-        """Add a sequence and return the edges of its scored tokens, part after part."""
+        """Add a sequence and return the edges of its scored tokens, in order."""
         first = len(sequence.head)
         positions = [position for part in sequence.parts for position in range(*part)]
-        if not positions:  # a text of one token that nothing stands before: there is nothing to score
+        if not positions:  # nothing can be scored of a text of one token without a special token before it
             return []
         if min(positions) < first:
             raise ValueError("a head holds scored tokens; only what follows it may be scored")
@@ -46,7 +46,7 @@ class Growing:
         return [self._edge(path[position - first], sequence.tail[position - first]) for position in positions]
 
     def add_place(self, ids: Sequence[int]) -> int:
-        """Add tokens after which the whole vocabulary is wanted, and return the node of the last."""
+        """Add tokens after which the whole distribution is wanted, and return the node of the last one."""
         return self._path(ROOT, ids)[-1]
 
     def _head(self, head: tuple[int, ...]) -> int:
@@ -58,9 +58,10 @@ class Growing:
         return known[1]
 
     def _path(self, node: int, tokens: Sequence[int]) -> list[int]:
-        """Return a node and those of the tokens behind it, which are added where they are not there.
+        """Return the path from a node along some tokens, the node first; missing nodes are added.
 
-        The choices of a question come one after another and begin alike: what two share is followed once.
+        The choices of a question come one after another and share prefixes, so the last path is reused as far as it
+        agrees.
         """
         last, walked = self._last
         shared = overlap(tokens, last) if walked[0] == node else 0
@@ -86,9 +87,9 @@ class Growing:
         return edge
 
     def in_order(self) -> tuple["Forest", Ints]:
-        """Return the forest in preorder, children by token id, and the place of each node in it.
+        """Return the forest in preorder, children ordered by token id, and the place of each node in it.
 
-        The order depends on the sequences alone, not on the order in which they came.
+        The result depends on the set of sequences only, not on the order in which they were added.
         """
         count = len(self.tokens)
         tokens, parents = np.array(self.tokens, dtype=np.int64), np.array(self.parents, dtype=np.int64)
@@ -103,20 +104,20 @@ class Growing:
         placed = np.array(order, dtype=np.int64)
         place = np.empty(count + 1, dtype=np.int64)
         place[placed] = np.arange(count)
-        place[ROOT] = ROOT  # The last entry, which index -1 finds.
+        place[ROOT] = ROOT  # The last entry, since ROOT is -1.
         return Forest.of(tokens[placed], place[parents[placed]]), place[:count]
 
 
 @dataclass(frozen=True)
 class Forest:
-    """A forest in preorder: a node stands before its descendants, which follow it without a gap.
+    """A forest in preorder: the descendants of a node follow it without a gap.
 
     Attributes:
         tokens: ``(nodes,)``, the token of each node.
         parents: ``(nodes,)``, the place of its parent, -1 for a root.
         depths: ``(nodes,)``, its position in the text, from 0.
-        ends: ``(nodes,)``, the place after its last descendant, so that ``k`` is an ancestor of ``q`` or ``q`` itself
-            exactly where ``k <= q < ends[k]``.
+        ends: ``(nodes,)``, the place after its last descendant: ``k`` is an ancestor of ``q``, or ``q`` itself, if and
+            only if ``k <= q < ends[k]``.
     """
 
     tokens: Ints
@@ -126,7 +127,7 @@ class Forest:
 
     @classmethod
     def of(cls, tokens: Ints, parents: Ints) -> "Forest":
-        """Return the forest of nodes that stand in preorder."""
+        """Return the forest with these nodes, which must be in preorder."""
         above = parents.tolist()
         depths, ends = [0] * len(above), list(range(1, len(above) + 1))
         for node, parent in enumerate(above):
