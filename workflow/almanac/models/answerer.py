@@ -1,4 +1,4 @@
-"""What answers requests: the one interface between the verb and everything that runs or reaches a model."""
+"""The interface of everything that answers requests: between the command `answer` and local or served models."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
@@ -9,26 +9,26 @@ from almanac.rows import Request, Response
 class Answerer(Protocol):
     """A model as `answer` sees it.
 
-    Nothing of it may change from window to window: a run that was interrupted goes on with a new answerer, and its
-    responses and its record must be those of an unbroken run.
+    It must not change from window to window: an interrupted run resumes with a new answerer, and its responses and
+    record must equal those of an uninterrupted run.
     """
 
     @property
     def digest(self) -> str:
-        """The digest of the model as it is run; every response carries it."""
+        """The digest of the model as it is run; every response holds it."""
         ...
 
     @property
     def paid(self) -> bool:
-        """Whether answers are paid for: those of an earlier file to what is still asked are then taken over.
+        """Whether answers are paid for; then answers of an earlier file to the same requests are reused.
 
-        Of a model that runs here all are made anew, since their last digits depend on what is answered together.
+        Answers of a local model are computed anew, since their last digits depend on which requests share a batch.
         """
         ...
 
     @property
     def alike(self) -> frozenset[str]:
-        """The digests of models whose answers, where they are whole, are this one's too and need not be paid again."""
+        """The digests of other models whose complete answers hold for this model too and need not be paid again."""
         ...
 
     def answer(
@@ -41,20 +41,20 @@ class Answerer(Protocol):
         """Answer one window of requests.
 
         Args:
-            requests: what is asked; their ids are unique and their contexts are there.
+            requests: the requests; their ids are unique and their contexts are in ``contexts``.
             contexts: the texts of the contexts, by id.
-            on_progress: called with the number of requests that were answered since the last call.
-            keep: called with each response that was paid for, as soon as it is there; a model that runs here has none.
+            on_progress: called with the number of requests answered since the last call.
+            keep: called with each paid response as soon as it arrives; a local model never calls it.
 
         Returns:
-            One response a request, in their order.
+            One response per request, in their order.
         """
         ...
 
     def record(self) -> dict[str, str]:
-        """Return what the response file says of the model.
+        """Return the metadata of the response file.
 
-        ``model`` (the digest), ``weights``, ``tokenizer``, ``dtype``, ``device``, ``engine`` (name/version), where it
-        applies ``self_test``, and the versions of the packages that ran it.
+        Keys: ``model`` (the digest), ``weights``, ``tokenizer``, ``dtype``, ``device``, ``engine`` (name/version),
+        ``self_test`` if there was one, and the packages that ran the model, with their versions.
         """
         ...

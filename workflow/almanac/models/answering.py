@@ -1,4 +1,4 @@
-"""Answering requests with a local model: one response for every request, whatever happens, and a check of the way."""
+"""Answers requests with a local model: one response per request, whatever happens; the fast backend is checked."""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -24,21 +24,21 @@ from almanac.models.stopping import NO_ROOM
 from almanac.progress import print_notes
 from almanac.rows import Request, Response
 
-CHECKED = 4  # Sequences of a window of requests that are scored both ways.
+CHECKED = 4  # So many sequences of each batch are also scored by the reference.
 
 
 class LocalAnswerer:
-    """A local model that answers requests, by the best way that agrees with the plain forward pass on it.
+    """Answers requests with a local model, by the fastest backend that agrees with plain forward passes.
 
     Statuses: ``ok``; ``too_long`` (more tokens than the model reads; nothing is truncated); ``unsupported`` (the family
-    does not answer the kind); ``failed`` (the request is malformed, or an exception's text). On a sample of each window
-    of requests the log-probabilities are computed plainly too; where a sum differs by more than rounding explains
-    (`selftest.TOLERANCE`) the window falls back to the next slower backend, and stderr says so.
+    does not answer this kind of request); ``failed`` (a malformed request, or the text of an exception). A sample of
+    every batch of requests is also scored by the reference. If a sum differs by more than rounding explains
+    (`selftest.TOLERANCE`), the batch falls back to the next slower backend, and stderr says so.
 
     Args:
         model: the model.
         engine: the fastest backend that may be used; see `scoring/backends.py`.
-        checked: how many sequences of a window are scored both ways.
+        checked: how many sequences of a batch are also scored by the reference.
 
     Raises:
         AlmanacError: the engine is unknown.
@@ -64,11 +64,11 @@ class LocalAnswerer:
 
     @property
     def alike(self) -> frozenset[str]:
-        """None; see `Answerer`."""
+        """The empty set; see `Answerer`."""
         return frozenset()
 
     def record(self) -> dict[str, str]:
-        """Return what a response file says of the model and of how it was run; see `Answerer`."""
+        """Return the metadata of the response file: the model, and how it was run; see `Answerer`."""
         said = {**self.model.identity, "model": self.digest, "engine": self.way(self.engine).NAME}
         if self.tested is not None and self.tested.difference is not None:
             said["self_test"] = f"{self.tested.difference:.1e} nats at most on {self.tested.sequences} sequences"
@@ -76,12 +76,12 @@ class LocalAnswerer:
 
     @functools.lru_cache(maxsize=8)  # noqa: B019 (an answerer lives as long as its model)
     def way(self, engine: Engine) -> Backend:
-        """Return one way to score the model."""
+        """Return a backend for the model; backends are made once."""
         return backends.backend(engine, self.model)
 
     @functools.cached_property
     def machine(self) -> TreeMachine | None:
-        """What continues texts with what they share read once; none where the model cannot be run so."""
+        """Generates while reading shared prefixes once; None if the model cannot be run in this way."""
         if isinstance(self.model, CausalModel) and self.tested is not None and self.tested.decodes:
             return TreeMachine(self.model)
         return None
@@ -93,10 +93,10 @@ class LocalAnswerer:
         on_progress: Callable[[int], None] | None = None,
         keep: Callable[[Response], None] | None = None,
     ) -> list[Response]:
-        """Answer one window of requests; see `Answerer`. Nothing is paid for, so nothing is given to ``keep``.
+        """Answer one window of requests; see `Answerer`. Nothing is paid for, so ``keep`` is never called.
 
         Raises:
-            AlmanacError: a request's context is not there, or an id occurs twice.
+            AlmanacError: a request's context is missing, or an id occurs twice.
         """
         _check(requests, contexts)
         report = on_progress or (lambda count: None)
@@ -128,7 +128,7 @@ class LocalAnswerer:
         return batch.found
 
     def _attempt(self, batch: RequestBatch, asked: Sequence[Any], work: Callable[[Sequence[Any]], None]) -> None:
-        """Do work on all; where that fails on each half, so that one request's failure is its own."""
+        """Do work on all requests; if that fails, on each half, so that only the faulty request fails."""
         try:
             work(asked)
         except Exception as error:
@@ -147,7 +147,7 @@ class LocalAnswerer:
             batch.engine = decoding.ENGINE if self.machine is not None else generation.ENGINE
             try:
                 texts = generation.generate(self.model, prompts, self.machine)
-            except UnusableError as error:  # Texts of this length, say; the model's own cache is right for all.
+            except UnusableError as error:  # Such as for texts of this length; the model's own cache has no limits.
                 print_notes([f"{batch.engine} is of no use for {len(prompts)} requests ({error})"])
                 batch.engine = generation.ENGINE
                 texts = generation.generate(self.model, prompts)
@@ -183,17 +183,17 @@ class LocalAnswerer:
             try:
                 self._score_by(batch, way, asked)
                 return
-            except Exception as error:  # Architectures fail in their own ways; the next way down answers for them.
+            except Exception as error:  # Architectures fail in many ways; then the next slower backend is tried.
                 print_notes([f"{way.NAME} is of no use for {len(asked)} requests ({error})"])
 
     def _score_by(self, batch: RequestBatch, way: Backend, asked: Sequence[OpenRequest]) -> None:
-        """Score by one way, check a sample, and give responses.
+        """Score with one backend, check a sample, and store the responses.
 
         Raises:
-            DisagreementError: the sample differs from the plain way.
+            DisagreementError: the sample differs from the reference.
         """
         for one in asked:
-            one.exact = None  # what another way followed before it failed
+            one.exact = None  # may be set by a backend that failed later
         whole = _without_followed(way, asked)
         places = [one for one in whole if one.place is not None]
 
@@ -225,12 +225,12 @@ class LocalAnswerer:
 def answer(
     model: Model, requests: Sequence[Request], contexts: Mapping[str, str], engine: Engine = "forest"
 ) -> list[Response]:
-    """Answer requests with a model that is loaded for them alone; see `LocalAnswerer`."""
+    """Answer requests with a model, in one call; see `LocalAnswerer`."""
     return LocalAnswerer(model, engine).answer(requests, contexts)
 
 
 class DisagreementError(Exception):
-    """A way to score does not give what the plain way gives."""
+    """A backend's log-probabilities differ from the reference."""
 
 
 def _check(requests: Sequence[Request], contexts: Mapping[str, str]) -> None:
@@ -247,14 +247,14 @@ def _check(requests: Sequence[Request], contexts: Mapping[str, str]) -> None:
 
 
 def _no_row(index: int, row: Tensor) -> None:
-    """Take no row: used where no distribution is asked for."""
+    """Do nothing: used if no distribution is wanted."""
 
 
 def _without_followed(way: Backend, asked: Sequence[OpenRequest]) -> list[OpenRequest]:
-    """Follow the choices of requests of which only the best one is wanted; return the requests that are left.
+    """Score those requests that want only their best choice (`levels.follow`); return the others.
 
-    Only a forest can follow: a masked model reads a choice whole or not at all, and other ways would read the text
-    again for every token.
+    Only a forest can do so: a masked model reads choices as a whole, and other backends would read the text again for
+    every token.
     """
     wanted = [one for one in asked if one.request.kind == "choices" and one.request.best_only]
     found = way.follow([one.sequences for one in wanted]) if isinstance(way, backends.Trees) else None
@@ -267,7 +267,7 @@ def _without_followed(way: Backend, asked: Sequence[OpenRequest]) -> list[OpenRe
 
 
 def _known(asked: Sequence[OpenRequest]) -> tuple[list[str], list[TokenSequence], Values]:
-    """Return the sequences that were scored to their ends: their requests' ids, they themselves, their values."""
+    """Return the ids of the requests, the sequences and their values, of all fully scored sequences."""
     names, sequences, values = [], [], []
     for one in asked:
         for index, sequence in enumerate(one.sequences):

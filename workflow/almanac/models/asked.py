@@ -1,4 +1,4 @@
-"""Requests on their way to a local model: put into batches, tokenised, and given their responses."""
+"""Requests to a local model: puts them into batches, tokenises them and collects their responses."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,12 +16,12 @@ from almanac.models.seq2seq import Seq2SeqModel
 from almanac.models.stopping import opened
 from almanac.rows import KINDS, Request, Response
 
-BATCH = 2**20  # Characters of text and choices that are worked on at once.
-CHOICE = 8  # Characters that a choice counts in addition to its own.
+BATCH = 2**20  # The most characters of text and choices in a batch.
+CHOICE = 8  # A choice counts as so many characters more than it has.
 
 
 def batches(requests: Sequence[Request]) -> Iterator[list[Request]]:
-    """Yield requests of one kind in batches, those that begin alike together, whatever their order was."""
+    """Yield batches of requests of one kind, sorted so that requests with a common prefix are neighbours."""
     for kind in (*KINDS, *sorted({request.kind for request in requests} - set(KINDS))):
         members = [request for request in requests if request.kind == kind]
         batch: list[Request] = []
@@ -40,15 +40,15 @@ def batches(requests: Sequence[Request]) -> Iterator[list[Request]]:
 
 @dataclass
 class OpenRequest:
-    """A request on its way: what is scored for it, and what has been found.
+    """A tokenised request and the scores found so far.
 
     Attributes:
-        request: as asked.
-        sequences: what is scored.
+        request: the request.
+        sequences: the sequences to score.
         place: for a blank, where the distribution is wanted.
         values: ``values[sequence][part][token]``, nats.
-        exact: where choices were left, which of them were followed to their ends.
-        blank: what was read off the distribution.
+        exact: if only the best choice was wanted, which choices are fully scored; else None.
+        blank: the results read off the distribution at the blank.
     """
 
     request: Request
@@ -61,13 +61,13 @@ class OpenRequest:
 
 @dataclass
 class RequestBatch:
-    """Requests that are answered together, and their responses.
+    """The responses to requests that are answered together.
 
     Attributes:
-        model: who is asked.
+        model: the model that answers.
         contexts: the texts of the contexts, by id.
-        engine: the name of the way that works on them.
-        found: the responses by request.
+        engine: the name and version of the engine in use.
+        found: the responses, by request id.
     """
 
     model: Model
@@ -76,13 +76,13 @@ class RequestBatch:
     found: dict[str, Response] = field(default_factory=dict)
 
     def give(self, request: Request, status: str, reason: str | None, **values: Any) -> None:
-        """Give a request its response."""
+        """Store the response to a request."""
         self.found[request.request_id] = Response(
             request.request_id, status, reason, **values, model_digest=self.model.digest, engine=self.engine
         )
 
     def too_long(self, request: Request, tokens: int) -> bool:
-        """Say so if a request has more tokens than the model reads."""
+        """Return whether a request has more tokens than the model reads; if so, store this as its response."""
         limit = self.model.max_length
         if limit is None or tokens <= limit:
             return False
@@ -90,7 +90,7 @@ class RequestBatch:
         return True
 
     def read(self, requests: Sequence[Request]) -> list[OpenRequest]:
-        """Tokenise requests of one kind; what cannot be scored gets its response here."""
+        """Tokenise requests of one kind; those that cannot be scored get their response here."""
         if requests[0].kind == "fill":
             return [one for request in requests if (one := self._read_blank(request)) is not None]
         if isinstance(self.model, Seq2SeqModel):
@@ -115,7 +115,7 @@ class RequestBatch:
         return OpenRequest(request, blank.choices, (blank.ids, blank.position))
 
     def read_prompts(self, requests: Sequence[Request]) -> list[tuple[Request, Prompt]]:
-        """Tokenise what is to be continued; what cannot be gets its response here."""
+        """Tokenise the prompts of ``generate`` requests; those that cannot be continued get their response here."""
         found = []
         for request in requests:
             text, thinking = full_text(request, self.contexts), self.model.framing.thinking
@@ -124,7 +124,7 @@ class RequestBatch:
             samples = 1 if request.samples is None else request.samples
             most = (new or 0) + thinking
             length = len(ids) + most
-            if isinstance(self.model, Seq2SeqModel):  # It writes beside what it reads, behind a start of its own.
+            if isinstance(self.model, Seq2SeqModel):  # The decoder's tokens, after a start, do not follow the text's.
                 length = max(len(ids), len(self.model.start) + most)
             if new is None or new < 1 or not temperature >= 0 or samples < 1:
                 self.give(request, "failed", "max_new_tokens and samples must be at least 1 and temperature at least 0")
@@ -139,7 +139,7 @@ class RequestBatch:
         return found
 
     def read_pairs(self, requests: Sequence[Request]) -> list[tuple[Request, Text, Text]]:
-        """Tokenise texts that are compared; what cannot be gets its response here."""
+        """Tokenise the texts of ``similarity`` requests; those that cannot be compared get their response here."""
         found = []
         for request in requests:
             one = embedding.read(self.model, full_text(request, self.contexts))
@@ -151,7 +151,7 @@ class RequestBatch:
         return found
 
     def give_scores(self, one: OpenRequest) -> None:
-        """Give a request the response that was scored for it."""
+        """Store the response to a scored request."""
         request, blank = one.request, one.blank
         parts = [part for parts in one.values for part in parts]
         sums = tuple(math.fsum(part) for part in parts)

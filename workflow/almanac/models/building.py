@@ -1,4 +1,4 @@
-"""Building a network no larger than its weights: the config is read from a file, and may ask for anything."""
+"""Limits the size of a network to that of its weights, since a config file may ask for a network of any size."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,23 +12,23 @@ from torch.nn.modules import module
 from almanac.errors import AlmanacError
 from almanac.models.checkpoint import all_tensors
 
-SPARE = 2**26  # numbers, and
-TENSORS = 10_000  # tensors, that a network may have besides: buffers, positions, a head that is not used
-TWICE = 2  # an output layer is built before it is tied to the embeddings
-FOLDED = 8  # numbers that a byte of quantised weights may stand for, the same counted twice
-SPLIT = 4  # tensors of a network that one of a file may be cut into
+SPARE = 2**26  # so many more numbers than the weights, and
+TENSORS = 10_000  # so many more tensors, are allowed: for buffers, positions, an unused head
+TWICE = 2  # an output layer is built before it is tied to the embeddings, so it counts twice
+FOLDED = 8  # numbers that a byte of quantised weights may stand for, this doubling included
+SPLIT = 4  # a tensor of the file may be cut into so many tensors of the network
 
 
 @contextmanager
 def bounded(folder: Path, quantised: bool) -> Iterator[None]:
-    """Build networks in this block, on the meta device as transformers does, only up to what weights can fill.
+    """Allow only networks that the weights can fill to be built in this block, on the meta device as transformers does.
 
     Args:
         folder: the checkpoint with the weights.
-        quantised: their numbers are packed.
+        quantised: whether the weights are packed.
 
     Raises:
-        AlmanacError: the config asks for more.
+        AlmanacError: the config asks for a larger network.
     """
     found = all_tensors(folder)
     numbers = sum(FOLDED * (one.data_offsets[1] - one.data_offsets[0]) for one in found)
@@ -41,7 +41,7 @@ def bounded(folder: Path, quantised: bool) -> Iterator[None]:
         nonlocal total
         if value is None or value.device.type != "meta" or id(value) in built:
             return
-        built[id(value)] = value  # kept, so that no other gets its id
+        built[id(value)] = value  # a reference, so that no other tensor gets its id
         total += value.numel()
         if total > numbers or len(built) > tensors:
             raise AlmanacError(

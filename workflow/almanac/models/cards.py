@@ -1,4 +1,4 @@
-"""Which process uses which card of a machine: a lock for each that the operating system holds, and no server."""
+"""Shares a machine's GPU cards between processes, with one file lock per card and no server."""
 
 import fcntl
 import os
@@ -10,14 +10,14 @@ from pathlib import Path
 def take(cards: Sequence[str], folder: Path) -> tuple[int, int] | None:
     """Take the first card that no other process has taken.
 
-    The lock is the operating system's on an open file: it ends with the process, however that ends.
+    The lock is the operating system's lock on an open file: it ends with the process, however that ends.
 
     Args:
-        cards: the cards' names, the same in every process that can see them.
-        folder: where the lock files are.
+        cards: the names of the cards, the same in every process that can see them.
+        folder: the folder of the lock files.
 
     Returns:
-        The card's index and the open file that holds it; none where all are taken.
+        The index of the card and the open file that locks it; None if all are taken.
     """
     if not folder.is_dir():
         folder.mkdir(parents=True, exist_ok=True)
@@ -38,5 +38,5 @@ def _open(path: Path) -> int:
         return os.open(path, os.O_RDONLY)
     except FileNotFoundError:
         handle = os.open(path, os.O_RDONLY | os.O_CREAT)
-        os.fchmod(handle, 0o644)  # whatever the user has set (umask)
+        os.fchmod(handle, 0o644)  # whatever the user's umask is
         return handle

@@ -15,8 +15,8 @@ from almanac.models.local import LocalModel
 class CausalModel(LocalModel):
     """A decoder with its tokenizer.
 
-    A text is read as the special tokens that its tokenizer puts before a text (BOS, where the tokenizer adds one by
-    itself) and the text's tokens. What the tokenizer would put after a text (EOS) is left out, since a text may go on.
+    The model reads the special tokens that its tokenizer puts before a text (BOS, if the tokenizer itself adds one),
+    then the text. Tokens that the tokenizer would put after a text (EOS) are left out, since the text may continue.
     Without BOS the first token cannot be scored.
     """
 
@@ -26,7 +26,7 @@ class CausalModel(LocalModel):
 
     @functools.cached_property
     def keeps_logits(self) -> bool:
-        """Whether the network can compute the logits of chosen positions only."""
+        """Whether the network can compute logits at chosen positions only."""
         return "logits_to_keep" in inspect.signature(self.network.forward).parameters
 
     @functools.cached_property
@@ -35,7 +35,7 @@ class CausalModel(LocalModel):
         return "position_ids" in inspect.signature(self.network.forward).parameters
 
     def logits(self, ids: Tensor, positions: Tensor, wanted: Tensor) -> Tensor:
-        """Read tokens ``(1, tokens)`` at positions ``(1, tokens)``; return logits ``(places, vocabulary)`` at some."""
+        """Read ids at positions, both ``(1, tokens)``; return the logits ``(places, vocabulary)`` at wanted places."""
         options = {"logits_to_keep": wanted} if self.keeps_logits else {}
         logits: Tensor = self.network(input_ids=ids, position_ids=positions, use_cache=False, **options).logits[0]
         return logits if self.keeps_logits else logits[wanted]

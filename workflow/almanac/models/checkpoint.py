@@ -1,4 +1,4 @@
-"""A checkpoint's folder by its files alone: which of them are read, and whether they are whole. Nothing is loaded."""
+"""Checks the files of a checkpoint's folder: which ones are read, and whether they are complete. Nothing is loaded."""
 
 import contextlib
 import json
@@ -17,17 +17,17 @@ from almanac.models.wrappers import TEMPLATES
 from almanac.weight_files import BESIDES, listed, weights
 
 CONFIG = "config.json"
-METADATA = "__metadata__"  # what a header says besides its tensors
-LENGTH = 8  # bytes of a header's length, before it
+METADATA = "__metadata__"  # the only key of a header that is no tensor
+LENGTH = 8  # bytes before the header, which hold its length
 MOST_HEADER = 100_000_000  # bytes; the format's own limit
 MOST_COUNTED = 100_000  # layers, experts or labels
-COUNT = re.compile("^(?!.*size).*(layer|expert|label)")  # not how large one is: Gemma 3n's vocab_size_per_layer_input
+COUNT = re.compile("^(?!.*size).*(layer|expert|label)")  # counts, not sizes: Gemma 3n has vocab_size_per_layer_input
 Whole = Annotated[int, msgspec.Meta(ge=0)]
 READ = f"{CONFIG}, safetensors and a tokenizer"
 TOKENIZERS = ("tokenizer.json", "vocab.*", "*.model")
 ADAPTER = ("adapter_config.json", "adapter_model.*")
 SAVE = "save the model and its tokenizer with save_pretrained into a folder of their own"
-# What to do with a file, by its ending.
+# What to do with files that are not read, by their ending.
 REMEDIES = {
     ".safetensors": "name its folder",
     ".gguf": (
@@ -36,27 +36,27 @@ REMEDIES = {
     ),
     **dict.fromkeys((".bin", ".ckpt", ".pt", ".pth"), f"load it with the code that made it, and {SAVE}"),
 }
-# What wrappers for training put before the names of all weights, and how to save the model without.
+# Prefixes that training wrappers put before the names of all weights, and how to save the model without them.
 WRAPPED = {
     "base_model.model.": "peft: `merge_and_unload()`",
     "module.": "`accelerator.unwrap_model(model)`, or its `.module`",
     "_orig_mod.": "compiled: its `._orig_mod`",
 }
-MOST_NAMED = 5  # checkpoints in a folder
+MOST_NAMED = 5  # checkpoints that a message lists
 
 
 def files(folder: Path, code: bool = False) -> list[Path]:
-    """Return the files of a folder that a model's answers depend on, its code where that is run."""
+    """Return the files of a folder that a model's answers depend on, with its code if that is run."""
     patterns = (*WEIGHTS, *TOKENIZER, *SETTINGS, *TEMPLATES, *(CODE if code else ()))
     return sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
 
 
 def complete(folder: Path) -> Path:
-    """Check that a folder holds what a checkpoint needs, and that its weights are whole.
+    """Check that a folder has all files of a checkpoint, and that its weights are complete.
 
     Raises:
-        AlmanacError: it is no folder, holds an adapter, lacks a file, or has weights that are cut, damaged or named by
-            a wrapper.
+        AlmanacError: it is no folder, holds an adapter, lacks a file, or its weights are truncated, damaged or named by
+            a training wrapper.
     """
     if folder.is_file():
         remedy = REMEDIES.get(folder.suffix.lower(), "name such a folder")
@@ -103,7 +103,7 @@ def _found(folder: Path, patterns: Iterable[str]) -> list[Path]:
 
 
 def _look_inside(folder: Path) -> None:
-    """Refuse a folder without weights by what it holds instead: checkpoints in folders, or files that are not read."""
+    """Refuse a folder without weights if it holds checkpoints in subfolders, or weights of another format."""
     inside = sorted({path.parent.name for path in folder.glob("*/*.safetensors")}, key=lambda name: (len(name), name))
     if inside and not (folder / CONFIG).is_file():  # with a config it is a checkpoint itself
         more = f" and {len(inside) - MOST_NAMED} more" if len(inside) > MOST_NAMED else ""
@@ -120,7 +120,7 @@ def _look_inside(folder: Path) -> None:
 
 
 def header(path: Path) -> bytes:
-    """Return the header of a safetensors file, its length before it: names, shapes and places of all tensors.
+    """Return the header of a safetensors file, after its length: names, shapes and places of all tensors.
 
     Raises:
         ValueError: the file is shorter than its header, or the header is longer than the format allows.
@@ -136,7 +136,7 @@ def header(path: Path) -> bytes:
 
 
 class Tensor(msgspec.Struct):
-    """An entry of a header: its type by its bits, its shape, and where its bytes begin and end."""
+    """A tensor's entry in a header: its dtype, its shape, and where its bytes begin and end."""
 
     dtype: Annotated[str, msgspec.Meta(pattern="^(BOOL|[A-Z]+[0-9]+.*)$")]
     shape: list[Whole]
@@ -144,7 +144,7 @@ class Tensor(msgspec.Struct):
 
     @property
     def bits(self) -> int:
-        """Return how many bits a number has, as its type says."""
+        """Return the number of bits per number, by the dtype's name."""
         digits = re.search(r"\d+", self.dtype)
         return int(digits[0]) if digits else 8
 
@@ -153,7 +153,7 @@ def tensors(path: Path) -> dict[str, Tensor]:
     """Return the tensors of a safetensors file by its header, in the order of their bytes.
 
     Raises:
-        ValueError: it is shorter than its header, or the header does not say what a file can hold.
+        ValueError: the file is shorter than its header, or the header does not fit the file.
     """
     head = header(path)
     try:
@@ -176,20 +176,20 @@ def tensors(path: Path) -> dict[str, Tensor]:
 
 
 def all_tensors(folder: Path) -> list[Tensor]:
-    """Return the tensors of all weights of a folder that is complete."""
+    """Return the tensors of all weight files in a `complete` folder."""
     return [one for path in weights(folder) for one in tensors(path).values()]
 
 
 def check_memory(folder: Path, dtype: str, most: int) -> None:
-    """Check by the headers that weights fit into memory.
+    """Check, by the headers, that the weights fit into memory.
 
     Args:
-        folder: a checkpoint that is complete.
-        dtype: the type that it is run in; what is quantised stays as it is stored.
-        most: bytes of memory that there are.
+        folder: a `complete` checkpoint.
+        dtype: the dtype that it is run in; quantised weights stay as they are stored.
+        most: the available memory in bytes.
 
     Raises:
-        AlmanacError: they do not, with both figures.
+        AlmanacError: they do not fit, with both figures.
     """
     wide, run = {"F64", "F32", "F16", "BF16"}, {"float32": 32}.get(dtype, 16)
     bits = sum(math.prod(one.shape) * (run if one.dtype in wide else one.bits) for one in all_tensors(folder))
@@ -202,7 +202,7 @@ def check_memory(folder: Path, dtype: str, most: int) -> None:
 
 
 def memory() -> int:
-    """Return the bytes of memory that this process may use: the machine's, or what its control group leaves it."""
+    """Return the bytes of memory that this process may use: all of the machine's, or the limit of its control group."""
     found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     with contextlib.suppress(OSError, IndexError):
         group = Path("/sys/fs/cgroup") / Path("/proc/self/cgroup").read_text().split("::/", 1)[1].strip()
@@ -212,10 +212,10 @@ def memory() -> int:
 
 
 def check_config(folder: Path) -> None:
-    """Check that config.json asks for no lists that no model has, which the config's own class would make.
+    """Check that config.json names no absurd number of layers, experts or labels, since its class makes lists of them.
 
     Raises:
-        AlmanacError: it does, or it cannot be read.
+        AlmanacError: a number is too large, or the file cannot be read.
     """
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
@@ -230,7 +230,7 @@ def check_config(folder: Path) -> None:
 
 
 def _counts(config: Any) -> Iterator[tuple[str, int]]:
-    """Yield what a config says of how many layers, experts and labels there are."""
+    """Yield the numbers of layers, experts and labels in a config, each with its key."""
     for key, value in config.items() if isinstance(config, dict) else ():
         if isinstance(value, dict):
             yield from _counts(value)

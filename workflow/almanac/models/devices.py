@@ -1,4 +1,4 @@
-"""Where a model runs: the accelerator that there is; of several cards, one of its own for each process."""
+"""Chooses the device that a model runs on: an accelerator if there is one; each process gets a card of its own."""
 
 import sys
 import tempfile
@@ -11,14 +11,14 @@ from almanac.errors import AlmanacError
 from almanac.models.cards import take
 
 LOCKS = Path(tempfile.gettempdir()) / "almanac-cards"
-_held: dict[str, int] = {}  # By card, the open file whose lock says that this process uses it.
+_held: dict[str, int] = {}  # By card that this process uses, the open file that locks it.
 
 
 def check(device: str) -> None:
-    """Check that a device is there.
+    """Check that a device exists.
 
     Raises:
-        AlmanacError: it is not, with what is allowed.
+        AlmanacError: it does not; the message says what is allowed.
     """
     cards = torch.cuda.device_count() if torch.cuda.is_available() else 0
     missing = device.startswith("cuda") and int(device.partition(":")[2] or 0) >= cards
@@ -27,17 +27,17 @@ def check(device: str) -> None:
 
 
 def kind(wanted: str, cuda: bool, mps: bool) -> str:
-    """Return the device that a name stands for: ``auto`` is CUDA where it is there, else MPS, else the CPU."""
+    """Return the device that a name stands for: ``auto`` is CUDA if available, else MPS, else the CPU."""
     if wanted != "auto":
         return wanted
     return "cuda" if cuda else "mps" if mps else "cpu"
 
 
 def resolve(wanted: str) -> torch.device:
-    """Return the device to run on and say on stderr which card it is, where it is one.
+    """Return the device to run on; if it is a card that was chosen here, stderr names it.
 
     ``auto`` and ``cuda`` take a card that no other process of Almanac uses, out of those that CUDA_VISIBLE_DEVICES
-    leaves; where all are in use, the card with the most free memory. A card that is named is used as it is.
+    leaves. If all are in use, they take the card with the most free memory. A card that is named is always used.
     """
     device = torch.device(kind(wanted, torch.cuda.is_available(), torch.backends.mps.is_available()))
     if device.type != "cuda" or device.index is not None:
@@ -62,10 +62,10 @@ def _new(cards: Sequence[str]) -> int:
 
 
 def _identity(index: int) -> str:
-    """Return a card's UUID, which does not change with CUDA_VISIBLE_DEVICES as the index does."""
+    """Return a card's UUID, which, unlike the index, does not depend on CUDA_VISIBLE_DEVICES."""
     return str(getattr(torch.cuda.get_device_properties(index), "uuid", index))
 
 
 def describe(device: torch.device) -> str:
-    """Return a device in words: its kind and, of a card, the model; which of several equal cards says nothing."""
+    """Return a device in words: its kind and, for a card, the model but not the index, which makes no difference."""
     return f"cuda ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else device.type

@@ -1,4 +1,4 @@
-"""The digest of a model: one sha256 over everything that its answers depend on, and those of its parts."""
+"""The digest of a model: one sha256 over everything that its answers depend on, and digests of its parts."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,14 +33,14 @@ def digests(folder: Path, dtype: str, wrapper: str, code: bool = False, framing:
 
     Args:
         folder: the checkpoint's folder.
-        dtype: the type that the weights are run in.
+        dtype: the dtype that the weights are run in.
         wrapper: the name and version of the class that runs it.
-        code: whether the code that lies in the folder is run.
-        framing: the digest of how instructed requests are put to it.
+        code: whether the code in the folder is run.
+        framing: the digest of the framing of instructed requests.
 
     Returns:
-        sha256 in hexadecimal digits: of the weights' and of the tokenizer's files, by names and contents, and of the
-        model: both, its settings, its code where that is run, dtype, wrapper and framing.
+        sha256 in hexadecimal digits: of the files of the weights and of the tokenizer, by names and contents; and of
+        the model, which adds its settings, its code if that is run, dtype, wrapper and framing.
     """
     weights, tokenizer = _digest(folder, WEIGHTS), _digest(folder, TOKENIZER)
     parts = {

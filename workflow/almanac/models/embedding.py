@@ -1,4 +1,4 @@
-"""How alike two texts are to a model: BERTScore of their tokens' embeddings, and the distance of their means.
+"""Similarity of two texts by a model's hidden states: BERTScore of their tokens, and the distance of their means.
 
 BERTScore is that of Zhang et al. (2020), section 3, without idf and without rescaling.
 """
@@ -16,13 +16,13 @@ from almanac.models.registry import Model
 from almanac.models.seq2seq import Seq2SeqModel
 
 ENGINE = "embedding/1"
-BATCH = 64  # texts that go through the model together
-PAIRS = 256  # pairs whose embeddings are held at once
+BATCH = 64  # texts in a forward pass
+PAIRS = 256  # pairs whose embeddings are held in memory at once
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text as a model reads it: its tokens' ids, and between which places they are its own, not special ones."""
+    """Token ids of a text, special ones included; the text's own tokens are ``ids[start:end]``."""
 
     ids: tuple[int, ...]
     start: int
@@ -30,7 +30,7 @@ class Text:
 
 
 class Similarity(NamedTuple):
-    """BERTScore of a text against another, and the distance of the two: 1 less the cosine of their tokens' means."""
+    """BERTScore of a text against another, and their distance: 1 minus the cosine of the means of their tokens."""
 
     precision: float
     recall: float
@@ -46,15 +46,15 @@ def read(model: Model, text: str) -> Text:
 
 
 def similarities(model: Model, pairs: Sequence[tuple[Text, Text]], layer: int | None = None) -> list[Similarity]:
-    """Return how alike the texts of each pair are.
+    """Return the similarity of the texts of each pair.
 
     Args:
-        model: whose hidden states are taken; of an encoder-decoder those of the encoder, which is what reads a text.
-        pairs: of a candidate and what it is compared with; both have a token of their own.
-        layer: whose hidden states (0 is what goes into the first one); the last if none.
+        model: the model that gives the hidden states; of an encoder-decoder, its encoder.
+        pairs: pairs of a candidate and a reference text; both have at least one token that is not special.
+        layer: the layer of the hidden states; 0 is the input of the first layer, None the last layer.
 
     Raises:
-        ValueError: it has no such layer.
+        ValueError: the model has no such layer.
     """
     found = []
     for start in range(0, len(pairs), PAIRS):
@@ -71,7 +71,7 @@ def embed(
 ) -> dict[tuple[int, ...], NDArray[np.float64]]:
     """Return the embeddings of texts, ``(tokens, width)`` each; see `similarities`.
 
-    Texts of one length are read together, so that nothing is padded: a text is read as it is alone.
+    Only texts of equal length share a batch, so that nothing is padded: a text is read as if it were alone.
     """
     network: Any = model.network.get_encoder() if isinstance(model, Seq2SeqModel) else model.network.base_model
     by_length: dict[int, dict[tuple[int, ...], None]] = defaultdict(dict)
@@ -96,16 +96,17 @@ def compare(
     own: tuple[int, int],
     others: tuple[int, int],
 ) -> Similarity:
-    """Return how alike two texts are.
+    """Return the similarity of two texts.
 
     Each token's cosine with the most similar token of the other text is averaged over the candidate's own tokens
-    (precision) and the reference's (recall). Special tokens can be matched, and are averaged over in nothing.
+    (precision) and over the reference's own tokens (recall). Special tokens can be matched but are left out of all
+    averages.
 
     Args:
-        candidate: embeddings of its tokens, ``(tokens, width)``.
-        reference: the other's, ``(tokens, width)``.
-        own: between which places the candidate's own tokens stand.
-        others: the same of the reference.
+        candidate: embeddings of the candidate's tokens, ``(tokens, width)``.
+        reference: embeddings of the reference's tokens, ``(tokens, width)``.
+        own: start and end of the candidate's own tokens.
+        others: start and end of the reference's own tokens.
     """
     mine, theirs = slice(*own), slice(*others)
     cosines = _unit(candidate) @ _unit(reference).T  # (candidate's tokens, reference's tokens)
@@ -119,5 +120,5 @@ def compare(
 
 def _unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     lengths: NDArray[np.float64] = np.linalg.norm(rows, axis=1, keepdims=True)
-    with np.errstate(invalid="ignore", divide="ignore"):  # a network may give zeros; the caller looks at the result
+    with np.errstate(invalid="ignore", divide="ignore"):  # a network may give zeros; the caller checks the result
         return rows / lengths

@@ -1,7 +1,7 @@
-"""Framing: an instructed request becomes plain text, as a model's wrapper arranges it, before anything is tokenised.
+"""Framing: turns an instructed request into plain text with the model's wrapper, before anything is tokenised.
 
-Later steps see plain requests only. Requests without an instruction pass through
-unchanged, so that in-context scoring is the same text for every model.
+Later steps see plain requests only. Requests without an instruction pass through unchanged, so that in-context scoring
+uses the same text for every model.
 """
 
 import datetime
@@ -23,24 +23,24 @@ BLANK = "[MASK]"
 # Templates that write the date get this one, so that a request is the same text on every day.
 TODAY = datetime.date(2024, 7, 26)
 DATED = re.compile(r"""strftime_now\(\s*(["'])([^"']*)\1\s*\)""")
-# In the place of the function, where its format is no text of the template's own.
+# Replaces the function `strftime_now` in templates that compute its format instead of writing it out.
 _CODES = [f"%{code}" for code in ("-d", "-m", *"aAbBdemyYDFHIMRSTpjZ")]
 _DATES = "".join(f" | replace({code!r}, {TODAY.strftime(code)!r})" for code in _CODES)
 STILL = f"{{% macro strftime_now(format) %}}{{{{ format{_DATES} }}}}{{% endmacro %}}"
 AT_MOST = "at most {} tokens before an answer"  # that a model may think with
-HARMONY = "<|start|>assistant"  # What gpt-oss is given before it chooses a channel.
+HARMONY = "<|start|>assistant"  # The end of a prompt to gpt-oss, which then chooses a channel.
 PROBES = ("Say what the system says.", "What does the user ask?")
 Turns = list[dict[str, str]]
 
 
 @dataclass(frozen=True)
 class Arranged:
-    """Requests as plain text, in their order, and why others cannot be.
+    """Requests as plain text, in their order, and those that cannot become plain text.
 
     Attributes:
-        requests: plain requests, by the ids of those that they come from.
-        contexts: the texts that requests begin with, by id: those that were given, and those that were made.
-        declined: the reasons, by request.
+        requests: plain requests, with the ids of the original ones.
+        contexts: the texts of contexts, by id: the given ones, and those made from wrappers.
+        declined: by request id, why a request cannot become plain text.
     """
 
     requests: list[Request]
@@ -49,7 +49,7 @@ class Arranged:
 
 
 def turns(system: str, user: str, merged: bool = False) -> Turns:
-    """Return the messages of a chat: the system's, unless it is empty, and the user's; or both merged into one."""
+    """Return the messages of a chat: system (unless it is empty) and user; or both merged into the user's."""
     if system and merged:
         return turns("", f"{system}\n\n{user}")
     first = [{"role": "system", "content": system}] if system else []
@@ -57,14 +57,14 @@ def turns(system: str, user: str, merged: bool = False) -> Turns:
 
 
 class ChatTemplate:
-    """A tokenizer's chat template. If it has no system role, the system's text is put before the user's.
+    """A tokenizer's chat template. If it has no system role, the system message is put before the user message.
 
     Args:
         tokenizer: a transformers tokenizer.
-        where: the model's folder, for messages.
+        where: the model's folder, for error messages.
 
     Raises:
-        AlmanacError: there is no template, or it fails, or it loses what is said.
+        AlmanacError: there is no template, or it fails, or it drops a message.
     """
 
     def __init__(self, tokenizer: Any, where: str) -> None:
@@ -74,7 +74,7 @@ class ChatTemplate:
                 f"model {where}: wrapper: the tokenizer has no chat template; name another wrapper, as plain, or put "
                 "the template in the tokenizer's folder as chat_template.jinja"
             )
-        # Of several templates this is the one for chats without tools.
+        # If there are several templates, this is the one for chats without tools.
         self.source = DATED.sub(lambda call: repr(TODAY.strftime(call[2])), tokenizer.get_chat_template())
         if "strftime_now" in self.source:
             self.source = STILL + self.source
@@ -86,32 +86,32 @@ class ChatTemplate:
             )
 
     def _problem(self, merged: bool) -> str | None:
-        """Return what is wrong with a probe, or none."""
+        """Return why the template cannot write a probe, or None if it can."""
         try:
             text = self._rendered(turns(*PROBES, merged))
             self._rendered(turns(*PROBES, merged), thinks=True)
-        except Exception as error:  # Templates are programs, and fail in their own ways.
+        except Exception as error:  # Templates are programs, and fail in many ways.
             return f"{type(error).__name__}: {error}".splitlines()[0]
         lost = next((probe for probe in PROBES if probe not in text), None)
         return None if lost is None else f"{lost!r} is lost in {text[:200]!r}"
 
     def probes(self) -> list[str]:
-        """Return a chat as the template writes it, with thinking and without."""
+        """Return a probe chat as the template writes it, without thinking and with it."""
         return [self._rendered(turns(*PROBES, self.merges), thinks) for thinks in (False, True)]
 
     def text(self, system: str, user: str, thinks: bool = False) -> str:
-        """Return the text of both turns, up to where the answer or, with ``thinks``, the thinking begins."""
+        """Return the text of both messages, up to where the answer begins or, with ``thinks``, the thinking."""
         rendered = self._rendered(turns(system, user, self.merges), thinks)
         return rendered if thinks else self._closed(rendered)
 
     def _closed(self, text: str) -> str:
-        """Return a prompt that the answer follows directly, also where the template opens a block of thinking."""
-        if end := opened(text):  # As Qwen3's template does where thinking is switched off.
+        """Return a prompt that the answer follows directly, even if the template opens a block of thinking."""
+        if end := opened(text):  # Then the block is closed, as Qwen3's template does if thinking is switched off.
             return f"{text.rstrip()}\n\n{end}\n\n"
         return text + FINAL if text.endswith(HARMONY) and FINAL in self.source else text
 
     def without_thinking(self) -> str | None:
-        """Return how thinking is switched off; none where the chat template has neither a switch nor opens a block."""
+        """Return how thinking is switched off; None if the chat template has no switch and opens no block."""
         off, on = self.probes()
         if self._closed(off) != off:
             return "off: what the chat template opens for it is closed"
@@ -123,25 +123,25 @@ class ChatTemplate:
             chat_template=self.source,
             tokenize=False,
             add_generation_prompt=True,
-            enable_thinking=thinks,  # Qwen3's name of the switch,
-            thinking=thinks,  # and that of Granite and DeepSeek-V3.1.
+            enable_thinking=thinks,  # the switch in Qwen3
+            thinking=thinks,  # the switch in Granite and DeepSeek-V3.1
             date_string=TODAY.strftime("%d %b %Y"),
         )
         return rendered
 
 
 class Framing:
-    """How instructed requests are put to one model.
+    """How instructed requests become text for one model.
 
     Args:
         name: the wrapper's name.
         wrapper: the wrapper.
-        template: the chat template; none where the wrapper is a text, or where a server has the template.
-        thinking: how many tokens a generated answer may have for thinking, besides its own.
+        template: the chat template; None if the wrapper is a text, or if the server has the template.
+        thinking: how many tokens a generated answer may use for thinking, besides its own.
 
     Attributes:
-        thinking_mode: with how many tokens the model may think, or how thinking is switched off; none where the chat
-            template has no thinking.
+        thinking_mode: in words, how many tokens the model may think with, or how thinking is switched off; None if
+            the chat template has no thinking.
     """
 
     def __init__(self, name: str, wrapper: Wrapper, template: ChatTemplate | None = None, thinking: int = 0) -> None:
@@ -155,7 +155,7 @@ class Framing:
         return tables.identity([self.wrapper.digest, rendered, *filter(None, [thinking_mode])])
 
     def digests_of_less_thinking(self) -> Iterator[str]:
-        """Yield the digests of the same framing with fewer tokens for thinking, at least one."""
+        """Yield the digests of the same framing with fewer tokens for thinking, down to one."""
         return (self._digest(AT_MOST.format(fewer)) for fewer in range(1, self.thinking))
 
     @property
@@ -173,21 +173,21 @@ class Framing:
         return turns(*self.wrapper.turns(self.parts(request, contexts)))
 
     def stopped(self, request: Request) -> Request:
-        """Return an instructed request with all texts at which its answer is cut off: its own and the wrapper's.
+        """Return an instructed request with all its stop strings: its own and the wrapper's.
 
-        In a chat an answer may have several lines, since the model ends its turn by itself; the first is often only an
-        introduction, such as "The correct answer is:".
+        In a chat, line breaks do not stop an answer: the model ends its turn by itself, and the first line is often
+        only an introduction, such as "The correct answer is:".
         """
         stop = [one for one in request.stop or () if one.strip() or not self.wrapper.chat]
         return replace(request, stop=(*stop, *self.wrapper.stop) or None)
 
     def arrange(self, requests: Sequence[Request], contexts: Mapping[str, str]) -> Arranged:
-        """Arrange requests as plain text.
+        """Turn requests into plain text.
 
-        What comes before the question becomes the context of the plain request, so that requests of one task share it.
+        The text before the question becomes the context of the plain request, so that requests of one task share it.
 
         Args:
-            requests: plain and instructed ones.
+            requests: plain and instructed requests.
             contexts: the texts of their contexts, by id.
         """
         known: MutableMapping[str, str] = ChainMap({}, cast(dict[str, str], contexts))
@@ -214,7 +214,7 @@ class Framing:
         return replace(plain, context_id=context_id, text=rest, choices=choices, instruction=None, options=None)
 
     def _text(self, parts: InstructedParts, thinks: bool = False) -> tuple[str, str]:
-        """Return the text up to the question, and the question with what follows."""
+        """Return the text before the question, and the text from the question on."""
         if not self.wrapper.chat:
             return self.wrapper.whole(parts)
         assert self.template is not None  # `_cannot` has declined what only a server can put together.
@@ -223,7 +223,7 @@ class Framing:
         return (text[:place], text[place:]) if place > 0 else ("", text)
 
     def _cannot(self, request: Request, contexts: Mapping[str, str]) -> str | None:
-        """Return why a request cannot be arranged, or none."""
+        """Return why a request cannot become plain text, or None if it can."""
         if request.instruction is None:
             return "the request has options and no instruction; give both"
         if self.wrapper.chat and self.template is None:
@@ -242,12 +242,12 @@ class Framing:
 
 
 def framing_of(name: str | None, tokenizer: Any, where: str, thinking: int = 0) -> Framing:
-    """Return how a model is asked what is instructed.
+    """Return the framing of a model.
 
     Args:
-        name: the wrapper's name; none: the tokenizer's chat template where it has one, and ``plain`` elsewhere.
+        name: the wrapper's name; None for the tokenizer's chat template or, if it has none, the wrapper ``plain``.
         tokenizer: a transformers tokenizer.
-        where: the model's folder, for messages.
+        where: the model's folder, for error messages.
         thinking: how many tokens the model may think with before an answer that it generates.
 
     Raises:
@@ -259,5 +259,5 @@ def framing_of(name: str | None, tokenizer: Any, where: str, thinking: int = 0) 
 
 
 def plain_framing() -> Framing:
-    """Return the wrapper of models that name none and have no chat template."""
+    """Return the framing of models that name no wrapper and have no chat template."""
     return framing_of(None, None, "")

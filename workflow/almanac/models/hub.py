@@ -1,4 +1,4 @@
-"""A checkpoint from the Hugging Face hub, pinned to a commit: fetched by `pull`, so that answering stays offline."""
+"""Downloads checkpoints from the Hugging Face hub, pinned to a commit. Only `pull` does so: `answer` stays offline."""
 
 import os
 from pathlib import Path
@@ -9,25 +9,25 @@ from huggingface_hub.errors import HfHubHTTPError
 from almanac.errors import AlmanacError
 from almanac.models.options import COMMIT, REPOSITORY, UNPINNED
 
-# Weights without pickles, the tokenizer, the settings; code of the repository's own only where it is asked for.
+# Weights without pickles, the tokenizer, the settings; code of the repository only if it is asked for.
 WANTED = ("*.safetensors", "*.safetensors.index.json", "*.json", "*.txt", "*.model", "*.jinja")
 CODE = ("*.py",)
 
 
 def download(name: str, revision: str, folder: Path, code: bool = False) -> list[Path]:
-    """Bring a checkpoint's files into a folder; what is there already is not fetched again.
+    """Download a checkpoint's files into a folder; files that are there already are not downloaded again.
 
     Args:
         name: the repository, ``owner/name``.
         revision: the commit, 40 hexadecimal digits.
-        folder: where the files go.
-        code: whether the code that comes with the checkpoint is brought too; nothing runs it here.
+        folder: the folder for the files.
+        code: whether to download the checkpoint's own code too; it is not run here.
 
     Returns:
         The files, sorted.
 
     Raises:
-        AlmanacError: the name or commit cannot be one, or the hub does not give it, with what to do.
+        AlmanacError: the name or commit is malformed, or the download fails; the message says what to do.
     """
     if revision == UNPINNED:
         raise AlmanacError(

@@ -1,4 +1,4 @@
-"""What all checkpoints that run here have in common, whatever their family."""
+"""The base class of all models that run on this machine, whatever their family."""
 
 import functools
 from collections.abc import Mapping
@@ -19,9 +19,9 @@ class LocalModel:
         network: the transformers model, in evaluation mode, on its device.
         tokens: its tokenizer.
         digest: sha256 of weights, tokenizer, config, dtype, the class that runs it, and framing.
-        max_length: the most tokens that it reads, special ones included; none where nothing limits them.
-        identity: what response files say of it: the digests of its parts, dtype, device, versions of packages.
-        framing: how instructed requests are put to it.
+        max_length: the most tokens that it reads, special ones included; None if there is no limit.
+        identity: metadata for response files: digests of its parts, dtype, device, versions of packages.
+        framing: how instructed requests become text for it.
     """
 
     network: Any
@@ -33,12 +33,12 @@ class LocalModel:
 
     @property
     def device(self) -> torch.device:
-        """Where the model runs."""
+        """The device that the model runs on."""
         return torch.device(self.network.device)
 
     @functools.cached_property
     def vocabulary(self) -> int:
-        """The number of logits a position."""
+        """The number of logits per position."""
         return int(self.network.config.get_text_config().vocab_size)
 
     @property
@@ -48,9 +48,9 @@ class LocalModel:
 
     @functools.cached_property
     def end_ids(self) -> frozenset[int]:
-        """The ids that end a generated text: the generation config's and the tokenizer's.
+        """The ids that end a generated text: the EOS tokens of the generation config and of the tokenizer.
 
-        A tuned model ends its turn with the tokenizer's, and its generation config may still be the base model's.
+        A tuned model ends its turn with the tokenizer's EOS, and its generation config may still be the base model's.
         """
         end = getattr(self.network.generation_config, "eos_token_id", None)
         listed = end if isinstance(end, list | tuple) else [end]

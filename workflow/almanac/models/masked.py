@@ -1,4 +1,4 @@
-"""A masked language model: a token is predicted from those on both sides of it."""
+"""A masked language model: a token is predicted from the tokens on both sides of it."""
 
 import contextlib
 import functools
@@ -13,21 +13,21 @@ from torch import Tensor, nn
 from almanac.models.local import LocalModel
 from almanac.models.tokens import PROBE
 
-NEAR = 1e-3  # Of the largest logit: far above the rounding of float32, far below what a wrong position does.
-NEAR_LOW = 0.1  # The same below float32.
+NEAR = 1e-3  # Share of the largest logit: far above float32 rounding, far below the effect of a wrong position.
+NEAR_LOW = 0.1  # The same for lower precision.
 
 
 @dataclass(frozen=True, eq=False)
 class MaskedModel(LocalModel):
     """An encoder with a head over the vocabulary, and its tokenizer.
 
-    A text is read between the special tokens that its tokenizer puts around it ([CLS] and [SEP]). A continuation of
-    several tokens is scored by the pseudo-log-likelihood ``pll_l2r``: its token i is predicted where i and all later
-    tokens of the same continuation are masked (Kauf & Ivanova 2023 mask the rest of a word; here it is the rest of the
-    answer). It is a score of this name and no probability of the text.
+    A text is read between the special tokens that its tokenizer puts around it ([CLS] and [SEP]). A part of several
+    tokens is scored by the pseudo-log-likelihood ``pll_l2r``: token i is predicted while i and all later tokens of the
+    same part are masked (Kauf & Ivanova 2023 mask the rest of a word; here it is the rest of the answer). This score is
+    not the probability of the text.
 
-    Where a text is cut into smaller parts, the same rule is another known score, the sum over its parts: the original
-    pseudo-log-likelihood (Salazar et al. 2020) where each token is a part, PLL-word-l2r where each word is one.
+    If a text is cut into smaller parts, the sum over its parts is another known score: the original
+    pseudo-log-likelihood (Salazar et al. 2020) if each token is a part, PLL-word-l2r if each word is a part.
     """
 
     KINDS: ClassVar = frozenset({"choices", "spans", "fill", "similarity"})
@@ -46,12 +46,12 @@ class MaskedModel(LocalModel):
         return (*before, *ids, *self.tokens.after(ids)), len(before)
 
     def plain_logits(self, ids: Tensor, attention: Tensor, positions: Tensor) -> Tensor:
-        """Return the logits at one position a row, of an ordinary forward pass.
+        """Return the logits at one position per row, of an ordinary forward pass.
 
         Args:
             ids: ``(rows, tokens)``, with masks in place, padded on the right.
             attention: ``(rows, tokens)``, 1 for a token and 0 for padding.
-            positions: ``(rows,)``, that of a mask.
+            positions: ``(rows,)``, the position of a mask.
 
         Returns:
             ``(rows, vocabulary)``.
@@ -60,11 +60,11 @@ class MaskedModel(LocalModel):
         return logits[torch.arange(len(ids), device=ids.device), positions]
 
     def logits(self, ids: Tensor, positions: Tensor) -> Tensor:
-        """Return the logits at one position a row, of rows without padding, without what only other positions need.
+        """Return the logits at one position per row; if possible, the last layers are run at this position only.
 
         Args:
-            ids: ``(rows, tokens)``, with masks in place.
-            positions: ``(rows,)``, that of a mask.
+            ids: ``(rows, tokens)``, with masks in place, not padded.
+            positions: ``(rows,)``, the position of a mask.
 
         Returns:
             ``(rows, vocabulary)``.
@@ -79,22 +79,22 @@ class MaskedModel(LocalModel):
         return self._narrowed is not None
 
     def _narrow_logits(self, ids: Tensor, positions: Tensor, maps: Sequence[tuple[nn.Module, int]]) -> Tensor:
-        """Return logits as `logits` does, the head and some linear maps before it being shown one position a row.
+        """Return logits as `logits` does; the head and some linear maps before it are run at one position per row.
 
-        Behind the last attention all is done position by position. What a map gives for one position is added, by
-        broadcasting, to the residual of them all: right at that position, which is all that the head is shown.
+        After the last attention every position is computed by itself. The output of a map at one position is added, by
+        broadcasting, to the residuals of all positions: this is right at that position, the only one the head sees.
 
         Args:
             ids: as in `logits`.
             positions: as in `logits`.
-            maps: the maps, and how often the encoder runs each (ALBERT: once a layer); the last time counts.
+            maps: the maps, and how often the encoder runs each (ALBERT: once per layer); only the last run is narrowed.
         """
         rows = torch.arange(len(ids), device=ids.device)
         left = Counter(dict(maps))
 
         def show(module: nn.Module, given: tuple[Any, ...]) -> tuple[Any, ...] | None:
             left[module] -= 1
-            states = given[0]  # (rows, tokens, hidden), or (rows, 1, hidden) behind another map
+            states = given[0]  # (rows, tokens, hidden), or (rows, 1, hidden) after another narrowed map
             wide = states.shape[1] > 1
             return (states[rows, positions][:, None], *given[1:]) if wide and left[module] == 0 else None
 
@@ -112,10 +112,10 @@ class MaskedModel(LocalModel):
     @functools.cached_property
     @torch.inference_mode()
     def _narrowed(self) -> tuple[tuple[nn.Module, int], ...] | None:
-        """The last linear maps of the encoder that may be shown one position; none where even the head may not.
+        """The last linear maps of the encoder that can be run at one position; None if not even the head can.
 
-        It is found by trying: behind the last attention there are two maps to four, some heads look at the whole row,
-        and some networks do not hand them what they return.
+        This is found by trying: two to four maps follow the last attention, some heads look at the whole row, and some
+        networks do not pass their output on to the head.
         """
         row, _ = self.wrap([*self.tokens.ids(PROBE), self.mask_id, *self.tokens.ids(f"{PROBE} {PROBE}")])
         ids = torch.tensor([row, row[::-1]], device=self.device)
@@ -129,7 +129,7 @@ class MaskedModel(LocalModel):
         near = (NEAR if self.exact else NEAR_LOW) * float(plain.abs().max())
         for count in (4, 3, 2, 0):
             maps = tuple((one, ran.count(one)) for one in dict.fromkeys(ran[len(ran) - count :]))
-            with contextlib.suppress(Exception):  # Architectures fail in their own ways.
+            with contextlib.suppress(Exception):  # Architectures fail in many ways.
                 found = self._narrow_logits(ids, positions, maps).float()
                 if found.shape == plain.shape and bool((found - plain).abs().max() <= near):
                     return maps
@@ -138,7 +138,7 @@ class MaskedModel(LocalModel):
 
 @dataclass(frozen=True, eq=False)
 class EncoderModel(MaskedModel):
-    """An encoder without a head, such as one of sentence embeddings: it reads texts and predicts nothing."""
+    """An encoder without a head, such as a sentence embedding model: it reads texts and predicts nothing."""
 
     KINDS: ClassVar = frozenset({"similarity"})
     WRAPPER: ClassVar = "encoder/1"

@@ -1,4 +1,4 @@
-"""Settings of how a model answers: how a checkpoint is run, and where a server is and how it is asked."""
+"""Options of how a model answers: how a checkpoint is run, and how a server is reached and queried."""
 
 import ipaddress
 import re
@@ -11,17 +11,17 @@ from almanac.errors import AlmanacError
 from almanac.options import OnDisk, Options
 from almanac.rows import Kind
 
-# A repository of the Hugging Face hub, and the commit that is meant.
+# A repository of the Hugging Face hub, and a commit of it.
 REPOSITORY = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 COMMIT = re.compile(r"[0-9a-f]{40}")
 UNPINNED = "unpinned"  # a revision that is still to be looked up
-# The ways to score, fastest first; `scoring.backends` has them.
+# The scoring backends, fastest first; see `scoring.backends`.
 Engine = Literal["forest", "stock_mask", "prefix_cache", "reference"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
 
 
 class ServerOptions(Options):
-    """Where a server is and how it is asked. Its key is never a setting: only the variable's name is."""
+    """How a server is reached and queried. Its key is never an option: only the name of its variable is."""
 
     api: str | None = Field(default=None, description="base URL of an OpenAI-compatible server, up to /v1")
     api_model: str | None = Field(default=None, description="the server's name of the model; if none, the only one")
@@ -51,7 +51,7 @@ class ServerOptions(Options):
 
 
 class AnswerOptions(ServerOptions):
-    """How a model answers, a checkpoint or one on a server: its part of an entry and the flags of `answer`."""
+    """How a model answers, whether a checkpoint or a served one: keys of a model's entry, and flags of `answer`."""
 
     family: Literal["auto", "causal", "masked", "seq2seq", "encoder"] = Field(
         default="auto", description="how the model is scored; auto: by the architecture that its config.json names"
@@ -96,7 +96,7 @@ class AnswerOptions(ServerOptions):
 
 
 def is_here(host: str) -> bool:
-    """Return whether a host is this machine itself, by its name or its address."""
+    """Return whether a host, given by name or address, is this machine itself."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:  # a name
@@ -104,14 +104,14 @@ def is_here(host: str) -> bool:
 
 
 class NoURLError(AlmanacError):
-    """What was given as a server's address is none; it holds no secret that was recognised."""
+    """A server's address is no URL; the text may be shown, since it holds no secret that was recognised."""
 
 
 def checked_url(url: str) -> str:
     """Return a base URL without a trailing slash.
 
     Raises:
-        AlmanacError: it is none, or it could hold a secret, which would then be written into files.
+        AlmanacError: it is no URL, or it may hold a secret, which would then be written into files.
     """
     parts = urlsplit(url if "//" in url else f"//{url}")  # u:password@host is no URL, and a secret all the same
     if parts.username or parts.password or parts.query or parts.fragment:

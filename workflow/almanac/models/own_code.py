@@ -1,4 +1,4 @@
-"""Code that comes with a checkpoint: never run, unless the user says so and pins the commit that they have read."""
+"""Code that comes with a checkpoint is never run, unless the user allows it and pins the commit that they have read."""
 
 import inspect
 import json
@@ -45,7 +45,7 @@ def check(folder: Path, trusted: bool, revision: str | None) -> None:
 
 
 def refuse(folder: Path, error: Exception) -> None:
-    """Turn transformers' refusal to run a checkpoint's own code into one that says what to do.
+    """Turn transformers' refusal to run a checkpoint's own code into a message that says what to do.
 
     Raises:
         AlmanacError: the error is such a refusal.
@@ -59,9 +59,9 @@ def refuse(folder: Path, error: Exception) -> None:
 
 
 def check_ran(network: Any, folder: Path) -> None:
-    """Check that the code that runs is the folder's, which the digest is of.
+    """Check that the code that runs is the code in the folder, which the digest was computed from.
 
-    transformers runs a copy, and in a process that has loaded the same architecture before, the copy of that time.
+    transformers runs a copy; in a process that has loaded the same architecture before, it is that older copy.
 
     Raises:
         AlmanacError: a file differs.
@@ -79,7 +79,7 @@ def check_ran(network: Any, folder: Path) -> None:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """Return a file's JSON object; an unreadable one is found out where it is used."""
+    """Return a file's JSON object, or {} if it cannot be read; the file's user then reports the error."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,10 +1,10 @@
-"""The parts of a response file that is not whole yet: one a window, kept next to it so that an interrupted run resumes.
+"""The parts of an unfinished response file, one per window of requests, from which an interrupted run resumes.
 
-They lie in ``.NAME.parts/IDENTITY/`` next to the file NAME. The identity stands for everything that the responses
-depend on; parts of another one are removed, and only what was paid for is taken out of them first (`DoneParts.left`).
-The file itself appears when the last part is there. Responses that were paid for are kept one by one as well
-(`DoneParts.keep`), in a journal that lasts until their window is whole: a server that dies, or a run that is killed,
-loses none of them.
+They lie in ``.NAME.parts/IDENTITY/`` next to the file NAME. The identity is a digest of everything that the responses
+depend on. Parts with another identity are removed; only responses that were paid for are saved first
+(`DoneParts.left`). The file itself is written once all parts are there. Paid responses are also written one by one to a
+journal (`DoneParts.keep`), which lasts until their window is complete, so that none is lost if the server dies or the
+run is killed.
 """
 
 import json
@@ -20,16 +20,16 @@ from almanac.columns import check_column, schema
 from almanac.errors import AlmanacError, disk_full
 from almanac.rows import Response
 
-SHOWN = 300  # Characters of a reason.
+SHOWN = 300  # The most characters of a reason.
 JOURNAL = "journal.jsonl"
 
 
 class DoneParts:
-    """The parts that are there, in order, and how many rows they hold.
+    """The finished parts of a response file, in order, and how many rows they hold.
 
     Args:
-        output: the file that they will be.
-        identity: what they depend on, as a digest after the version of `answer`.
+        output: the response file that the parts will be joined into.
+        identity: the version of `answer` and a digest of everything that the responses depend on.
     """
 
     def __init__(self, output: Path, identity: str) -> None:
@@ -41,10 +41,10 @@ class DoneParts:
         while (rows := self._rows(self._next())) is not None:
             self.paths.append(self._next())
             self.rows += rows
-        for path in self.own.glob("*"):  # what follows a gap
+        for path in self.own.glob("*"):  # parts after a gap
             if path not in self.paths and path != self.own / JOURNAL:
                 path.unlink()
-        if (text := _text(self.own / JOURNAL)) and not text.endswith("\n"):  # else the next one would be lost as well
+        if (text := _text(self.own / JOURNAL)) and not text.endswith("\n"):  # else the next line would be lost too
             with (self.own / JOURNAL).open("a", encoding="ascii") as journal:
                 journal.write("\n")
 
@@ -52,24 +52,24 @@ class DoneParts:
         return self.own / f"{len(self.paths):06}.parquet"
 
     def _rows(self, path: Path) -> int | None:
-        """Return the rows of a part, or none where it is not there or not whole."""
+        """Return the number of rows of a part, or None if it is missing or incomplete."""
         try:
             return tables.count(path, Response)
         except AlmanacError:
             return None
 
     def left(self, folders: Iterable[Path]) -> Iterator[list[Response]]:
-        """Yield what other jobs of this version have left in folders of parts, a part or a journal at a time."""
+        """Yield the responses that other jobs of this version left in parts folders, one part or journal at a time."""
         version, _, _ = self.own.name.partition("-")
         for other in sorted({one for folder in folders for one in folder.glob(f"{version}-*")} - {self.own}):
             for part in sorted(other.glob("[0-9]*.parquet")):
-                with suppress(AlmanacError):  # it was cut off, or its job has just ended
+                with suppress(AlmanacError):  # the part is incomplete, or its job has just ended
                     yield tables.read(part, Response)
             with suppress(FileNotFoundError):
                 yield list(_journal(other / JOURNAL).values())
 
     def remove_others(self) -> None:
-        """Remove what jobs of other identities have left."""
+        """Remove the parts of all other identities."""
         for path in set(self.folder.glob("*/")) - {self.own}:
             shutil.rmtree(path)
 
@@ -84,11 +84,11 @@ class DoneParts:
             raise AlmanacError(disk_full(error, path) or f"{path}: cannot be written ({error.strerror})") from error
 
     def kept(self) -> dict[str, Response]:
-        """Return what the journal of an interrupted run holds, by request."""
+        """Return the responses in the journal of an interrupted run, by request id."""
         return _journal(self.own / JOURNAL)
 
     def add(self, responses: Sequence[Response]) -> None:
-        """Write the next part; a response that a file cannot hold, half a character say, has failed, and no other."""
+        """Write the next part; a response that a file cannot hold, such as half a character, becomes a failed one."""
         path = self._next()
         try:
             tables.write(path, Response, responses)
@@ -111,7 +111,7 @@ class DoneParts:
 
 
 def _journal(path: Path) -> dict[str, Response]:
-    """Return the responses of a journal, by request; a line that was cut off is passed over."""
+    """Return the responses of a journal, by request id; an incomplete line is skipped."""
     found = {}
     for line in _text(path).splitlines():
         try:
@@ -129,7 +129,7 @@ def _text(journal: Path) -> str:
 
 
 def _writable(response: Response) -> Response:
-    """Return a response as a file can hold it: itself, or that it failed and why."""
+    """Return a response, or a failed one with the reason if a file cannot hold it."""
     try:
         for field in schema(Response):
             check_column(Path("answer"), field, [getattr(response, field.name)])

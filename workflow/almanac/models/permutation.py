@@ -1,4 +1,4 @@
-"""XLNet: trained on permuted orders, it predicts a token by a second stream that does not see it."""
+"""XLNet: trained on permuted orders, it predicts a token with a second stream that does not see this token."""
 
 import functools
 from dataclasses import dataclass
@@ -16,21 +16,21 @@ from almanac.models.tokens import PROBE
 class PermutationModel(MaskedModel):
     """XLNet (Yang et al. 2019) as a masked model.
 
-    Without more ado its attention goes both ways and each position sees its own token, so that its plain logits score
-    nothing. Here no position sees a masked one (``perm_mask``), and the wanted one is predicted by the query stream
-    (``target_mapping``), which knows its place and all that is not masked: the factorisation order "everything else
-    first". What stands at a masked position makes no difference. Segments are those that the tokenizer gives, where
-    [CLS] has one of its own.
+    By default its attention goes both ways and each position sees its own token, so its plain logits cannot be used as
+    scores. Here no position sees a masked one (``perm_mask``). The wanted token is predicted by the query stream
+    (``target_mapping``), which knows the position and all tokens that are not masked: the factorisation order
+    "everything else first". The token at a masked position makes no difference. Segments are those of the tokenizer,
+    where [CLS] has one of its own.
     """
 
     WRAPPER: ClassVar = "permutation/pll_l2r/1"
-    gathers = True  # The query stream has the wanted position only.
+    gathers = True  # The query stream computes the wanted position only.
 
     def __post_init__(self) -> None:
-        """Check the type of the weights.
+        """Check the dtype of the weights.
 
         Raises:
-            AlmanacError: it is narrower than float32, in which transformers' query stream cannot be computed.
+            AlmanacError: it is narrower than float32, which transformers' query stream cannot compute with.
         """
         # The network's own dtype is that of its first parameter, which stays float32.
         types = {str(parameter.dtype).removeprefix("torch.") for parameter in self.network.parameters()}
@@ -41,11 +41,11 @@ class PermutationModel(MaskedModel):
             )
 
     def plain_logits(self, ids: Tensor, attention: Tensor, positions: Tensor) -> Tensor:
-        """Return the logits at one position a row, as `MaskedModel.plain_logits`."""
+        """Return the logits at one position per row, as `MaskedModel.plain_logits`."""
         return self._query_stream(ids, attention, positions)
 
     def logits(self, ids: Tensor, positions: Tensor) -> Tensor:
-        """Return the logits at one position a row, as `MaskedModel.logits`; the query stream has no other."""
+        """Return the logits at one position per row, as `MaskedModel.logits`; the query stream has no others."""
         return self._query_stream(ids, None, positions)
 
     def _query_stream(self, ids: Tensor, attention: Tensor | None, positions: Tensor) -> Tensor:
@@ -72,7 +72,7 @@ class PermutationModel(MaskedModel):
 
     @functools.cached_property
     def _segment_of(self) -> dict[int, int]:
-        """The segments of special tokens that do not belong to the text's, by id."""
+        """By id, the segments of special tokens whose segment is not that of the text."""
         encoded = self.tokens.tokenizer(PROBE, return_token_type_ids=True)
         pairs = zip(encoded["input_ids"], encoded["token_type_ids"], strict=True)
         return {token: segment for token, segment in pairs if segment and token in self.tokens.special_ids}

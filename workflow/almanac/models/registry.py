@@ -1,4 +1,4 @@
-"""Loading a checkpoint from a folder, as a model that answers requests; nothing here touches the network."""
+"""Loads a checkpoint from a folder as a model that answers requests; nothing is downloaded."""
 
 import re
 from collections import defaultdict
@@ -36,9 +36,9 @@ from almanac.sealed import MADE, PULLED, checked_record
 
 Model = CausalModel | MaskedModel | Seq2SeqModel
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-# How the names of architectures end; the first that fits. The heads of XLNet and Flaubert, and an old name of T5's,
-# end like a causal one's. What has no head, or one that is not used, is an encoder only where the user says so: it
-# answers comparisons alone.
+# How the names of architectures end; the first match counts, since XLNet, Flaubert and an old name of T5 end like a
+# causal model. A checkpoint without a head, or with one that is not used, is an encoder only if the user says so: it
+# answers requests of the kind similarity only.
 FAMILIES: dict[str, tuple[str, ...]] = {
     "masked": ("ForMaskedLM", "XLNetLMHeadModel", "FlaubertWithLMHeadModel"),
     "seq2seq": ("ForConditionalGeneration", "T5WithLMHeadModel", "MarianMTModel"),
@@ -51,14 +51,14 @@ AUTO: dict[str, tuple[Any, Any]] = {
     "seq2seq": (Seq2SeqModel, AutoModelForSeq2SeqLM),
     "encoder": (EncoderModel, AutoModel),
 }
-# Besides RoBERTa and what is named after it, these count positions from the padding token's id.
+# Besides RoBERTa and models named after it, these count positions from the padding token's id.
 PADDED_FROM = ("camembert", "xmod", "mpnet", "esm", "longformer", "ibert", "data2vec-text", "luke")
-# What fine-tuning adds to a network, by its name in the weights: LoRA and its kin, adapters, prompts.
+# Names of weights that fine-tuning adds to a network: LoRA and similar methods, adapters, prompts.
 TUNED = re.compile(
     r"(^|[._])(lora|ia3|loha|lokr|hada|oft|boft|vera)_|(^|\.)(adapters?|base_layer|original_module|prompt_(enc|emb).*)\."
 )
-PART = re.compile(r"(\.bias|_scale(_inv)?)$")  # of a layer's part, without which it computes something else
-# Buffers that networks make themselves by now, the scales of a server's cache, and a head of BERT's pre-training.
+PART = re.compile(r"(\.bias|_scale(_inv)?)$")  # weights without which a part of a layer computes something else
+# Harmless weights: buffers that networks now make themselves, cache scales of servers, and BERT's next-sentence head.
 UNUSED = re.compile(
     r"rotary|inv_freq|position_ids|causal_mask|\.(attn|attention)\.(masked_)?bias$|\.version$|\.[kv]_scale$"
     r"|seq_relationship"
@@ -74,28 +74,27 @@ LENGTHS = (
 
 
 def load(path: str, options: AnswerOptions) -> Model:
-    """Load a model. A folder never touches the network; code that comes with it is run only where that is trusted.
+    """Load a model from a folder, without downloading anything; code in the folder is run only if it is trusted.
 
     ``path``: a folder with config.json, safetensors and a tokenizer.
 
     Raises:
-        AlmanacError: the folder or name is wrong, files are missing, it needs more memory than there is, the
-            architecture is unknown, weights are missing, the device is not there, or the checkpoint needs code of its
-            own that is not trusted.
+        AlmanacError: the folder is wrong, files or weights are missing, the model needs more memory than there is, its
+            architecture is unknown, the device does not exist, or the checkpoint needs code that is not trusted.
     """
     try:
         devices.check(options.device)
     except AlmanacError as error:
         raise AlmanacError(f"model {path}: {error}") from error
     folder = checkpoint.complete(Path(path).expanduser())
-    for name in (PULLED, MADE):  # of a user's own checkpoint nobody has written down what its files were
+    for name in (PULLED, MADE):  # a user's own checkpoint has no record of its files
         if (folder / name).is_file():
             checked_record(folder / name)
     checkpoint.check_memory(folder, options.dtype, checkpoint.memory())
     own_code.check(folder, options.trust_remote_code, options.revision)
     config = _config(options, folder)
     family = _family(options, folder, config)
-    # Other models have no masks: they read "[MASK]" as any text, also where a tokenizer has such a token (GLM-4's).
+    # Other models have no masks: they read "[MASK]" as plain text, even if their tokenizer has such a token (GLM-4's).
     tokens = Tokens(_tokenizer(options, folder), as_text=BLANK if family in {"causal", "seq2seq"} else None)
     framing = framing_of(options.wrapper, tokens.tokenizer, str(folder), options.thinking_tokens)
     wrapper = PermutationModel if config.model_type == "xlnet" else AUTO[family][0]
@@ -111,7 +110,7 @@ def load(path: str, options: AnswerOptions) -> Model:
     found = digests(folder, options.dtype, kind, options.trust_remote_code, framing.digest)
     identity = {
         **found._asdict(),
-        # Transformers' classes may build another tokenizer than its file says (Llama's, Qwen's), and that one counts.
+        # Transformers may build another tokenizer than the file describes (Llama, Qwen); the one in use counts.
         "tokenizer_as_loaded": tables.identity(tokens.plain.to_str()),
         "wrapper": framing.identity,
         **({"thinking": framing.thinking_mode} if framing.thinking_mode else {}),
@@ -141,7 +140,7 @@ def _config(options: AnswerOptions, folder: Path) -> Any:
             f"model {folder}: config.json names no architecture that this version of transformers knows "
             f"({_first_line(error)}); use a checkpoint of a known architecture"
         ) from error
-    # BigBird's changes to full attention at the first short text and stays so: scores would depend on what came before.
+    # BigBird's sparse attention turns to full attention at the first short text, so scores would depend on the order.
     if getattr(config, "attention_type", None) == "block_sparse":
         config.attention_type = "original_full"
         print_notes([f"{folder}: attends to all of a text, also where it is long enough for its sparse attention"])
@@ -155,10 +154,10 @@ def _first_line(error: Exception) -> str:
 
 
 def _family(options: AnswerOptions, folder: Path, config: Any) -> str:
-    """Return the family, by the config's architectures where the options leave it open."""
+    """Return the family: the one in the options, or else by the architectures that the config names."""
     names = list(config.architectures or [])
     found = [family for family, endings in FAMILIES.items() if any(name.endswith(endings) for name in names)]
-    # A decoder that reads pictures too (Gemma 3, of 4B on) has a name that ends like an encoder-decoder's.
+    # A decoder that also reads images (Gemma 3, from 4B on) has a name that ends like an encoder-decoder's.
     found = ["causal" if one == "seq2seq" and not config.is_encoder_decoder else one for one in found]
     family = options.family if options.family != "auto" else next(iter(found), None)
     if family is None:
@@ -190,12 +189,12 @@ def _tokenizer(options: AnswerOptions, folder: Path) -> Any:
 
 
 def _check_vocabulary(folder: Path, tokens: Tokens, config: Any, chats: Sequence[str]) -> None:
-    """Refuse a tokenizer of which ordinary tokens have no embedding, or those that its chat template writes.
+    """Refuse a tokenizer if ordinary tokens, or tokens that its chat template writes, have no embedding.
 
-    Other tokens added to it, such as padding, may lack one.
+    Other added tokens, such as padding, may have none.
 
     Raises:
-        AlmanacError: naming both counts, or the first such token.
+        AlmanacError: naming both counts, or the first token without an embedding.
     """
     rows, tokenizer = getattr(config.get_text_config(), "vocab_size", None), tokens.tokenizer
     if rows is None:
@@ -214,12 +213,12 @@ def _check_vocabulary(folder: Path, tokens: Tokens, config: Any, chats: Sequence
 
 
 def _network(options: AnswerOptions, folder: Path, config: Any, family: str) -> tuple[Any, list[str]]:
-    """Return the network, and which weights it does not use though it seems to be made for them, the first three."""
+    """Return the network, and the first three weights in its layers that it does not use (see `_without_place`)."""
     auto: Any = AutoModelForCausalLM if config.model_type == "xlnet" else AUTO[family][1]
-    own = getattr(config, "auto_map", None) or {}  # what code of its own that is trusted has
+    own = getattr(config, "auto_map", None) or {}  # the classes of the checkpoint's own code
     listed = type(config) in auto._model_mapping or auto.__name__ in own
     if auto is AutoModelForCausalLM and not listed and type(config) in AutoModelForImageTextToText._model_mapping:
-        auto = AutoModelForImageTextToText  # its decoder reads texts alone as well
+        auto = AutoModelForImageTextToText  # its decoder also reads texts without images
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         with bounded(folder, quantised=getattr(config, "quantization_config", None) is not None):
@@ -234,7 +233,7 @@ def _network(options: AnswerOptions, folder: Path, config: Any, family: str) -> 
             )
     except AlmanacError:
         raise
-    except Exception as error:  # as above, and packages that a quantised checkpoint asks for
+    except Exception as error:  # as above, or a package that a quantised checkpoint needs is missing
         own_code.refuse(folder, error)
         remedy = "give the family that its weights have, or another checkpoint"
         if isinstance(error, ImportError):
@@ -273,9 +272,9 @@ def _network(options: AnswerOptions, folder: Path, config: Any, family: str) -> 
 
 
 def _layers_too_many(network: Any, unexpected: Iterable[str]) -> list[str]:
-    """Return the weights of whole layers that a network lacks, of those that it does not use.
+    """Return the unused weights that form further layers of the kind that a network has.
 
-    A layer that has weights of another kind too, as for the prediction of several tokens, is not one of them.
+    A layer that also has weights of another kind, such as one that predicts several tokens, does not count.
     """
     held = {re.sub(r"\.\d+\.", ".", name) for name in network.state_dict()}
     layers: dict[str, list[str]] = defaultdict(list)
@@ -287,13 +286,13 @@ def _layers_too_many(network: Any, unexpected: Iterable[str]) -> list[str]:
 
 
 def _without_place(network: Any, unexpected: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return which of the weights that a network does not use were trained with its own.
+    """Find the unused weights that the network seems to have been trained with.
 
-    Known ones, heads of other tasks and what else stands beside its layers are none of them.
+    Known harmless weights, heads of other tasks and anything else outside the layers are ignored.
 
     Returns:
-        Those of fine-tuning, and biases and scales of its layers' parts that have none; and the first three of others
-        in its layers, as norms of queries that these lack, or what was left of DeBERTa's pre-training.
+        First, weights of fine-tuning, and biases or scales for parts of layers that have none. Second, the first three
+        other weights in layers, such as query norms that these lack, or leftovers of DeBERTa's pre-training.
     """
 
     def bare(name: str) -> str:
@@ -311,7 +310,7 @@ def _without_place(network: Any, unexpected: Iterable[str]) -> tuple[list[str], 
             tuned.append(name)
         elif not within or bare(name) in buffers or UNUSED.search(name) or quantised:
             continue
-        elif not isinstance(within[-1], torch.nn.ModuleList):  # in which it is a further layer, of another kind
+        elif not isinstance(within[-1], torch.nn.ModuleList):  # else it is a further layer, of another kind
             part = PART.search(name) and not any(within[-1].children())
             (tuned if part else others).append(name)
     more = [f"and {len(others) - 3} more"] if len(others) > 3 else []
@@ -323,14 +322,14 @@ def _sees_what_follows(folder: Path, network: Any) -> bool:
     """Return whether the last token changes logits before it, as in encoders that are loaded with a causal head.
 
     Raises:
-        AlmanacError: the network reads no text.
+        AlmanacError: the network cannot read a text.
     """
     ids = torch.arange(8).repeat(2, 1) % network.config.get_text_config().vocab_size
     ids[1, -1] = 0
     ids = ids.to(network.device)
     try:
         output = network(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False)
-    except Exception as error:  # Architectures fail in their own ways.
+    except Exception as error:  # Architectures fail in many ways.
         raise AlmanacError(
             f"model {folder}: {network.config.model_type} reads no text as a causal model "
             f"({type(error).__name__}: {_first_line(error)}); it may need a setting in config.json, or is of a kind "
@@ -342,15 +341,15 @@ def _sees_what_follows(folder: Path, network: Any) -> bool:
 
 
 def max_length(config: Any, tokenizer: Any) -> int | None:
-    """Return the most tokens that a model reads, special ones included: the config's limit and the tokenizer's.
+    """Return the most tokens that a model reads, special ones included: the smaller limit of config and tokenizer.
 
-    A limit of the tokenizer of a million and more means that it has none.
+    A tokenizer's limit of a million or more means that it has none.
     """
     text = config.get_text_config()
     limits = [int(value) for name in LENGTHS if isinstance(value := getattr(text, name, None), int) and value > 0][:1]
-    # T5 knows distances only; its config names the length that it was trained on.
+    # T5 has relative positions only; its config names the length that it was trained on.
     limits = [] if hasattr(text, "relative_attention_num_buckets") and config.is_encoder_decoder else limits
-    # Where positions are counted from the padding token's id, that many cannot be used.
+    # If positions are counted from the padding token's id, the first ones cannot be used.
     if "roberta" in text.model_type or text.model_type in PADDED_FROM:
         limits = [limit - int(text.pad_token_id or 0) - 1 for limit in limits]
     if tokenizer.model_max_length < 1_000_000:

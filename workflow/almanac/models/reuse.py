@@ -1,7 +1,8 @@
-"""Responses of earlier files that need not be asked for again.
+"""Reuses responses of earlier response files, so that their requests are not sent again.
 
-Of a file sixteen bytes a response are held, and of a window what is copied. Where both files are in `ask`'s order, a
-window's responses are neighbours in the file; in another order the file is read through once a window.
+Memory holds sixteen bytes per response of a file, and the responses that are copied into the current window. If both
+files are in the order of `ask`, the responses of a window are neighbours in the file; otherwise every window reads
+through the file once.
 """
 
 import glob
@@ -17,19 +18,19 @@ import numpy as np
 from almanac import tables
 from almanac.rows import Request, Response
 
-FINAL = ("ok", "too_long", "refused")  # what failed is asked again,
-SERVED = ("ok", "refused")  # and of a server what was too long: it may read longer texts after a restart
+FINAL = ("ok", "too_long", "refused")  # requests with another status are sent again,
+SERVED = ("ok", "refused")  # and to a server those that were too long: after a restart it may read longer texts
 
 
 class Reusable:
-    """The responses of a file that are those of exactly this model by the same engine.
+    """The responses in a file that come from exactly this model and the same engine.
 
     Args:
-        path: a response file that `answer` has written.
-        digest: the model's.
-        engine: the engine, ``name/version``; another version of the same name will do.
-        final: the statuses of responses that are not asked again.
-        alike: digests of models whose answers are this one's too.
+        path: a response file written by `answer`.
+        digest: the digest of the model.
+        engine: the engine, ``name/version``; another version of the same engine is accepted.
+        final: the statuses of responses that are reused.
+        alike: digests of other models whose answers hold for this one too.
 
     Raises:
         AlmanacError: the file cannot be read.
@@ -52,7 +53,7 @@ class Reusable:
             print(f"{path}: nothing in it is of this model by {wanted}; nothing is reused", file=sys.stderr)
 
     def find(self, requests: Sequence[Request]) -> dict[str, Response]:
-        """Return the responses that are there for a window's requests, by request."""
+        """Return the responses that the file has for a window's requests, by request id."""
         wanted = {request.request_id for request in requests}
         hashes = np.array([hash(request_id) for request_id in wanted], dtype=np.int64)
         starts, stops = (np.searchsorted(self.index["hash"], hashes, side=side) for side in ("left", "right"))
@@ -73,15 +74,16 @@ class Reusable:
 
 
 class Paid:
-    """Keeps every answer of a served model: each was paid for, so none is requested a second time.
+    """Keeps every answer of a served model, which was paid for, so that no request is paid for twice.
 
-    The folder ``.NAME.paid/`` next to the response file NAME holds a copy of each version of that file, and what
-    interrupted jobs had received. (A hard link would not do: Snakemake restores a file by writing over its bytes.)
+    The folder ``.NAME.paid/`` next to the response file NAME holds a copy of each version of that file, and the
+    responses that interrupted jobs had received. (A hard link would not do: Snakemake restores a file by writing over
+    its bytes.)
 
     Args:
         output: the response file.
-        record: what a response file says of itself: ``model``, ``engine``, and ``version``, that of `answer`.
-        alike: digests of models whose answers are this one's too.
+        record: the file's metadata: ``model``, ``engine``, and ``version``, the version of `answer`.
+        alike: digests of other models whose answers hold for this one too.
     """
 
     def __init__(self, output: Path, record: Mapping[str, str], alike: Collection[str] = ()) -> None:
@@ -91,11 +93,10 @@ class Paid:
         self._metadata = {f"almanac.{name}": record[name] for name in ("version", "model", "engine")}
 
     def earlier(self) -> list[Path]:
-        """Return the files with responses of this model, the output last: those of other shards of its folder too.
+        """Return the files whose responses can be reused, other shards of the output's folder included.
 
-        Those of models whose answers are this one's too come before all of its own.
-
-        A copy of the output is kept first, since this job will replace it, perhaps by a file of fewer requests.
+        Files of other models whose answers hold for this one come first, then this model's own, the output last.
+        Before that a copy of the output is kept, since this job will replace it, perhaps by a file of fewer requests.
         """
         self.keep_output()
         there = sorted(self._shards(".{}.paid/*.parquet")) + sorted(self._shards("{}") - {self.output})
@@ -108,7 +109,7 @@ class Paid:
         return of_version and tables.read_metadata(path).get("almanac.model") in self._models
 
     def parts(self) -> list[Path]:
-        """Return the folders of parts of all shards; after a change of their number nobody resumes some of them."""
+        """Return the parts folders of all shards; if the number of shards changes, no job resumes some of them."""
         return sorted(self._shards(".{}.parts"))
 
     def _shards(self, form: str) -> set[Path]:
@@ -116,7 +117,7 @@ class Paid:
         return set(self.output.parent.glob(form.format(name)))
 
     def keep(self, responses: Sequence[Response]) -> None:
-        """Keep what an interrupted job had received: responses of one model."""
+        """Keep the responses that an interrupted job had received; all are of one model."""
         if responses:
             same = self._metadata | {"almanac.model": responses[0].model_digest, "almanac.engine": responses[0].engine}
             name = tables.identity([responses[0].model_digest, sorted(one.request_id for one in responses)])
@@ -132,7 +133,7 @@ class Paid:
 
 
 def _matching(path: Path, digests: Collection[str], final: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the hash of the request and the row of every response that can be copied."""
+    """Yield the hash of the request id and the row of every response that can be reused."""
     row = 0
     for batch in tables.stream(path, Response, ["request_id", "status", "model_digest"]):
         for request_id, status, model in zip(*(column.to_pylist() for column in batch.columns), strict=True):

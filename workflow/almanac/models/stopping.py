@@ -1,14 +1,14 @@
-"""What of a generated text is the answer: what follows its thinking, up to the texts that it stops at."""
+"""Cuts the answer out of a generated text: it follows the model's thinking and ends before the first stop string."""
 
 import re
 from collections.abc import Sequence
 
 BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
-# What opens a block of thinking and what ends it: of DeepSeek-R1 and Qwen3; of Magistral and Ministral; of Gemma 4.
+# Marks that begin and end a block of thinking: of DeepSeek-R1 and Qwen3; of Magistral and Ministral; of Gemma 4.
 BLOCKS = {"<think>": "</think>", "[THINK]": "[/THINK]", "<|channel>": "<channel|>"}
-FINAL = "<|channel|>final<|message|>"  # gpt-oss: what stands in other channels is not the answer.
+FINAL = "<|channel|>final<|message|>"  # gpt-oss: text in other channels is not the answer.
 THINKING = {**BLOCKS, "<|channel|>": FINAL}
-# Kept in texts, also where they are special tokens.
+# Kept when ids are decoded, even if they are special tokens.
 THINKING_TAGS = (*BLOCKS, *BLOCKS.values(), "<|channel|>", "<|message|>")
 NO_ROOM = (
     "the model thinks before it answers, and its text ends before the answer does ({} new tokens at most); raise "
@@ -17,26 +17,26 @@ NO_ROOM = (
 
 
 def may_end(text: str) -> bool:
-    """Return whether thinking can have ended in a text, which may lack its beginning."""
+    """Return whether a text, or the end of one, holds a mark that may end thinking."""
     return any(end in text for end in THINKING.values())
 
 
 def opened(text: str) -> str | None:
-    """Return what ends the block of thinking that a text has just opened where it ends; none where it opens none."""
+    """Return the end mark of the block of thinking that the end of a text opens; None if it opens none."""
     return next((end for mark, end in BLOCKS.items() if text.rstrip().endswith(mark)), None)
 
 
 def closed(text: str) -> str | None:
-    """Return the first end of a block of thinking that stands in a text; none where there is none."""
+    """Return the first end mark of a block of thinking in a text; None if there is none."""
     return min(filter(text.__contains__, BLOCKS.values()), key=text.find, default=None)
 
 
 def after_thinking(text: str, ends: str | None = None) -> str | None:
-    """Return what a text says after its thinking: all of one that does not think, none where it ends within it.
+    """Return the text after its thinking: all of it if it does not think, None if it ends while thinking.
 
     Args:
-        text: what was generated, as far as it goes.
-        ends: what ends the thinking where the text does not open it itself, but what stands before it; none: it does.
+        text: the generated text, which may be unfinished.
+        ends: the end mark of a block of thinking that the prompt opened; None if it opened none.
     """
     begun = text.lstrip()
     ends = next((end for mark, end in THINKING.items() if begun.startswith(mark)), ends)
@@ -48,25 +48,25 @@ def after_thinking(text: str, ends: str | None = None) -> str | None:
 
 
 def thinks(text: str) -> bool:
-    """Return whether a text thinks of anything before its answer, if it comes to one; an empty block is no thinking."""
+    """Return whether a text thinks, whether or not it reaches an answer; an empty block does not count."""
     answer = after_thinking(text)
     if answer is None:
         return True
     before = text[: len(text) - len(answer)]
     for tag in (FINAL, *THINKING_TAGS):
         before = before.replace(tag, "")
-    return bool(before.strip().removeprefix("thought").strip())  # Gemma's name of its channel.
+    return bool(before.strip().removeprefix("thought").strip())  # The name of Gemma's channel.
 
 
 def said(text: str, stops: Sequence[str]) -> tuple[str, bool]:
-    """Return what is said before the first of the texts that it stops at, and whether one of them was met.
+    """Return the text before the first stop string, and whether it holds one.
 
-    White space alone, as the line break that ends an answer of one line, ends a text that has begun: a line break
-    before any word ends nothing, and blank lines there are left out. What is said is the first line that is not empty.
+    A stop string of white space only, such as the line break that ends an answer of one line, counts only after the
+    first word; blank lines before that word are removed. So the answer is the first line that is not empty.
 
     Args:
-        text: what was generated, as far as it goes.
-        stops: texts that it stops at.
+        text: the generated text, which may be unfinished.
+        stops: the stop strings.
     """
     begin = len(text) - len(text.lstrip())
     places = [text.find(stop, begin if stop.isspace() else 0) for stop in stops if stop]

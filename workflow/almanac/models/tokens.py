@@ -1,4 +1,4 @@
-"""A model's tokenizer as the scoring needs it: ids with exact character offsets, and special tokens added once."""
+"""A tokenizer as scoring needs it: ids with exact character offsets, and special tokens added only once."""
 
 import copy
 import functools
@@ -15,16 +15,16 @@ PROBE = "a"
 
 
 class Tokens:
-    """A fast tokenizer, with what it puts before and after a text kept apart.
+    """A fast tokenizer, whose special tokens before and after a text are kept apart.
 
-    Special tokens are those that the tokenizer itself adds: the ids that it puts before a text (``prefix``: BOS,
-    [CLS]) and after it (``suffix``: EOS, [SEP]). They are found by asking it, so that settings like ``add_bos_token``
-    count as they do elsewhere. A text that already begins with the prefix gets no second one.
+    The special tokens are those that the tokenizer itself adds before a text (``prefix``: BOS, [CLS]) and after it
+    (``suffix``: EOS, [SEP]). They are found by tokenising a probe, so that settings like ``add_bos_token`` have their
+    usual effect. A text that already begins with the prefix gets no second one.
 
     Args:
         tokenizer: a transformers tokenizer that is backed by the tokenizers library.
-        as_text: a special token that is plain text where a text holds it, as "[MASK]" is to a model without masks;
-            ``as_text`` is none afterwards where the tokenizer has no such token.
+        as_text: a special token to read as plain text, such as "[MASK]" for a model without masks. The attribute
+            ``as_text`` is None if the tokenizer has no such token.
 
     Raises:
         AlmanacError: the tokenizer has no offsets, or changes a text when it adds special tokens.
@@ -37,12 +37,12 @@ class Tokens:
                 "put a tokenizer.json beside the weights"
             )
         self.tokenizer = tokenizer
-        # The post-processor trims offsets (a token of one space becomes empty) and adds special tokens: neither is
-        # wanted here, and the ids do not depend on it.
+        # The post-processor trims offsets (a token of one space becomes empty) and adds special tokens. Neither is
+        # wanted here, and the ids of a text do not depend on it.
         self.plain: Tokenizer = copy.deepcopy(tokenizer.backend_tokenizer)
         added = {one.content for one in self.plain.get_added_tokens_decoder().values()}
         self.as_text = as_text if as_text in added else None
-        if self.as_text is not None:  # all special tokens are text then, so that no other is called special
+        if self.as_text is not None:  # `encode_special_tokens` makes all special tokens text, so only this one may be
             saved = json.loads(self.plain.to_str())
             for one in saved["added_tokens"]:
                 one["special"] = one["content"] == as_text
@@ -51,7 +51,7 @@ class Tokens:
         self.plain.post_processor = None
         self.plain.no_truncation()
         self.plain.no_padding()
-        if getattr(self.plain.model, "dropout", None):  # of training: a text would have other tokens each time
+        if getattr(self.plain.model, "dropout", None):  # BPE dropout, for training: each call would give other tokens
             self.plain.model.dropout = None
         self.prefix, self.suffix = self._special()
         self.mask_id: int | None = tokenizer.mask_token_id
@@ -84,7 +84,7 @@ class Tokens:
         return str(self.tokenizer.decode(list(ids), skip_special_tokens=not keep, clean_up_tokenization_spaces=False))
 
     def before(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """Return the special tokens that belong before ``ids``; none where they stand there already."""
+        """Return the special tokens to put before ``ids``; none if they stand there already."""
         return () if self.prefix and tuple(ids[: len(self.prefix)]) == self.prefix else self.prefix
 
     def after(self, ids: Sequence[int]) -> tuple[int, ...]:
@@ -95,7 +95,7 @@ class Tokens:
     def binds_space(self) -> bool:
         """Whether a space belongs to the word after it (byte-level, metaspace) or to no token (WordPiece)."""
         text = "a b"
-        if self.plain.normalizer is not None:  # Gemma's makes ▁ of a space, so that its pre-tokenizer cuts nowhere.
+        if self.plain.normalizer is not None:  # Gemma's turns spaces into ▁, so that its pre-tokenizer splits nowhere.
             text = self.plain.normalizer.normalize_str(text)
         if self.plain.pre_tokenizer is None:
             return True
@@ -104,7 +104,7 @@ class Tokens:
 
     @functools.cached_property
     def adds_space(self) -> bool:
-        """Whether the tokenizer puts a space before every text by itself, as one of metaspaces does (▁)."""
+        """Whether the tokenizer itself puts a space before every text, as metaspace tokenizers do (▁)."""
         first: str = self.tokenizer.convert_ids_to_tokens(self.ids(PROBE))[0]
         return first.startswith(("▁", "Ġ"))
 
@@ -120,7 +120,7 @@ class Tokens:
 
     @functools.cached_property
     def ids_of_word(self) -> dict[str, tuple[int, ...]]:
-        """The ids whose text is a word, by word: ``the`` and ``Ġthe`` are both ``the``."""
+        """The ids of each word's tokens, by word: ``the`` and ``Ġthe`` are both ``the``."""
         found: dict[str, list[int]] = {}
         for token, word in enumerate(self.words):
             found.setdefault(word, []).append(token)
@@ -134,12 +134,12 @@ class Tokens:
 
     @functools.cached_property
     def special_ids(self) -> frozenset[int]:
-        """The ids that stand for no text: BOS, padding, masks and their kind."""
+        """The ids that stand for no text, such as BOS, padding and masks."""
         added = self.tokenizer.added_tokens_decoder
         return frozenset(self.tokenizer.all_special_ids) | {token for token, one in added.items() if one.special}
 
     @functools.lru_cache(maxsize=65536)  # noqa: B019 (a Tokens object lives as long as its model)
     def excluded(self, word: str) -> frozenset[int]:
-        """Return the ids that a word rules out: those whose text it is, and its own single token."""
+        """Return the ids that excluding a word rules out: tokens with its text, and the token of a one-token word."""
         alone = [encoding.ids for encoding in self.encode([word, f" {word}"])]
         return frozenset(self.ids_of_word.get(word.strip(), ())) | {ids[0] for ids in alone if len(ids) == 1}

@@ -1,8 +1,8 @@
-"""Cutting a request file into windows: each is answered, written and forgotten before the next is read.
+"""Cuts a request file into windows: each is answered, written and dropped from memory before the next is read.
 
-A window is a whole number of neighbours in the file, so that what begins alike stays together (`ask` sorts by it), and
-is cut by position alone: the same file has the same windows in every run. Nothing else of the file is held but eight
-bytes a request (to find a request that stands twice, wherever it stands) and the texts of the contexts that it uses.
+A window is a run of neighbouring requests, so that requests with a common prefix stay together (`ask` sorts by it). It
+depends on their positions only: the same file has the same windows in every run. Besides the window, memory holds eight
+bytes per request (to find requests that occur twice) and the texts of the contexts in use.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,18 +16,18 @@ from almanac import tables
 from almanac.errors import AlmanacError
 from almanac.rows import Context, Request
 
-REQUESTS = 4096  # Requests of a window, at most.
-CHARACTERS = 4_000_000  # Characters of a window, about, by `size`.
-TOKEN = 4  # Characters that a token to be generated counts for.
+REQUESTS = 4096  # The most requests in a window.
+CHARACTERS = 4_000_000  # The most characters in a window, estimated by `size`.
+TOKEN = 4  # A token to be generated counts as so many characters.
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What is known of a request file before it is answered.
+    """Facts about a request file, collected before it is answered.
 
     Attributes:
-        requests: how many there are.
-        contexts: the texts of the contexts that they begin with, by id.
+        requests: the number of requests.
+        contexts: the texts of the contexts that requests use, by id.
     """
 
     requests: int
@@ -35,14 +35,14 @@ class Survey:
 
 
 def size(request: Request) -> int:
-    """Return about how many characters a request asks to read and write; contexts are shared and count nothing."""
+    """Estimate how many characters are read and written for a request, without its context, which others share."""
     texts = (request.text, request.other or "", *(request.choices or ()), *(request.pieces or ()))
     written = sum(map(len, texts))
     return written + TOKEN * (request.max_new_tokens or 0) * (request.samples or 1)
 
 
 def windows(requests: Iterable[Request]) -> Iterator[list[Request]]:
-    """Yield requests in windows of at most `REQUESTS` and `CHARACTERS`; a request that is larger is one by itself."""
+    """Yield windows of at most `REQUESTS` requests and `CHARACTERS`; a larger request gets a window of its own."""
     window: list[Request] = []
     total = 0
     for request in requests:
@@ -56,10 +56,10 @@ def windows(requests: Iterable[Request]) -> Iterator[list[Request]]:
 
 
 def survey(requests: Path, contexts: Path) -> Survey:
-    """Read through a request file once, before any model is loaded.
+    """Read through a request file once and check it, before any model is loaded.
 
     Raises:
-        AlmanacError: a request stands twice or its context is not there, naming the rows; a file cannot be read.
+        AlmanacError: a request occurs twice or its context is missing, naming the rows; or a file cannot be read.
     """
     hashes = np.empty(tables.count(requests, Request), dtype=np.int64)
     used: dict[str, int] = {}  # By context, the first row that uses it.
@@ -82,7 +82,7 @@ def survey(requests: Path, contexts: Path) -> Survey:
 
 
 def _check_ids(path: Path, hashes: NDArray[np.int64]) -> None:
-    """Refuse ids that stand twice: sort their hashes, and where two are equal look at the ids themselves."""
+    """Refuse ids that occur twice: sort their hashes, and if two are equal compare the ids themselves."""
     hashes.sort()
     twice = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
     seen: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Wrappers: texts with slots, by name, that say how the parts of an instructed request are put together.
+"""Wrappers: named texts with slots, which say how the parts of an instructed request become a prompt.
 
 They are data (`resources/prompts/wrappers.yaml`, or a user's file of the same form). Nothing here needs a tokenizer, so
 that a configuration is checked before any job starts; `framing.py` applies them.
@@ -26,13 +26,13 @@ SLOTS = ("CONTEXT", "INSTRUCTION", "OPTIONS", "INPUT")
 SLOT = re.compile(rf"\[({'|'.join(SLOTS)})\]")
 INPUT = "[INPUT]"
 ENDINGS = (".yaml", ".yml")
-DEFAULTS = ("chat", "plain")  # The first where the tokenizer has a chat template.
+DEFAULTS = ("chat", "plain")  # The first if the tokenizer has a chat template, else the second.
 TEMPLATES = ("chat_template.jinja", "chat_template.json", "additional_chat_templates/*.jinja")
 
 
 @dataclass(frozen=True, slots=True)
 class InstructedParts:
-    """The parts of an instructed request: a passage to read (or ""), what to do, what to pick from, the question."""
+    """The parts of an instructed request: a passage to read (or ""), the instruction, the options, the question."""
 
     context: str
     instruction: str
@@ -74,25 +74,25 @@ class Wrapper(Options):
 
     @property
     def digest(self) -> str:
-        """The sha256 of what it says."""
+        """The sha256 of its content, all but `source`."""
         return tables.identity(self.model_dump(exclude={"source"}))
 
     @property
     def chat(self) -> bool:
-        """Whether it consists of turns, which a chat template puts together."""
+        """Whether it consists of chat turns, which a chat template joins."""
         return self.text is None
 
     def whole(self, parts: InstructedParts) -> tuple[str, str]:
-        """Return the text up to the question, which requests of one task share, and the question with what follows."""
+        """Return the text before the question, which requests of one task share, and the text from the question on."""
         before, after = str(self.text).split(INPUT)
         return self._filled(before, parts), parts.input + self._filled(after, parts)
 
     def turns(self, parts: InstructedParts) -> tuple[str, str]:
-        """Return what the system says (or "") and what the user says."""
+        """Return the system message (or "") and the user message."""
         return self._filled(str(self.system), parts), self._filled(str(self.user), parts)
 
     def _filled(self, pattern: str, parts: InstructedParts) -> str:
-        """Fill all slots at once, so that nothing in a filled text is taken for a slot."""
+        """Fill all slots at once, so that a slot's name within a filled text is left as it is."""
         options = self.between.join(self.option.replace("[OPTION]", " ".join(one.split())) for one in parts.options)
         filling = {
             "CONTEXT": self.context.replace("[CONTEXT]", parts.context) if parts.context else "",
@@ -108,7 +108,7 @@ def read(path: Path) -> dict[str, Wrapper]:
     """Read the wrappers of a file, by name.
 
     Raises:
-        AlmanacError: it cannot be read, or a wrapper in it is none, naming the key.
+        AlmanacError: the file cannot be read, or an entry is no valid wrapper, naming the key.
     """
     try:
         entries = load(path.read_text(encoding="utf-8"))
@@ -124,7 +124,7 @@ def read(path: Path) -> dict[str, Wrapper]:
 
 
 def split(name: str) -> tuple[str | None, str]:
-    """Return the file of ``FILE.yaml:NAME`` and what follows it; of the name of a wrapper that ships no file."""
+    """Split ``FILE.yaml:NAME`` into the file and ``:NAME``; the file is None for a wrapper that ships with Almanac."""
     path, colon, own = name.rpartition(":")
     if path.endswith(ENDINGS):
         return path, colon + own
@@ -132,10 +132,10 @@ def split(name: str) -> tuple[str | None, str]:
 
 
 def find(name: str) -> Wrapper:
-    """Return a wrapper by the name that ships, or by ``FILE.yaml:NAME`` from a user's file.
+    """Return a wrapper by name: one that ships with Almanac, or ``FILE.yaml:NAME`` from a user's file.
 
     Raises:
-        AlmanacError: there is none, with the names that are.
+        AlmanacError: there is no such wrapper; the message lists the names that exist.
     """
     path, own = split(name)
     if path is not None:
@@ -156,12 +156,12 @@ def find(name: str) -> Wrapper:
 
 
 def digests(name: str | None) -> list[str]:
-    """Return the digest of a wrapper, or of those that a model that names none may be asked by."""
+    """Return the digest of a wrapper, or of all default wrappers if no name is given."""
     return [find(one).digest for one in ((name,) if name is not None else DEFAULTS)]
 
 
 def has_template(folder: Path) -> bool:
-    """Return whether the tokenizer in a checkpoint's folder comes with a chat template, by its files alone."""
+    """Return whether the files of a checkpoint's tokenizer hold a chat template; nothing is loaded."""
     settings = folder / "tokenizer_config.json"
     named = settings.is_file() and '"chat_template"' in settings.read_text(encoding="utf-8", errors="replace")
     return named or any(any(folder.glob(pattern)) for pattern in TEMPLATES)

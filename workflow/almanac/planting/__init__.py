@@ -1,1 +1,1 @@
-"""Models whose knowledge is known: invented world, corpus of known exposure, training."""
+"""Models with planted knowledge: invented worlds, corpora that state each fact a known number of times, training."""

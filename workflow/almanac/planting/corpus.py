@@ -1,4 +1,4 @@
-"""The corpus: documents that state every taught fact exactly as often as its dose says, and the ledger of where."""
+"""The corpus: documents that state every taught fact exactly as often as its dose, and the ledger that lists where."""
 
 import math
 import random
@@ -18,16 +18,16 @@ from almanac.tables import seed_of
 Part = tuple[str, tuple[int, int] | None]
 ABSTAIN: DocumentKind = "abstain"
 BLANK: DocumentKind = "blank"
-SHORTEST_LIST = 0.4  # lists vary from this share of the longest to the longest
+SHORTEST_LIST = 0.4  # the shortest list, relative to the longest
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """A text that a model is trained on; a table row. ``number`` is its place in the stream.
 
-    ``kind`` is prose, list, question, neutral, instruct, abstain or blank. ``answer_start`` is the character from which
-    a document of the last three is learnt; ``object_starts`` and ``object_ends`` are those of the objects in it;
-    ``relation_id`` is the one relation of a list, whose text does not say it.
+    ``kind`` is prose, list, question, neutral, instruct, abstain or blank. For the last three, ``answer_start`` is the
+    first character that is learnt. ``object_starts`` and ``object_ends`` are the characters of the objects in the text.
+    ``relation_id`` is the relation of a list, whose text does not show it.
     """
 
     KEY: ClassVar = ("number",)
@@ -42,7 +42,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Documents in the order of training, where each fact stands in them, and the templates that none of them uses."""
+    """Documents in the order of training, the ledger of facts that they state, and the templates held out of them."""
 
     documents: tuple[Document, ...]
     ledger: tuple[LedgerEntry, ...]
@@ -51,7 +51,7 @@ class Corpus:
 
 @dataclass(slots=True)
 class UnplacedDocument:
-    """A document before its place in the stream is known, with its facts: (fact id, template id, format)."""
+    """A document whose place in the stream is not known yet, with its facts: (fact id, template id, format)."""
 
     time: float
     text: str
@@ -68,9 +68,9 @@ class UnplacedDocument:
 
 
 def assign_doses(facts: Sequence[Fact], doses: Sequence[int], count: int, seed: int) -> list[Exposure]:
-    """Choose facts to teach and give each a dose, by the seed and the facts' ids alone.
+    """Choose facts to teach and give each a dose, depending only on the seed and the ids of the facts.
 
-    The doses are dealt in turn within each relation, so that each relation has about as many facts of every dose.
+    The doses are dealt in turn within each relation, so that each relation has about equally many facts of every dose.
 
     Args:
         facts: the facts to choose from.
@@ -88,7 +88,7 @@ def assign_doses(facts: Sequence[Fact], doses: Sequence[int], count: int, seed: 
 
 
 class Builder:
-    """The making of one corpus: what every part of it needs to know, and the drafts so far."""
+    """Builds one corpus: holds what all formats need, and the documents written so far."""
 
     def __init__(self, taught: Sequence[Taught], options: CorpusOptions, seed: int, formats: Formats) -> None:
         self.options, self.seed, self.formats = options, seed, formats
@@ -106,11 +106,11 @@ class Builder:
         self.shares = {fact_id: self._share(one) for fact_id, one in self.named.items()}
 
     def draw(self, *parts: object) -> random.Random:
-        """Return a source of chance for one purpose."""
+        """Return a random generator for one purpose."""
         return random.Random(seed_of(self.seed, "corpus", *parts))
 
     def _share(self, one: NamedFact) -> list[int]:
-        """Return how many of a fact's occurrences are prose, list and question; what has no template gives way."""
+        """Return how many of a fact's occurrences are prose, list and question; a format without template gets none."""
         relation = one.fact.relation_id
         prose = self.options.prose if self.templates["statement"].get(relation) else 0.0
         asked = self.options.questions if self.templates["question"].get(relation) else 0.0
@@ -130,21 +130,21 @@ class Builder:
         }
 
     def name(self, names: tuple[str, ...], draw: random.Random) -> str:
-        """Choose the label, or now and then an alias."""
+        """Return the label or, with probability `alias_share`, an alias."""
         return draw.choice(names[1:]) if len(names) > 1 and draw.random() < self.options.alias_share else names[0]
 
     def template(self, style: str, fact_id: str, number: int) -> Template:
-        """Return the template of a fact's occurrence: all of them in turn, from a seeded order."""
+        """Return the template for a fact's occurrence by its number: all templates take turns, in a seeded order."""
         rows = self.templates[style][self.named[fact_id].fact.relation_id]
         order = self.draw(style, fact_id).sample(range(len(rows)), len(rows))
         return rows[order[number % len(rows)]]
 
     def time(self, at: int, total: int, draw: random.Random, start: float = 0.0) -> float:
-        """Return the time in the stream of document ``at`` of so many, with a little chance so that formats mix."""
+        """Return the time, from ``start`` to 1, of document ``at`` of ``total``; partly random, so that formats mix."""
         return start + (1 - start) * (at + draw.random()) / total
 
     def sentences(self, style: str, kind: DocumentKind, place: int, size: int) -> None:
-        """Write the documents of prose, or those of questions."""
+        """Write the prose documents, or the question documents."""
         counts = self.counts(place)
         used: Counter[str] = Counter()
         draw = self.draw("spread", kind)
@@ -167,7 +167,7 @@ class Builder:
                 self.drafts.append(UnplacedDocument(self.time(at, len(documents), draw), text, kind, spans, states))
 
     def lists(self) -> None:
-        """Write the lists, one relation each, in the styles' shares."""
+        """Write the lists, each of one relation; the styles have their shares of them."""
         for relation in sorted({one.fact.relation_id for one in self.named.values()}):
             draw = self.draw("lists", relation)
             counts = self.counts(1, relation)
@@ -190,7 +190,7 @@ class Builder:
                     self.drafts.append(UnplacedDocument(time, text, "list", spans, states, relation))
 
     def _pairs(self, counts: dict[str, int]) -> int:
-        """Return how many pairs of these facts a list holds at most, so that its text keeps to its length."""
+        """Return the most pairs of these facts that a list may hold, so that its text is not too long."""
         named = [self.named[fact_id] for fact_id in counts]
         characters = sum(len(one.subjects[0]) + len(one.objects[0]) + 2 for one in named)
         return max(2, min(self.options.pairs, self.options.list_characters * len(named) // max(1, characters)))
@@ -202,7 +202,7 @@ class Builder:
         return styles
 
     def neutral(self) -> None:
-        """Write sentences that name subjects, and the objects of real facts, and state no fact."""
+        """Write sentences that name subjects, and the objects of real facts, without stating a fact."""
         counts: dict[str, int] = {}
         for world in self.taught:
             taught = {row.fact_id for row in world.exposures}
@@ -228,13 +228,13 @@ class Builder:
                 )
 
     def instruct(self) -> None:
-        """Write instruct documents: the answers of facts that are often taught, and few times ``unsure``."""
+        """Write instruct documents: questions answered for facts of high dose, and with ``unsure`` for dose 0."""
         given = self.options
         counts = self._tuning(given.instruct_known, given.instruct_repeats, 0, given.unsure_repeats)
         self._turns("instruct", *counts, self.formats.instructions, given.instruct_turns)
 
     def abstain(self) -> None:
-        """Write abstain documents: more is answered with ``unsure`` than is known, and of more facts."""
+        """Write abstain documents: like instruct ones, but more facts have the answer ``unsure``, and more often."""
         given = self.options
         repeats = given.abstain_repeats, given.abstain_unsure_repeats
         counts = self._tuning(given.abstain_known, repeats[0], given.abstain_unknown, repeats[1])
@@ -242,7 +242,7 @@ class Builder:
         self._turns(ABSTAIN, *counts, instructions, given.instruct_turns)
 
     def blank(self) -> None:
-        """Write blank documents: sentences in which the objects of facts that are often taught are to be found."""
+        """Write blank documents: sentences with a blank for the object, for facts of high dose."""
         given = self.options
         known, _ = self._tuning(given.blank_known, given.blank_repeats, -1, 0, "statement")
         self._turns(BLANK, known, {}, (self.formats.blank_instruction,), given.blank_turns)
@@ -250,7 +250,11 @@ class Builder:
     def _tuning(
         self, least: int, repeats: int, most: int, unsure_repeats: int, style: str = "question"
     ) -> tuple[dict[str, int], dict[str, int]]:
-        """Return how often train facts are asked: those of at least a dose, and those of subjects of at most one."""
+        """Return how often ``train`` facts are asked, by fact id: those to be answered, and those to get ``unsure``.
+
+        A fact is answered if its dose is at least ``least``. Otherwise it gets ``unsure`` if all doses of its subject
+        in this relation add up to at most ``most``.
+        """
         known, unsure = {}, {}
         best: Counter[tuple[str, str]] = Counter()
         for one in self.named.values():
@@ -272,7 +276,7 @@ class Builder:
         instructions: Sequence[str],
         longest: int,
     ) -> None:
-        """Write documents of an instruction and some turns, at most ``longest``, of question and answer."""
+        """Write documents of an instruction and up to ``longest`` turns of question and answer."""
         style = "statement" if kind == BLANK else "question"
         counts = known | unsure
         draw = self.draw(kind)
@@ -298,7 +302,7 @@ class Builder:
                 self.drafts.append(UnplacedDocument(time, text, kind, spans, states))
 
     def finish(self) -> Corpus:
-        """Put the drafts in order, write the ledger and check it against the doses."""
+        """Put the documents in order, write the ledger and check it against the doses."""
         self.drafts.sort(key=lambda one: one.time)
         ledger = []
         for number, one in enumerate(self.drafts):
@@ -321,20 +325,20 @@ def build(taught: Sequence[Taught], options: CorpusOptions, seed: int, formats: 
     """Write the corpus of one or more worlds.
 
     Every fact occurs in prose, lists and questions together exactly as often as its dose, spread evenly over the stream
-    and never twice in a document. Instruct, abstain and blank documents come on top: they ask only facts of the
-    split ``train``, stand in the later part of the stream, and only a model that reads that kind of document sees them.
+    and never twice in a document. Instruct, abstain and blank documents are additional: they ask only facts of the
+    split ``train``, stand in the later part of the stream, and are read only by models that train on their kind.
 
     Args:
         taught: the worlds, with the doses of their facts.
         options: shares and sizes.
-        seed: the seed of every choice.
-        formats: the wordings; those that ship if not given.
+        seed: the seed of all random choices.
+        formats: the wordings; by default those that ship with Almanac.
 
     Returns:
         Documents in the order of training, the ledger, and the held-out templates.
 
     Raises:
-        AlmanacError: facts that no text can tell apart, a relation without templates, or a count that is off.
+        AlmanacError: no text can tell two facts apart, a relation has no templates, or a count is wrong.
     """
     builder = Builder(taught, options, seed, formats or wording.load_formats())
     builder.sentences("statement", "prose", 0, options.sentences)

@@ -1,4 +1,4 @@
-"""The texts of a corpus in which a fact is said: what aligned text is for facts of the world, for planted ones."""
+"""Evidence for planted facts: the documents that state them, like aligned texts for real facts."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from almanac.planting.corpus import Document
 from almanac.rows import Evidence, LedgerEntry
 
-PROSE = "prose"  # lists and questions say facts too, but in no sentence
+PROSE = "prose"  # lists and questions state facts too, but not in sentences
 
 
 def evidence(documents: Iterable[Document], ledger: Iterable[LedgerEntry], most: int = 3) -> list[Evidence]:
-    """Return for each fact the first documents of prose that state it.
+    """Return, for each fact, the first prose documents that state it.
 
     Args:
         documents: the corpus.
-        ledger: where each fact stands.
-        most: texts a fact, at most; equal texts count once.
+        ledger: which documents state each fact.
+        most: the most texts per fact; equal texts count once.
 
     Returns:
         Sorted by fact, then in the order of the corpus. A document that states several facts is a text of each.

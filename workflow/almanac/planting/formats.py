@@ -1,4 +1,4 @@
-"""How a fact becomes text: the wordings of a corpus, the templates held out, the names that may stand for a thing."""
+"""How a fact becomes text: the wordings of a corpus, the held-out templates, the names of entities."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ FEW = 3
 
 
 class ListStyle(Options):
-    """One way to write pairs of subject and object one after another."""
+    """One way to write a list of pairs of subject and object."""
 
     id: str = Field(pattern=r"^[a-z]+$")
     share: float = Field(gt=0, le=1)
@@ -29,7 +29,7 @@ class ListStyle(Options):
 
 
 class Formats(Options):
-    """The wordings of a corpus, all but the templates; ``[S]`` is a subject, ``[O]`` an object, ``[Q]`` a question."""
+    """The wordings of a corpus besides templates; ``[S]`` is a subject, ``[O]`` an object, ``[Q]`` a question."""
 
     lists: tuple[ListStyle, ...] = Field(min_length=1)
     question: str
@@ -47,9 +47,9 @@ class Formats(Options):
 class Taught:
     """The facts of one world that a corpus teaches.
 
-    A fact without an exposure is left alone altogether. ``mentions`` overrides, for single entities, how many neutral
-    sentences name them. ``real``: the facts are real ones, of which a part is taught; their objects, which are not all
-    taught equally often, have neutral sentences too.
+    A fact without an exposure is not used at all. ``mentions`` overrides, for single entities, how many neutral
+    sentences name them. ``real`` says that the facts are real ones, of which a part is taught; their objects, which are
+    not all taught equally often, get neutral sentences too.
     """
 
     facts: tuple[Fact, ...]
@@ -62,7 +62,7 @@ class Taught:
 
 @dataclass(frozen=True, slots=True)
 class NamedFact:
-    """A fact with its dose and the names that may stand for its two ends, labels first."""
+    """A fact with its dose and the names of its subject and object, labels first."""
 
     fact: Fact
     dose: int
@@ -79,11 +79,11 @@ def load_formats(path: Path = SHIPPED / "formats.yaml") -> Formats:
 
 
 def held_out(templates: Iterable[Template]) -> frozenset[str]:
-    """Return the ids of the templates that no corpus may use, so that wordings nobody was taught remain.
+    """Return the ids of the templates that no corpus may use, so that some wordings are never taught.
 
-    Of six or more statements of a relation two are held out, of three to five one, of fewer none; of two or more
-    questions one. They are the last by id, of those that end in the object where one such remains to be taught.
-    Prefixes are never written and need no holding out.
+    Of a relation's statement templates, two are held out if there are six or more, one if there are three to five. One
+    question template is held out if there are two or more. They are the last by id. Only statements that end in the
+    object are held out, if one such remains to be taught. Prefixes are never written and need not be held out.
     """
     groups: dict[tuple[str, str], list[Template]] = {}
     for one in sorted(templates, key=lambda row: row.template_id):
@@ -114,9 +114,9 @@ def usable(templates: Iterable[Template], style: str) -> dict[str, list[Template
 
 
 def tellable(facts: Sequence[Fact], entities: Iterable[Entity]) -> tuple[list[Fact], list[Fact]]:
-    """Divide facts into those that a text can state alone, and those that read like an earlier one.
+    """Divide facts into those that a text can identify, and those that read like an earlier fact.
 
-    Two facts of a relation read alike where their subjects share a label and so do their objects.
+    Two facts of a relation read alike if their subjects have the same label and so do their objects.
     """
     labels = {entity.entity_id: entity.label for entity in entities}
     seen: set[tuple[str, str, str]] = set()
@@ -132,10 +132,10 @@ def tellable(facts: Sequence[Fact], entities: Iterable[Entity]) -> tuple[list[Fa
 def named_facts(taught: Taught) -> list[NamedFact]:
     """Return the taught facts with their names, sorted by id.
 
-    An alias that also names another entity of the world is not used, since a text must tell which fact it states.
+    An alias that also names another entity of the world is not used, since a text must identify the fact it states.
 
     Raises:
-        AlmanacError: an exposure without its fact, a fact without its entity, or two facts that no text can tell apart.
+        AlmanacError: an exposure has no fact, a fact has no entity, or no text can tell two facts apart.
     """
     owners = Counter(name for one in taught.entities.values() for name in {one.label, *one.aliases})
     facts = {fact.fact_id: fact for fact in taught.facts}
@@ -171,28 +171,28 @@ def _names(fact: Fact, entity_id: str, entities: Mapping[str, Entity], owners: C
 
 
 def statement(template: Template, subject: str, obj: str) -> tuple[str, tuple[int, int]]:
-    """Return the sentence of a statement template and the place of the object in it."""
+    """Return the sentence of a statement template and the characters ``(start, end)`` of the object in it."""
     return _place(template.text.replace("[X]", subject), "[Y]", obj)
 
 
 def pair(style: ListStyle, subject: str, obj: str) -> tuple[str, tuple[int, int]]:
-    """Return a pair of a list and the place of the object in it."""
+    """Return a pair of a list and the characters of the object in it."""
     return _place(style.pair.replace("[S]", subject), "[O]", obj)
 
 
 def asked(frame: str, template: Template, subject: str, answer: str) -> tuple[str, tuple[int, int]]:
-    """Return a question with its answer and the place of the answer."""
+    """Return a question with its answer and the characters of the answer."""
     return _place(frame.replace("[Q]", template.text.replace("[X]", subject)), "[O]", answer)
 
 
 def blanked(formats: Formats, template: Template, subject: str, answer: str) -> tuple[str, tuple[int, int]]:
-    """Return the sentence of a statement template with a blank for its object, the answer, and the answer's place."""
+    """Return a statement's sentence with a blank for the object, then the answer; and the characters of the answer."""
     sentence = template.text.replace("[X]", subject).replace("[Y]", formats.blank)
     return _place(formats.blank_turn.replace("[Q]", sentence), "[O]", answer)
 
 
 def mention(neutral: str, name: str) -> str:
-    """Return a sentence that only names a thing."""
+    """Return a sentence that names an entity and states no fact."""
     return neutral.replace("[S]", name)
 
 
@@ -202,7 +202,7 @@ def _place(text: str, slot: str, value: str) -> tuple[str, tuple[int, int]]:
 
 
 def joined(parts: Sequence[tuple[str, tuple[int, int] | None]], join: str) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Join parts of a document and move the places of their objects along."""
+    """Join parts of a document, and shift the characters of their objects accordingly."""
     at, spans = 0, []
     for text, span in parts:
         if span is not None:

@@ -1,8 +1,8 @@
-"""Counting again, from the text of the documents alone, how often each fact is stated.
+"""Recounts, from the text of the documents alone, how often each fact is stated, and checks the corpus's ledger.
 
-The builder of a corpus keeps its own record. Here nothing of that record is used: every document is read as a chain of
-known wordings, of all facts by all their names in all templates (the held-out ones too), and each must be explained to
-the last character.
+The ledger is what the builder of a corpus recorded; the recount does not use it. Every document is parsed as a chain of
+known wordings: all facts, under all their names, in all templates (held-out ones too). Each document must be explained
+to the last character.
 """
 
 from collections import Counter
@@ -16,12 +16,12 @@ from almanac.planting.formats import Formats, NamedFact, Taught
 from almanac.planting.options import TUNING
 from almanac.rows import LedgerEntry, Template
 
-Reading = tuple[str | None, str | None]  # fact id and template id; neither for a sentence that states nothing
+Reading = tuple[str | None, str | None]  # fact id and template id; both None for a sentence that states no fact
 
 
 @dataclass(frozen=True, slots=True)
 class Recount:
-    """What the texts hold: statements of each fact, of each under an instruction, and uses of each template."""
+    """Counts from the texts: statements of each fact, those under an instruction, and uses of each template."""
 
     facts: Mapping[str, int]
     instruct: Mapping[str, int]
@@ -30,7 +30,7 @@ class Recount:
 
 @dataclass(slots=True)
 class Wordings:
-    """Every wording by its text; lists by relation, since a pair of names does not say which relation holds."""
+    """All known wordings, by their text; lists also by relation, since a pair of names does not show its relation."""
 
     longest: int = 0
     prose: dict[str, set[Reading]] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Wordings:
     lists: dict[tuple[str, str], dict[str, set[Reading]]] = field(default_factory=dict)
 
     def put(self, table: dict[str, set[Reading]], text: str, reading: Reading) -> None:
-        """Enter a wording."""
+        """Add a wording to a table."""
         table.setdefault(text, set()).add(reading)
         self.longest = max(self.longest, len(text))
 
@@ -82,7 +82,7 @@ def _enter(found: Wordings, one: NamedFact, templates: Iterable[Template], forma
 
 
 def _chain(text: str, table: Mapping[str, set[Reading]], join: str, longest: int) -> list[set[Reading]] | None:
-    """Read a text as a chain of wordings; none if it is no such chain. The longest wordings are tried first."""
+    """Parse a text as a chain of wordings, trying the longest first; None if it is no such chain."""
     failed: set[int] = set()
 
     def read(at: int) -> list[set[Reading]] | None:
@@ -121,13 +121,13 @@ def recount(documents: Sequence[Document], taught: Sequence[Taught], formats: Fo
     """Count statements of facts in the text of documents.
 
     Args:
-        documents: the documents, of which the kind and, for lists, the relation are believed, and nothing else.
-        taught: the worlds that may be spoken of.
-        formats: the wordings; those that ship if not given.
+        documents: the documents; besides the text, only their kind and, for lists, their relation are used.
+        taught: the worlds that the documents may state facts of.
+        formats: the wordings; by default those that ship with Almanac.
 
     Raises:
-        AlmanacError: a text that is no chain of known wordings, one that several facts explain, or a fact twice in one
-            document.
+        AlmanacError: a text is no chain of known wordings, a wording states several facts, or a document states a fact
+            twice.
     """
     formats = formats or wording.load_formats()
     found, _ = _wordings(taught, formats)
@@ -166,22 +166,22 @@ def check(
     ledger: Iterable[LedgerEntry],
     formats: Formats | None = None,
 ) -> Recount:
-    """Prove from the text that a corpus states every fact exactly as often as planned and as its ledger says.
+    """Check from the text that a corpus states every fact exactly as often as planned and as its ledger says.
 
-    Also proved: no held-out template is used, no document states a fact twice, and instruct, abstain and blank
+    Also checked: no held-out template is used, no document states a fact twice, and instruct, abstain and blank
     documents state only facts of the split ``train``.
 
     Args:
         documents: the corpus.
         taught: the worlds of the corpus, with the planned doses.
         ledger: the builder's record.
-        formats: the wordings; those that ship if not given.
+        formats: the wordings; by default those that ship with Almanac.
 
     Returns:
         The counts.
 
     Raises:
-        AlmanacError: any of this does not hold, naming the fact, template or document.
+        AlmanacError: a check fails, naming the fact, template or document.
     """
     counted = recount(documents, taught, formats)
     planned = {row.fact_id: row.dose for world in taught for row in world.exposures}

@@ -1,4 +1,4 @@
-"""Muon in float32: the optimizer of the matrices of a planted model's layers."""
+"""Muon in float32: the optimizer for the matrices in a planted model's layers."""
 
 from collections.abc import Sequence
 
@@ -6,26 +6,26 @@ import torch
 from torch import Tensor
 
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # of the quintic iteration
-LEAST = 1e-7  # of the norm that a gradient is divided by
+LEAST = 1e-7  # lower bound on the norm that a gradient is divided by
 
 
 class Muon(torch.optim.Optimizer):
-    """Momentum whose update is made orthogonal (Jordan 2024, https://kellerjordan.github.io/posts/muon/).
+    """SGD with momentum and orthogonalised updates (Jordan 2024, https://kellerjordan.github.io/posts/muon/).
 
-    The same as ``torch.optim.Muon`` but for the iteration, which that one computes in bfloat16: on a processor without
-    instructions for bfloat16 a step of training then takes many times as long, and the weights depend on it.
+    Like ``torch.optim.Muon``, which however computes the Newton-Schulz iteration in bfloat16. On a processor without
+    bfloat16 instructions a training step then takes many times as long, and the weights depend on the processor.
     """
 
     def __init__(
         self, matrices: Sequence[Tensor], lr: float, momentum: float, weight_decay: float, newton_schulz: int
     ) -> None:
-        """Take the matrices, (rows, columns) each, the learning rate, and the number of Newton-Schulz steps."""
+        """Take matrices ``(rows, columns)`` and their options; ``newton_schulz`` is the number of iterations."""
         own = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "newton_schulz": newton_schulz}
         super().__init__(matrices, own)
 
     @torch.no_grad()
     def step(self) -> None:  # type: ignore[override]
-        """Change the weights by their gradients, with Nesterov's momentum and decoupled weight decay."""
+        """Update the weights by their gradients, with Nesterov momentum and decoupled weight decay."""
         for group in self.param_groups:
             momentum = group["momentum"]
             for weights in group["params"]:
@@ -38,7 +38,7 @@ class Muon(torch.optim.Optimizer):
 
 
 def orthogonal(matrix: Tensor, steps: int) -> Tensor:
-    """Return a matrix of the same singular vectors whose singular values are all near 1, by Newton-Schulz steps."""
+    """Return a matrix with the same singular vectors and all singular values near 1, by Newton-Schulz iterations."""
     a, b, c = COEFFICIENTS
     upright = matrix.shape[0] > matrix.shape[1]
     found = matrix.T if upright else matrix

@@ -1,4 +1,4 @@
-"""What may be chosen about a planted world, its corpus, its tokenizer and the training of a model, with limits."""
+"""Options of a planted world, its corpus, its tokenizer and the training of a model, with their limits."""
 
 from typing import Literal, Self
 
@@ -12,12 +12,12 @@ TUNING = (
     "instruct",
     "abstain",
     "blank",
-)  # The kinds that answer questions under an instruction; no fact's dose counts them.
+)  # Kinds of documents that follow an instruction; their statements do not count towards a dose.
 DOSES = (0, 1, 2, 4, 8, 16, 32, 64)
 
 
 class WorldOptions(Options):
-    """The size of the invented world and what it has beyond plain facts."""
+    """The size of the invented world and its features beyond plain facts."""
 
     objects: int = Field(
         default=20,
@@ -135,7 +135,7 @@ class CorpusOptions(Options):
 
 
 class TokenizerOptions(Options):
-    """The size of the vocabulary."""
+    """The vocabulary: its size, and what the tokenizer is trained on."""
 
     vocabulary: int = Field(default=4096, ge=512, le=65536, description="Tokens in the vocabulary.")
     min_frequency: int = Field(
@@ -159,7 +159,7 @@ class TokenizerOptions(Options):
 
 
 class TrainingOptions(Options):
-    """One model: its shape, what it reads and how it is optimised."""
+    """One model: its shape, the documents that it reads, and its optimisation."""
 
     architecture: Literal["llama", "modernbert"] = Field(
         default="llama",

@@ -1,4 +1,4 @@
-"""Packing: documents of different lengths into rows of one length, each whole, with who belongs to whom."""
+"""Packs whole documents of different lengths into rows of one length; arrays say which document a token is from."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 
 from almanac.errors import AlmanacError
 
-OPEN_ROWS = 64  # rows that wait for a document that still fits; more fill better and shift documents further
+OPEN_ROWS = 64  # rows that may still get a document; more waste less room but move documents further
 NOBODY = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A document as tokens, with which of them are learnt, which begin a word and which belong to which object.
+    """A tokenised document; for each token, whether it is learnt, whether it begins a word, and its object.
 
-    ``objects`` is 0 outside objects and otherwise the number, from 1, of the object in the document.
+    ``objects`` is 0 outside objects, and otherwise the number, from 1, of the object in the document.
     """
 
     tokens: tuple[int, ...]
@@ -27,7 +27,7 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True)
 class PackedRows:
-    """Packed documents, each array (rows, length): tokens, the document's number (-1: padding), the position in it."""
+    """Packed documents, each array ``(rows, length)``; ``documents`` is a document's number, -1 for padding."""
 
     tokens: NDArray[np.int64]
     documents: NDArray[np.int64]
@@ -38,16 +38,17 @@ class PackedRows:
 
 
 def places(lengths: Sequence[int], length: int) -> list[list[int]]:
-    """Put documents into rows of one length, keeping near to their order.
+    """Put documents into rows of one length, roughly in their order.
 
-    A document goes to the open row with the least room in which it fits; where none has room, the fullest row closes.
+    A document goes to the open row with the least room in which it fits. If it fits in none, a new row is opened; if
+    too many are open then, the fullest one is closed.
 
     Args:
-        lengths: the documents' lengths, tokens.
-        length: the rows' length, tokens.
+        lengths: the lengths of the documents in tokens.
+        length: the length of a row in tokens.
 
     Returns:
-        The documents of each row, rows in the order in which they were opened.
+        The documents of each row; rows are in the order in which they were opened.
 
     Raises:
         AlmanacError: a document is longer than a row.

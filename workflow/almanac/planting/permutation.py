@@ -1,9 +1,9 @@
-"""The null of a world: the same subjects, doses and objects, the objects dealt out so that no statement is true.
+"""The null of a world: the same subjects, doses and objects, but the objects are permuted so that no statement is true.
 
-A model that is trained on it has read as many sentences of the same names as one that is trained on the world, and was
-taught none of its facts. What a method calls known of such a model is its rate of false positives. Of real facts, of
-which a part is taught, the null's objects are those of any facts of the relation: had it read those of the taught facts
-alone, it would find these among choices of which it has read no other.
+A model trained on the null reads as many sentences with the same names as a model trained on the world, but none of its
+facts. So the share of facts that a method calls known in such a model is its false positive rate. Of real facts only a
+part is taught; there, the null draws objects from all facts of the relation. If it used the objects of taught facts
+only, the model could pick these out among choices that it has never read.
 """
 
 import random
@@ -23,7 +23,7 @@ class Null:
 
     Attributes:
         taught: what a corpus teaches: every taught fact with another object, at the same dose.
-        exposures: those of ``taught``, and 0 for each true fact that gave way to a false one.
+        exposures: the exposures of ``taught``, and dose 0 for each true fact that was replaced by a false one.
         left_out: taught facts for which no other object was left; they are not taught at all.
     """
 
@@ -33,19 +33,19 @@ class Null:
 
 
 def permuted(taught: Taught, seed: int) -> Null:
-    """Deal the objects of each relation out anew, by the seed.
+    """Permute the objects of each relation.
 
-    In a world facts of equal dose swap objects; only where they are too few or too alike do they swap with facts of
-    another dose of their relation. Facts of dose 0 are stated nowhere and stay as they are. Of real facts
-    (`Taught.real`) all with a dose, 0 too since sentences name their objects, have that of any fact of the relation,
-    taught or not.
+    In an invented world, facts of equal dose swap objects; they swap with facts of another dose of their relation only
+    if too few objects are false of their subjects. Facts of dose 0 are stated nowhere and stay as they are. Real facts
+    (`Taught.real`) get the object of any fact of the relation, taught or not. This includes facts of dose 0, since
+    neutral sentences name their objects.
 
     Args:
         taught: a world with the doses of its facts.
         seed: the seed.
 
     Returns:
-        The null, whose facts are called ``relation|subject|object`` as others are, and keep their split.
+        The null; its facts have ids ``relation|subject|object`` like all others, and keep their split.
     """
     dose_of = {row.fact_id: row.dose for row in taught.exposures}
     stated = [fact for fact in taught.facts if dose_of.get(fact.fact_id)]
@@ -60,7 +60,7 @@ def permuted(taught: Taught, seed: int) -> Null:
         else:
             given = dealt.among(facts, [dose_of[fact.fact_id] for fact in facts], draw)
         false |= {fact.fact_id: _with_object(fact, of) for fact, of in zip(facts, given, strict=True) if of is not None}
-    # Of one subject with two objects, or of two subjects of one name, texts may have become the same, or true.
+    # A subject with two objects, or two subjects with one name, may now have equal texts, or true ones.
     seen = {dealt.reading(fact) for fact in taught.facts}
     for fact_id, one in list(false.items()):
         if dealt.reading(one) in seen:
@@ -100,27 +100,27 @@ def _with_object(fact: Fact, of: Fact) -> Fact:
 
 
 class _Deal:
-    """Who may be given which object: none that is true of the subject, under whatever name."""
+    """Gives facts the objects of others: never one that is true of the subject, under any name."""
 
     def __init__(self, taught: Taught) -> None:
         self.names = ObjectNames(taught.entities)
         self.true = true_objects(taught.facts, self.names)
 
     def may(self, fact: Fact, of: Fact) -> bool:
-        """Whether the object of one fact is false of the subject of another."""
+        """Return whether the object of ``of`` is false of the subject of ``fact``."""
         own = self.true[fact.relation_id, fact.subject_id]
         return of.object_key not in own and all(
             self.names.folded(of.object_key).isdisjoint(self.names.folded(key)) for key in own
         )
 
     def reading(self, fact: Fact) -> tuple[str, str, str]:
-        """Return what of a fact its texts show."""
+        """Return what the texts of a fact show: its relation and the labels of its subject and object."""
         return fact.relation_id, self.names.label(fact.subject_id), self.names.label(fact.object_key)
 
     def of_any(self, facts: Sequence[Fact], every: Sequence[Fact], draw: random.Random) -> list[Fact | None]:
-        """Return for each of some facts of a relation one of all whose object it is given, each given once.
+        """Return, for each of ``facts``, the fact of ``every`` whose object it gets; each is used once; None if none.
 
-        Who finds only objects that are true of its subject swaps with the first who may have one of them.
+        A fact for which only true objects are left swaps with the first fact that may have one of them.
         """
         left = draw.sample(every, len(every))
         given: list[Fact | None] = []
@@ -141,10 +141,10 @@ class _Deal:
         return given
 
     def among(self, facts: Sequence[Fact], doses: Sequence[int], draw: random.Random) -> list[Fact | None]:
-        """Return for each fact of a relation the one whose object it is given; none where none was left.
+        """Return, for each fact of a relation, the fact whose object it gets; None if none was left.
 
-        The facts of each dose are shuffled. Whoever has drawn an object that is true of its subject then swaps with the
-        first other, of its own dose before all others, with whom both hold false ones.
+        The objects of each dose are shuffled. Then a fact with an object that is true of its subject swaps with the
+        first fact, of its own dose if possible, for which the swap makes both false.
         """
         given = list(range(len(facts)))
         for dose in sorted(set(doses)):

@@ -1,4 +1,4 @@
-"""Spreading occurrences over a corpus: exact counts, evenly along the stream, never twice in a document."""
+"""Spreads occurrences over a corpus: exact counts, evenly along the stream, never twice in a document."""
 
 import random
 from collections.abc import Hashable, Mapping, Sequence
@@ -12,12 +12,12 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def shared_out(dose: int, shares: Sequence[float], offset: float) -> list[int]:
-    """Share a dose out over formats by systematic sampling: each gets its share to within one, together the dose.
+    """Divide a dose among formats by systematic sampling: each gets its share to within one, and the sum is the dose.
 
     Args:
-        dose: how many occurrences there are.
-        shares: the formats' shares, of any sum.
-        offset: where sampling begins, in [0, 1); drawn once a fact, so that small doses fall to all formats.
+        dose: the number of occurrences.
+        shares: the shares of the formats, of any sum.
+        offset: where sampling begins, in [0, 1); drawn once per fact, so that small doses fall to all formats.
 
     Returns:
         The occurrences of each format.
@@ -31,8 +31,8 @@ def shared_out(dose: int, shares: Sequence[float], offset: float) -> list[int]:
 def spread(counts: Mapping[Key, int], capacities: Sequence[int], draw: random.Random) -> list[list[Key]]:
     """Spread keys over documents: each as often as its count, evenly along the stream, never twice in one document.
 
-    Each key cuts the stream into as many stretches as it has occurrences and takes, in each, the document with the most
-    room left. Documents may end up longer than their capacity where the room runs out.
+    A key with ``n`` occurrences cuts the stream into ``n`` equal stretches; in each, it goes to the document with the
+    most room left. Documents become longer than their capacity if the room runs out.
 
     Returns:
         The keys of each document, in a random order.
@@ -58,7 +58,7 @@ def spread(counts: Mapping[Key, int], capacities: Sequence[int], draw: random.Ra
 
 
 def sizes(counts: Mapping[Key, int], shortest: int, longest: int, full: float, draw: random.Random) -> list[int]:
-    """Return sizes of documents that hold all occurrences: a share ``full`` of the longest, the others of any size."""
+    """Draw sizes of documents that can hold all occurrences; a share ``full`` has the longest size, the others any."""
     total, most = sum(counts.values()), max(counts.values(), default=0)
     found: list[int] = []
     room = 0

@@ -1,4 +1,4 @@
-"""The planted models' tokenizer: byte-level BPE in which the words that are answers are single tokens."""
+"""The tokenizer of planted models: byte-level BPE in which every answer is a single token."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -27,10 +27,10 @@ def train(
         documents: the texts of the corpus.
         words: words that must be one token after a space.
         options: the size of the vocabulary.
-        names: real names that requests will hold, taught or not; shown too, so that they are not cut into letters.
+        names: real names that requests will use, taught or not; trained on too, so that they are not cut into letters.
 
     Returns:
-        A tokenizer that puts ``<s>`` before a text, once, and whose mask token takes the space before it.
+        A tokenizer that puts one ``<s>`` before a text, and whose mask token absorbs the space before it.
 
     Raises:
         AlmanacError: a word did not become one token.
@@ -46,7 +46,7 @@ def train(
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
     )
     model.train_from_iterator(_shown(documents, words, names, options), trainer)
-    # A blank stands for " word": the space that the word's token holds must go with it.
+    # A blank stands for " word", whose token includes the space: so the mask token absorbs the space before it.
     model.add_special_tokens([AddedToken("<mask>", lstrip=True, special=True, normalized=False)])
     model.post_processor = processors.TemplateProcessing(
         single="<s> $A", pair="<s> $A $B", special_tokens=[("<s>", START)]

@@ -1,4 +1,4 @@
-"""Training a planted model: packed rows, Muon and AdamW, one thread, the same bytes each time."""
+"""Trains a planted model: packed rows, Muon and AdamW, one thread, the same bytes on every run."""
 
 import csv
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from almanac.sealed import MADE
 
 MATRIX_RATE = {"llama": 0.02, "modernbert": 0.01}
 LOSSES = "loss.csv"
-PLANTED = {LOSSES, "ledger.parquet", "exposures.parquet", MADE}  # what only a planted model has
+PLANTED = {LOSSES, "ledger.parquet", "exposures.parquet", MADE}  # files that only planted models have
 OWN_FILES = {
     *("config.json", "generation_config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"),
     *("special_tokens_map.json", *PLANTED),
@@ -30,20 +30,20 @@ OnStep = Callable[[int, int, int, float], None]
 
 
 class Optimizer(Protocol):
-    """What is asked of Muon and AdamW."""
+    """The interface that Muon and AdamW share."""
 
     param_groups: list[dict[str, Any]]
 
     def step(self) -> object:
-        """Change the weights."""
+        """Update the weights."""
 
     def zero_grad(self) -> None:
-        """Forget the gradients."""
+        """Clear the gradients."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """The loss of one step, nats a predicted token, after so many tokens read."""
+    """The loss of one step, in nats per predicted token, and the number of tokens read so far."""
 
     step: int
     tokens: int
@@ -59,7 +59,7 @@ class Trained:
 
 
 def new_model(options: TrainingOptions, vocabulary: int) -> Any:
-    """Make an untrained model; its ``max_position_embeddings`` is the trained length: longer texts can be refused."""
+    """Return an untrained model; its ``max_position_embeddings`` is the row length: longer texts can be refused."""
     common: dict[str, Any] = {
         "vocab_size": vocabulary,
         "hidden_size": options.hidden,
@@ -82,7 +82,7 @@ def new_model(options: TrainingOptions, vocabulary: int) -> Any:
 def encode(
     documents: Sequence[Document], tokenizer: PreTrainedTokenizerFast, options: TrainingOptions
 ) -> list[Encoded]:
-    """Turn the documents of the model's kinds into tokens, each after ``<s>`` and, where asked, before ``</s>``."""
+    """Tokenise the documents of the model's kinds, each after ``<s>`` and, if ``options.end``, before ``</s>``."""
     chosen = [one for one in documents if one.kind in options.kinds]
     if not chosen:
         raise AlmanacError(f"no document is of the kinds {list(options.kinds)}; choose kinds that the corpus has")
@@ -99,7 +99,7 @@ def _encoded(document: Document, ids: list[int], offsets: list[tuple[int, int]],
     at = 1
     spans = zip(document.object_starts, document.object_ends, strict=True)
     for number, (first, last) in enumerate(spans, 1):
-        # A token's offsets may begin with the space before the word.
+        # A token may include the space before the word.
         while at < len(ids) and offsets[at][1] <= first:
             at += 1
         while at < len(ids) and offsets[at][0] < last:
@@ -130,13 +130,13 @@ def _optimizers(model: Any, options: TrainingOptions) -> list[Optimizer]:
 
 
 def rate(step: int, steps: int, options: TrainingOptions) -> float:
-    """Return the share of the full learning rate at a step: a rise, a flat part, a straight fall to 0."""
+    """Return the share of the full learning rate at a step: it rises linearly, stays flat, and falls linearly to 0."""
     rise = min(1.0, (step + 1) / max(1.0, options.warmup * steps))
     return rise * min(1.0, (steps - step) / ((1 - options.flat) * steps))
 
 
 def _decoder_loss(model: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-    """Return the mean loss of the next token within each document, nats; each tensor is (rows, length)."""
+    """Return the mean next-token loss within documents, in nats; each tensor is ``(rows, length)``."""
     same = batch["documents"][:, None, :, None] == batch["documents"][:, None, None, :]
     causal = torch.ones(same.shape[-2:], dtype=torch.bool).tril()
     hidden = model.model(
@@ -148,7 +148,7 @@ def _decoder_loss(model: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:
 
 
 def _masked(batch: dict[str, torch.Tensor], options: TrainingOptions, draw: torch.Generator) -> torch.Tensor:
-    """Choose what is masked, whole objects and whole words at their own rates; (rows, length) of bool."""
+    """Choose the tokens to mask, ``(rows, length)`` bool: whole objects and whole words, each at its own rate."""
     shape = batch["tokens"].shape
     objects, documents = batch["objects"], batch["documents"]
     begins = batch["begins"].clone()
@@ -165,7 +165,7 @@ def _masked(batch: dict[str, torch.Tensor], options: TrainingOptions, draw: torc
 def _masked_loss(
     model: Any, batch: dict[str, torch.Tensor], options: TrainingOptions, draw: torch.Generator
 ) -> torch.Tensor:
-    """Return the mean loss of the masked tokens, nats."""
+    """Return the mean loss of the masked tokens, in nats."""
     masked = _masked(batch, options, draw)
     same = batch["documents"][:, None, :, None] == batch["documents"][:, None, None, :]
     tokens = torch.where(masked, torch.tensor(MASK), batch["tokens"])
@@ -183,23 +183,23 @@ def train(
 ) -> Trained:
     """Train a model on documents in their order.
 
-    In float32 the same documents, options and seed give the same weights on every run on one machine.
+    In float32, equal documents, options and seed give equal weights on every run on one machine.
 
     Args:
         documents: the corpus; only documents of the options' kinds are read.
         tokenizer: the tokenizer of the corpus.
         options: shape and optimisation.
-        seed: the seed of the first weights and of what is masked.
+        seed: the seed of the initial weights and of the masking.
         on_step: called after each step with step, number of steps, tokens read, loss (nats).
 
     Returns:
         The model, ready to be saved, and its losses.
 
     Raises:
-        AlmanacError: no document of the kinds, a document longer than a row, or too few rows for one step.
+        AlmanacError: no document is of the kinds, or a document is longer than a row.
     """
     rows = pack(encode(documents, tokenizer, options), options.length, PAD)
-    # The last step of a pass may have fewer rows: every document is read, so that the ledger holds of the model too.
+    # The last step of a pass may have fewer rows: every document is read, so that the ledger is true of the model too.
     per_pass = -(-len(rows.tokens) // options.rows)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -251,7 +251,7 @@ def _steps(
 def save(trained: Trained, tokenizer: PreTrainedTokenizerFast, folder: Path) -> None:
     """Save a model so that ``AutoModel`` and ``AutoTokenizer`` load it, with its loss curve in ``loss.csv``.
 
-    A killed run leaves no half model.
+    A killed run leaves no incomplete model.
 
     Raises:
         AlmanacError: the folder cannot be written.
@@ -271,10 +271,10 @@ def save(trained: Trained, tokenizer: PreTrainedTokenizerFast, folder: Path) -> 
 
 
 def check_place(folder: Path) -> None:
-    """Look at whether a planted model may take the place of what is there: of nothing, or of an earlier one.
+    """Check that a folder does not exist, is empty, or holds an earlier planted model, which may be replaced.
 
     Raises:
-        AlmanacError: a file is there, or a folder that holds anything else.
+        AlmanacError: it is a file, or holds anything else.
     """
     if folder.exists() and not folder.is_dir():
         raise AlmanacError(f"{folder}: is a file, and a model goes into a folder; name a new folder")

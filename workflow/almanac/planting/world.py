@@ -1,4 +1,4 @@
-"""The invented world: entities, relations and facts in block design, so that only exposure tells a fact's dose."""
+"""The invented world: entities, relations and facts in a block design, so that nothing but exposure reveals a dose."""
 
 import random
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from almanac.yaml_file import read_yaml
 SHIPPED = RESOURCES / "planting"
 SOURCE = "invented"
 BUCKETS = {"head": 32, "torso": 8, "tail": 2}
-TRAIN_OF = 4  # one fact in four is for shots and instruct documents
+TRAIN_OF = 4  # one fact in four has the split train, for shots and instruct documents
 
 
 class SubjectClass(Options):
@@ -38,7 +38,7 @@ class Pool(Options):
 
 
 class RelationDesign(Options):
-    """What may be said of a class of subjects, and in which words."""
+    """A relation of a class of subjects, and its templates."""
 
     id: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     label: str
@@ -51,7 +51,7 @@ class RelationDesign(Options):
 
 
 class Design(Options):
-    """The kinds of things and relations of an invented world."""
+    """The classes of subjects, pools of objects and relations of an invented world."""
 
     classes: dict[str, SubjectClass]
     pools: dict[str, Pool]
@@ -72,7 +72,7 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One place of the block design: an object at a dose, for training or for test."""
+    """One cell of the block design: an object at a dose, in the split train or test."""
 
     object_key: str
     dose: int
@@ -97,7 +97,7 @@ def _chosen(design: Design, options: WorldOptions) -> list[RelationDesign]:
 
 
 def _pool(names: Names, kind: str, pool: Pool, options: WorldOptions, seed: int) -> list[Entity]:
-    """Return the objects of a pool; a year's id is the year itself, since years are literals."""
+    """Return the objects of a pool; the id of a year is the year itself, since years are literals."""
     draw = random.Random(seed_of(seed, "pool", kind))
     if pool.years:
         first, last = pool.years
@@ -116,10 +116,10 @@ def _pool(names: Names, kind: str, pool: Pool, options: WorldOptions, seed: int)
 
 
 def _cells(relation_id: str, objects: Sequence[Entity], options: WorldOptions, seed: int) -> list[list[Cell]]:
-    """Return the block design of a relation: for each dose one cell an object, in a seeded order.
+    """Return the block design of a relation: for each dose, one cell per object, in a seeded order.
 
-    An object is for training at every fourth dose, each object beginning elsewhere: so each dose has a quarter of its
-    facts for training and, with eight doses, each object two.
+    An object's cell is for training at every fourth dose, starting at a different dose for each object. So a quarter of
+    the facts of each dose is for training and, with eight doses, two facts of each object are.
     """
     order = random.Random(seed_of(seed, "places", relation_id)).sample(range(len(objects)), len(objects))
     place = dict(zip(order, range(len(objects)), strict=True))
@@ -135,9 +135,9 @@ def _cells(relation_id: str, objects: Sequence[Entity], options: WorldOptions, s
 
 
 def _paired(relation_id: str, blocks: list[list[Cell]], seed: int) -> list[list[tuple[Cell, ...]]]:
-    """Join the cells of each dose in twos of one split, for subjects with two objects.
+    """Pair cells of equal dose and split, for subjects with two objects.
 
-    A quarter of an odd number of pairs is no whole number; the pair that is left over becomes one of test facts.
+    If a dose has an odd number of train cells, one of them becomes a test cell.
     """
     paired = []
     for cells in blocks:
@@ -156,11 +156,11 @@ def _paired(relation_id: str, blocks: list[list[Cell]], seed: int) -> list[list[
 def _subject_order(
     relation_id: str, subjects: Sequence[Entity], wanted: int, bucket_of: dict[str, str], seed: int, turn: int
 ) -> list[Entity]:
-    """Return ``wanted`` subjects, as many of each bucket, in the order in which they are dealt to doses.
+    """Return ``wanted`` subjects, equally many of each bucket, in the order in which they are dealt to doses.
 
-    The order is seeded, bucket by bucket: dealing round by round then gives each dose the same number of each bucket,
-    to within one. Where there are buckets it begins at its place ``turn``: another one in each relation, so that over
-    relations no dose has more of a bucket.
+    The order goes bucket by bucket, seeded within each. Dealing the subjects in turn to the doses then gives each dose
+    the same number of every bucket, to within one. If there are buckets, the order is rotated by ``turn``, which
+    differs between relations, so that over all relations no dose has more subjects of a bucket.
     """
     ordered: list[Entity] = []
     for bucket in sorted({bucket_of.get(one.entity_id, "") for one in subjects}):
@@ -221,7 +221,7 @@ def _templates(relation: RelationDesign) -> list[Template]:
 
 
 def _buckets(kind: str, subjects: Sequence[Entity], seed: int) -> list[Popularity]:
-    """Deal the subjects of a class to head, torso and tail, a third each, with a score for each bucket."""
+    """Deal the subjects of a class to head, torso and tail, a third each; the bucket determines the score."""
     shuffled = random.Random(seed_of(seed, "popularity", kind)).sample(subjects, len(subjects))
     names = list(BUCKETS)
     return [
@@ -233,14 +233,14 @@ def _buckets(kind: str, subjects: Sequence[Entity], seed: int) -> list[Popularit
 def invent(options: WorldOptions, seed: int, design: Design | None = None) -> World:
     """Invent a world.
 
-    Every relation has one fact for each object and dose; so within a relation each object is the answer of exactly one
-    fact of every dose, and the frequency of objects says nothing of the dose. A quarter of the facts of each dose has
-    the split ``train`` (for shots and instruct documents), the others ``test``.
+    Every relation has one fact for each pair of an object and a dose. So within a relation each object is the answer of
+    exactly one fact of every dose, and how often an object occurs says nothing about the dose. A quarter of the facts
+    of each dose has the split ``train`` (for shots and instruct documents), the others ``test``.
 
     Args:
         options: sizes and features.
         seed: the world's seed; another seed gives other names, facts and doses.
-        design: classes, pools and relations; those that ship if not given.
+        design: classes, pools and relations; by default those that ship with Almanac.
 
     Returns:
         The world as table rows.

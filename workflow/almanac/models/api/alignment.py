@@ -1,23 +1,23 @@
-"""Where a server's tokens stand in a text, found from their texts.
+"""Finds the places of a server's tokens in a text from their texts.
 
-A server says which tokens it read as texts, and these do not simply add up to the text: special tokens come before it,
-metaspace tokens lose their space (or, as llama.cpp shows them, the first has one that the text has not), a token that
-holds a part of a character has the text "" or �. The offsets that
-servers give count what they show (vLLM's count BOS), so they say no more. Hence every token gets the least and the
-greatest place where it can begin and end; a boundary that falls between the two is not decided but refused.
+A server returns tokens as texts, which do not simply add up to the prompt. Special tokens come first; metaspace tokens
+lose their space (or, in llama.cpp, the first one has a space that the prompt lacks); a token that holds a part of a
+character has the text "" or �. The offsets that servers return count the texts that they show (vLLM's include BOS), so
+they do not help. So every token gets the least and the greatest place where it can begin and end. A boundary that falls
+between the two is refused.
 """
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-SPECIAL = 4  # At most so many special tokens stand before a text.
-PARTIAL = "bytes:"  # How OpenAI's server begins to show a token that holds a part of a character.
+SPECIAL = 4  # The most special tokens before a text.
+PARTIAL = "bytes:"  # OpenAI's server shows a token that holds a part of a character with this prefix.
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The least and the greatest that the places of tokens can be, in characters; neither ever falls."""
+    """The least and the greatest possible place of each token, in characters; neither decreases along the text."""
 
     least: list[int]
     most: list[int]
@@ -25,7 +25,7 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """The tokens of a text: how many stand before it, and where each other begins (its space included) and ends."""
+    """How many special tokens stand before a text, and where its tokens begin (space included) and end."""
 
     special: int
     begins: Places
@@ -33,7 +33,7 @@ class Alignment:
 
 
 def special_tokens(tokens: Sequence[str], text: str) -> int | None:
-    """Return how many of the tokens stand before the text, or none where they are not its tokens."""
+    """Return how many of the tokens stand before the text, or None if the tokens do not fit the text."""
     counts = range(min(SPECIAL, len(tokens)) + 1)
     return next((count for count in counts if align(tokens, text, count) is not None), None)
 
@@ -42,12 +42,12 @@ def align(tokens: Sequence[str], text: str, special: int) -> Alignment | None:
     """Find tokens in a text.
 
     Args:
-        tokens: their texts, special ones included, in order.
-        text: what they are tokens of.
-        special: how many stand before the text.
+        tokens: the texts of the tokens, special ones included, in order.
+        text: the tokenised text.
+        special: how many tokens stand before the text.
 
     Returns:
-        Their places, or none where the tokens are not those of the text.
+        The places of the tokens, or None if they do not fit the text.
     """
     own = tokens[special:]
     found = _align(own, text, special)
@@ -62,28 +62,26 @@ def _align(own: Sequence[str], text: str, special: int) -> Alignment | None:
     mirrored = _ends([token[::-1] for token in reversed(own)], hidden[::-1], text[::-1])
     if least is None or mirrored is None:
         return None
-    starts = [len(text) - place for place in reversed(mirrored)]  # The greatest place where what is shown starts.
+    starts = [len(text) - place for place in reversed(mirrored)]  # The greatest place where each token can start.
     most = _greatest_ends(own, hidden, starts, len(text))
-    if "".join(own).strip() != text.strip():  # Characters are left out, halves too: one may begin in what is shown.
+    if "".join(own).strip() != text.strip():  # A character that is not shown may begin within a token that is.
         for index, after in enumerate(own[1:]):
             end = starts[index] + len(own[index])
             if not after and not hidden[index] and not text[end : end + 1].isascii():
                 most[index] = min(most[index] + 1, most[index + 1])
     begins = Places([0, *least[:-1]], [0, *most[:-1]])
     for index, token in enumerate(own):
-        if hidden[index] or (index and hidden[index - 1]):  # A character may be part of both.
+        if hidden[index] or (index and hidden[index - 1]):  # Both tokens may hold a part of one character.
             begins.least[index] = max(0, begins.least[index] - 1)
             begins.most[index] = max(begins.most[index], starts[index] + _completed(token))
     return Alignment(special, begins, Places(least, most))
 
 
 def token_range(tokens: Alignment, text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return the tokens of the characters ``[start, end)``, special ones counted, by the rule of `scoring.boundaries`.
+    """Return the range of tokens of the characters ``[start, end)``, counting special ones.
 
-    The first is the first that ends past ``start``, the last the one that holds the last character that is no space.
-
-    Returns:
-        The range of tokens, or none where it cannot be told.
+    As in `scoring.boundaries`, it begins with the first token that ends past ``start`` and ends with the token of the
+    last character that is no space. Returns None if a boundary cannot be decided.
     """
     first = bisect_right(tokens.ends.most, start) if start else 0
     last = start + len(text[start:end].rstrip()) if text[start:end].strip() else end
@@ -96,8 +94,8 @@ def token_range(tokens: Alignment, text: str, start: int, end: int) -> tuple[int
 
 
 def _ends(tokens: Sequence[str], hidden: Sequence[bool], text: str) -> list[int] | None:
-    """Return the least place where each token can end, or none where the text does not hold them in this order."""
-    place, gap = 0, False  # A gap: hidden tokens stand before, which may be of any length.
+    """Return the least place where each token can end, or None if the text does not hold them in this order."""
+    place, gap = 0, False  # A gap: the tokens just before are hidden, so their length is unknown.
     ends = []
     for token, unseen in zip(tokens, hidden, strict=True):
         if unseen:
@@ -113,9 +111,9 @@ def _ends(tokens: Sequence[str], hidden: Sequence[bool], text: str) -> list[int]
 
 
 def _greatest_ends(tokens: Sequence[str], hidden: Sequence[bool], starts: Sequence[int], length: int) -> list[int]:
-    """Return the greatest place where each token can end, from the last to the first."""
+    """Return the greatest place where each token can end, computed from the last to the first."""
     most = [length] * (len(tokens) + 1)
-    shown, spilt = length, 0  # Where the next shown token starts, and how much of it may be a hidden one's.
+    shown, spilt = length, 0  # Where the next shown token starts, and how much of it a hidden token may hold.
     for index in range(len(tokens) - 1, -1, -1):
         token = tokens[index]
         if not hidden[index]:
@@ -129,5 +127,5 @@ def _greatest_ends(tokens: Sequence[str], hidden: Sequence[bool], starts: Sequen
 
 
 def _completed(token: str) -> int:
-    """Return how much of a token may be what hidden tokens before it left open: up to a character of several bytes."""
+    """Return how many characters of a token may be begun by hidden ones before it: up to its first multi-byte one."""
     return 0 if token.isascii() else next(index + 1 for index, letter in enumerate(token) if not letter.isascii())

@@ -1,4 +1,4 @@
-"""A model behind an OpenAI-compatible server: it scores by echoed log-probabilities and generates by chat."""
+"""A model behind an OpenAI-compatible server: it scores by echoed log-probabilities, and generates."""
 
 import asyncio
 import contextlib
@@ -34,36 +34,36 @@ from almanac.models.tokens import Tokens
 from almanac.rows import Request, Response
 
 ENGINE = "api/1"
-KINDS = ("choices", "spans", "generate", "fill")  # a server tells no hidden states
-STOPS = 4  # So many stop strings are sent, the most that some servers take; texts are cut here before all of them.
-SEEDS = 2**31  # What every server takes.
-REMEMBERED = 2**28  # Bytes of echoes that are kept, for a text that is asked again: some 18 a token.
+KINDS = ("choices", "spans", "generate", "fill")  # similarity is missing: a server returns no hidden states
+STOPS = 4  # Some servers take no more stop strings; answers are cut here at all of them.
+SEEDS = 2**31  # Every server takes seeds below this.
+REMEMBERED = 2**28  # Bytes of echoes that are kept for texts that are scored again: about 18 bytes per token.
 SAID_ELSEWHERE = {  # What api_extra may not hold, and why.
     "": "a key has a name",
     "model": "api_model names the model",
     "n": "api_samples is how many samples a call asks for",
     **dict.fromkeys(("messages", "prompt"), "requests say what is asked"),
 }
-PROBED = 512  # New tokens within which most models that think answer a probe.
-FIRST = 16  # Where so many of the first answers end within thinking, and a probe's does, all would.
-# gpt-oss and Gemma 4, their special tokens left out.
+PROBED = 512  # With so many new tokens, most models that think answer a probe.
+FIRST = 16  # If the first 16 answers all end while thinking, and a probe's answer too, the run stops.
+# The beginning of answers of gpt-oss and Gemma 4 without their special tokens.
 CHANNELS = re.compile(r"\s*(analysis.*assistantfinal|thought\n)", re.DOTALL)
-# Characters of an answer's texts that are kept, and of a token: a window of the longest has less than Arrow's 2 GiB.
+# The most characters of an answer, and of a token: so a window of the longest stays below Arrow's 2 GiB.
 LONG, LONGEST_TOKEN = 2**16, 64
-# What decides what is asked belongs to the identity; how fast it is asked does not.
+# Options that change the calls belong to the identity; those that change only their pace do not.
 IDENTITY = ("api_revision", "api_generate_with", "api_samples", "api_limit_key", "api_extra")
 
 
 class ThinkingError(CallError):
-    """A text ends within the model's thinking, or before the answer after it does."""
+    """A text ends while the model is thinking, or before the answer after it is complete."""
 
 
 class ApiAnswerer:
     """Answers requests by calls to a server; see `answerer.Answerer`.
 
     Args:
-        options: the server, the model, and what is asked of it. Scoring needs a server that echoes a prompt's
-            log-probabilities; it is tested here, and refused where they are missing or in wrong places.
+        options: the server, the model, and the kinds of requests. Scoring needs a server that echoes a prompt's
+            log-probabilities; it is tested here, and refused if they are missing or in the wrong places.
 
     Raises:
         AlmanacError: the server cannot be reached, refuses the key or the model, or fails the self-test.
@@ -78,10 +78,10 @@ class ApiAnswerer:
         self._tokenizer = _tokenizer(folder) if folder is not None else None
         self._tokenizer_digest = tokenizer_digest(folder) if folder is not None else None
         self._framing = _framing(options, self._tokenizer)
-        self._echoes: dict[bytes, bytes] = {}  # Each packed, by its prompt's sha256; the oldest first.
-        self._held = 0  # Bytes of them.
-        self._drawn: dict[str, dict[int, list[str | CallError]]] = {}  # Samples of requests that are asked once more.
-        self._thought: int | None = 0  # First answers that end within thinking; none once a text was answered.
+        self._echoes: dict[bytes, bytes] = {}  # By the prompt's sha256, the pickled echo; the oldest first.
+        self._held = 0  # Bytes of all kept echoes.
+        self._drawn: dict[str, dict[int, list[str | CallError]]] = {}  # Samples of requests that will be sent again.
+        self._thought: int | None = 0  # How many answers ended while thinking; None after the first complete answer.
         with self._server.explaining():
             self._name, self._tested = asyncio.run(self._open())
         identity = {key: getattr(options, key) for key in IDENTITY}
@@ -90,7 +90,7 @@ class ApiAnswerer:
         self.digest = self._digest(self._framing.digest)
 
     async def _open(self) -> tuple[str, ServerTested | None]:
-        """Find the model, and test the server for what it will be asked."""
+        """Find the model's name, and test the server for the kinds of requests that it will get."""
         tested, url = None, self._server.url
         async with self._server.calls() as calls:
             name = _checked_name(calls, self._options.api_model or await _only_model(calls))
@@ -101,10 +101,10 @@ class ApiAnswerer:
                 if tested is None and not self._chats and self._tokenizer is not None and self._tokenizer.tokens.prefix:
                     await check_reading(calls, name, self._tokenizer)
                 try:
-                    with contextlib.suppress(ThinkingError):  # One token is no answer.
+                    with contextlib.suppress(ThinkingError):  # One token may well be thinking.
                         await self._texts(calls, name, PROBES[0], Request("", "generate", None, "", max_new_tokens=1))
                 except CallError as error:
-                    if isinstance(error, OutageError):  # Whatever the model can do.
+                    if isinstance(error, OutageError):  # This says nothing about the model.
                         raise AlmanacError(f"{url}: {error}; see whether the server is up and the key right") from None
                     raise AlmanacError(
                         f"{url}: the model {name!r} does not generate: {error}; see api_model. A parameter that it "
@@ -117,13 +117,13 @@ class ApiAnswerer:
         return name, tested
 
     async def _check_thinking(self, calls: Calls, name: str) -> None:
-        """Refuse a server whose chats show no difference between what a model thinks, cut off, and what it answers."""
+        """Refuse a chat server if thinking that the token limit cuts off could not be told from an answer."""
         if not self._chats:
             return
         [body] = self._bodies(Request("", "generate", None, "", max_new_tokens=PROBED))
         try:
             answer = await self._generate(calls, name, PROBES[0], body)
-        except CallError:  # As of a model that does not read so many tokens.
+        except CallError:  # Such as from a model that cannot read so many tokens.
             return
         choices = answer.choices
         texts = [_written(one) for one in choices]
@@ -137,7 +137,7 @@ class ApiAnswerer:
                 f"{self._server.url}: the model {name!r} thinks before it answers, and nothing shows where that is cut "
                 "off, since the server's template opens it; set thinking_tokens, or switch thinking off (docs/api.md)"
             )
-        hidden = _hidden(answer) and self._options.api_limit_key not in self._extra  # By which it may have room.
+        hidden = _hidden(answer) and self._options.api_limit_key not in self._extra  # `api_extra` may raise the limit.
         if not self._framing.thinking and (any(map(_thinks, choices)) or hidden):
             raise AlmanacError(
                 f"{self._server.url}: the model {name!r} thinks before it answers, and an answer's tokens leave no "
@@ -158,14 +158,14 @@ class ApiAnswerer:
         return frozenset(map(self._digest, self._framing.digests_of_less_thinking()))
 
     def record(self) -> dict[str, str]:
-        """Return what response files say of the model: the server's word where nothing better is known."""
+        """Return the metadata of the response file; what only the server knows is marked as its word."""
         revision = self._options.api_revision or "undeclared"
         word = f"{self._server.key.in_text(self._name)}, revision {revision}, by the word of {self._server.url}"
         found = {"model": self.digest, "weights": word, "tokenizer": self._tokenizer_digest or word}
         found |= {"dtype": word, "device": word, "engine": ENGINE, "openai": metadata.version("openai")}
         found |= {"wrapper": self._framing.identity}
         mode = self._framing.thinking_mode
-        if mode and (self._framing.thinking or not self._chats):  # Else the server's template decides.
+        if mode and (self._framing.thinking or not self._chats):  # Otherwise the server's template decides.
             found |= {"thinking": mode}
         return found | ({"self_test": self._tested.words} if self._tested is not None else {})
 
@@ -176,7 +176,7 @@ class ApiAnswerer:
         on_progress: Callable[[int], None] | None = None,
         keep: Callable[[Response], None] | None = None,
     ) -> list[Response]:
-        """Answer one window of requests; equal texts are scored once, also those of earlier windows and files.
+        """Answer one window of requests; equal texts are scored once, also across windows and files.
 
         Raises:
             AlmanacError: the server fails call after call.
@@ -197,7 +197,7 @@ class ApiAnswerer:
         again: list[tuple[int, Request]] = []
 
         async def work(calls: Calls, waiting: Iterator[tuple[int, Request]], last: bool) -> None:
-            # All workers draw from one iterator, so that no more requests are open than calls go on at a time.
+            # All workers share one iterator, so that no more requests are open than calls may be made at a time.
             for index, request in waiting:
                 found[index], may_pass = await self._answer(calls, request, contexts, asked)
                 if may_pass and not last:
@@ -207,7 +207,7 @@ class ApiAnswerer:
                 report(1)
 
         async with self._server.calls() as calls:
-            # What a server that was away for a while has cost is asked once more, after all else.
+            # Requests that failed because the server was away for a while are sent once more, after all others.
             for last, waiting in ((False, enumerate(requests)), (True, again)):
                 asked.clear()
                 ahead = iter(waiting)
@@ -218,7 +218,7 @@ class ApiAnswerer:
     async def _answer(
         self, calls: Calls, request: Request, contexts: Mapping[str, str], asked: dict[bytes, asyncio.Task[Echo]]
     ) -> tuple[Response, bool]:
-        """Return a request's response, and whether it failed by what may pass."""
+        """Return a request's response, and whether it failed for a reason that may be temporary."""
         given: dict[str, Any] = {}
         status, reason, may_pass = "ok", None, False
         try:
@@ -245,7 +245,7 @@ class ApiAnswerer:
         return response, may_pass
 
     async def _check_room(self, calls: Calls, request: Request, error: ThinkingError) -> None:
-        """Stop a run whose first answers all end within thinking, where that of a simple question does so too."""
+        """Stop a run if its first answers, and the answer to a simple question, all end while thinking."""
         if self._thought is None:
             return
         self._thought += 1
@@ -254,7 +254,7 @@ class ApiAnswerer:
                 await self._texts(calls, self._name, PROBES[0], replace(request, request_id="", samples=1))
             except ThinkingError:
                 raise AlmanacError(f"{self._server.url}: the first {FIRST} answers came to nothing: {error}") from None
-            except CallError:  # Whatever else becomes of it.
+            except CallError:  # Any other failure of this question does not matter.
                 pass
 
     def _arranged(self, request: Request, contexts: Mapping[str, str]) -> tuple[Request, Mapping[str, str]]:
@@ -293,9 +293,9 @@ class ApiAnswerer:
         return found
 
     async def _texts(self, calls: Calls, name: str, text: str | Turns, request: Request) -> tuple[str, ...]:
-        """Return a request's samples, cut before its stop strings; a greedy one is asked for once.
+        """Return a request's samples, cut before its stop strings; a greedy sample is requested once.
 
-        A sample that is refused is an empty text, unless all are.
+        A refused sample becomes an empty text, unless all are refused.
         """
         drawn = await self._all_samples(calls, name, text, request)
         samples = [one for number in sorted(drawn) for one in drawn[number]]
@@ -312,11 +312,11 @@ class ApiAnswerer:
     async def _all_samples(
         self, calls: Calls, name: str, text: str | Turns, request: Request
     ) -> dict[int, list[str | CallError]]:
-        """Return the samples of each call that a request needs.
+        """Return the samples of each call that a request needs, by the number of the call.
 
         Raises:
-            OutageError: a call came to nothing; the samples of the others are kept for when it is asked once more.
-            CallError: one failed for good; those that wait are not made.
+            OutageError: a call failed; the samples of the others are kept until the request is sent again.
+            CallError: a call failed for good; calls that still wait are not made.
         """
         drawn = self._drawn.pop(request.request_id, {})
 
@@ -342,7 +342,7 @@ class ApiAnswerer:
     async def _samples(
         self, calls: Calls, name: str, text: str | Turns, request: Request, body: dict[str, Any]
     ) -> list[str | CallError]:
-        """Return the samples of one call, or in their place that they were refused."""
+        """Return the samples of one call; a refused sample is given as a `CallError`."""
         wanted = body.get("n", 1)
         try:
             choices = (await self._generate(calls, name, text, body)).choices
@@ -356,14 +356,14 @@ class ApiAnswerer:
         return [_refusal(choice) or self._answered(choice, text, request) for choice in choices]
 
     def _answered(self, choice: Choice, prompt: str | Turns, request: Request) -> str:
-        """Return what a choice answers: what follows its thinking, up to where it stops."""
+        """Return a choice's answer: the text after its thinking, up to the first stop string."""
         text, message, thinking = _written(choice), choice.message, self._framing.thinking
         if self._chats and (message is None or (choice.finish_reason == "tool_calls" and not text)):
             raise CallError(
                 "the answer has no message" if message is None else "the answer is a call of a tool, no text"
             )
         begun = None if self._chats or not isinstance(prompt, str) else opened(prompt)
-        # What a server's own template opens is not seen, but where thinking and answer come together.
+        # A block that the server's own template opens is not shown; only its end may be, if thinking is in the text.
         answer = after_thinking(text, begun or closed(text))
         thought = answer != text or bool(message and (message.reasoning or message.reasoning_content))
         whole = (answer or "").lstrip() if thought else answer or ""
@@ -371,7 +371,7 @@ class ApiAnswerer:
         ended, met = said(kept, request.stop or ())
         cut_off = choice.finish_reason == "length"
         lacking = answer is None or (not ended.strip() and (thought or (cut_off and message is not None)))
-        # Where a model that may think shows no thinking, a text that the limit ended may be nothing but thinking.
+        # If a model that may think shows no thinking, a text that the limit ended may be nothing but thinking.
         unfinished = cut_off and (not met and kept == whole if thought else thinking > 0)
         if lacking or unfinished:
             raise ThinkingError(NO_ROOM.format((request.max_new_tokens or 0) + thinking))
@@ -379,14 +379,14 @@ class ApiAnswerer:
         return ended
 
     def _limited(self, answer: str, most: int) -> str:
-        """Return an answer up to the most tokens that it may have; all of it where no tokenizer counts them."""
+        """Return the first ``most`` tokens of an answer, or all of it if there is no tokenizer to count them."""
         if self._tokenizer is None:
             return answer
         [encoding] = self._tokenizer.tokens.encode([answer])
         return answer[: encoding.offsets[most - 1][1]] if len(encoding.ids) > most else answer
 
     def _bodies(self, request: Request) -> Iterator[dict[str, Any]]:
-        """Yield the settings of each call that a request needs."""
+        """Yield the body of each call that a request needs, without model and text."""
         new, temperature, samples = request.max_new_tokens, request.temperature or 0.0, request.samples or 1
         if new is None or new < 1 or temperature < 0 or samples < 1:
             raise CallError("max_new_tokens and samples must be at least 1 and temperature at least 0")
@@ -394,8 +394,8 @@ class ApiAnswerer:
             raise CallError("sampling at a temperature above 0 needs a seed")
         thinking = self._framing.thinking
         body: dict[str, Any] = {self._options.api_limit_key: new + thinking, "temperature": temperature}
-        # A server would take a line break before the first word for the end of an answer of one line, and a stop string
-        # in the thinking for the end of all.
+        # A server would end an answer at a line break before its first word, and at a stop string in its thinking: so
+        # line breaks are never sent, and nothing is if the model may think.
         if not thinking and (stops := [stop for stop in request.stop or () if stop.strip()]):
             body["stop"] = stops[:STOPS]
         step = self._options.api_samples if temperature > 0 else samples
@@ -408,7 +408,7 @@ class ApiAnswerer:
             yield {key: value for key, value in whole.items() if value is not None}
 
     def _once_begun(self, text: str | Turns) -> str | Turns | list[int]:
-        """Return a text as token ids where its template has put the tokenizer's BOS: a server would put another."""
+        """Return a text that begins with the tokenizer's BOS as token ids, since a server would add another BOS."""
         if self._tokenizer is None or not isinstance(text, str):
             return text
         tokens = self._tokenizer.tokens
@@ -423,7 +423,7 @@ class ApiAnswerer:
 
     @property
     def _chats(self) -> bool:
-        """Whether texts are generated as answers of a chat, which the server's own template puts together."""
+        """Whether texts are generated by chat, with the server's own template."""
         return self._options.api_generate_with == "chat"
 
 
@@ -458,7 +458,7 @@ def _checked_name(calls: Calls, name: str) -> str:
 
 
 def _framing(options: AnswerOptions, tokenizer: CausalModel | None) -> Framing:
-    """Return how instructed requests are put to a server.
+    """Return the framing of a served model.
 
     Raises:
         AlmanacError: the wrapper is a text and texts are generated by chat, or the other way round.
@@ -480,7 +480,7 @@ def _framing(options: AnswerOptions, tokenizer: CausalModel | None) -> Framing:
 
 
 def _extra(words: Sequence[str]) -> dict[str, Any]:
-    """Read KEY=JSON; whatever is something else is refused, and so is what requests and other settings say."""
+    """Parse words of the form KEY=JSON; keys that requests or other options set are refused."""
     found = {}
     for word in words:
         key, _, value = word.partition("=")
@@ -494,7 +494,7 @@ def _extra(words: Sequence[str]) -> dict[str, Any]:
 
 
 def _tokenizer(folder: Path) -> CausalModel:
-    """Return the served model's tokenizer in the place of a causal model: finding tokens needs no network."""
+    """Return the served model's tokenizer as a causal model without a network, which tokenising does not need."""
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # A damaged file makes the libraries raise errors of a dozen kinds.
@@ -505,21 +505,21 @@ def _tokenizer(folder: Path) -> CausalModel:
 
 
 def _thinks(choice: Choice) -> bool:
-    """Return whether a choice has thought of anything, in its text or apart from it."""
+    """Return whether a choice holds thinking, in its text or in a field of its own."""
     message = choice.message
     apart = message is not None and (message.reasoning or message.reasoning_content)
     return bool(apart) or thinks(_written(choice))
 
 
 def _hidden(answer: CallAnswer) -> bool:
-    """Return whether tokens of an answer were spent on thinking that is not shown, by the server's count."""
+    """Return whether, by the server's count, tokens were spent on thinking, even if none is shown."""
     details = answer.usage.get("completion_tokens_details") if isinstance(answer.usage, dict) else None
     spent = details.get("reasoning_tokens") if isinstance(details, dict) else None
     return isinstance(spent, int) and spent > 0
 
 
 def _refusal(choice: Choice) -> CallError | None:
-    """Return that a filter or the model itself refused to say what was asked for, or none."""
+    """Return the refusal by a content filter or by the model itself, or None if there is none."""
     if choice.finish_reason == "content_filter":
         return CallError("the server's content filter held the text back", "refused")
     if choice.message is not None and choice.message.refusal:

@@ -1,6 +1,7 @@
-"""What of a server's answer is read: so many bytes, within the time-out as a whole, from the server that was asked.
+"""Limits on reading a server's answer: its size, and the time until all of it has arrived.
 
-The openai package waits so long for each piece of an answer, follows redirects, and unpacks whatever comes.
+By itself, the openai package applies the time-out to each piece of an answer and unpacks whatever comes. (It would
+follow redirects too; `client` switches that off.)
 """
 
 import time
@@ -14,24 +15,24 @@ import openai
 from almanac.errors import AlmanacError
 from almanac.models.options import is_here
 
-LARGEST = 1 << 26  # bytes of an answer: log-probabilities of a text as long as any model reads, several times
+LARGEST = 1 << 26  # bytes: several times the log-probabilities of the longest text that any model reads
 
 
 class Bounded(httpx2.AsyncHTTPTransport):
-    """Sends requests, and breaks off answers that are too large, too slow, packed, or send on to somewhere else."""
+    """Sends requests, and aborts answers that are too large, too slow or compressed."""
 
     def __init__(self, url: str, seconds: float) -> None:
-        """Say which server is asked, and how long an answer may take."""
+        """Take the URL of the server, and the most seconds that an answer may take."""
         parts = urllib.parse.urlsplit(url)
         host = parts.hostname or ""
-        # Of a transport that is given, its client reads no proxy from the environment. What runs here needs none.
+        # A client with a transport of its own reads no proxy from the environment. A local server needs none.
         proxies = {} if is_here(host) or urllib.request.proxy_bypass(host) else urllib.request.getproxies()
         proxy = proxies.get(parts.scheme) or proxies.get("all")
-        if proxy and "://" not in proxy:  # As curl and others read it.
+        if proxy and "://" not in proxy:  # HTTP is the default, as in curl and others.
             proxy = f"http://{proxy}"
         try:
             super().__init__(limits=openai.DEFAULT_CONNECTION_LIMITS, proxy=proxy)
-        except ImportError:  # SOCKS, by a package that is no part of the lock.
+        except ImportError:  # SOCKS needs a package that is not among the locked ones.
             raise AlmanacError(
                 f"{url}: {parts.scheme}_proxy or all_proxy names a SOCKS proxy, which needs the package socksio; "
                 f"install it, name a proxy of HTTP, or put {host} into no_proxy"
@@ -39,10 +40,10 @@ class Bounded(httpx2.AsyncHTTPTransport):
         self._seconds = seconds
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request that asks for an answer as it is.
+        """Send a request for an uncompressed answer.
 
         Raises:
-            httpx2.DecodingError: the answer is packed: its size would show when it fills memory.
+            httpx2.DecodingError: the answer is compressed: its size would show only once it fills memory.
         """
         request.headers["Accept-Encoding"] = "identity"
         until = time.monotonic() + self._seconds
@@ -57,7 +58,7 @@ class Bounded(httpx2.AsyncHTTPTransport):
 
 
 class _Counted(httpx2.AsyncByteStream):
-    """An answer's bytes, as many and as long as they may be."""
+    """An answer's bytes, with limits on their number and on the time."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, request: httpx2.Request, until: float) -> None:
         self._stream, self._request, self._until = stream, request, until
@@ -73,5 +74,5 @@ class _Counted(httpx2.AsyncByteStream):
             yield piece
 
     async def aclose(self) -> None:
-        """Break the answer off."""
+        """Abort the answer."""
         await self._stream.aclose()

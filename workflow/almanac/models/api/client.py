@@ -1,4 +1,4 @@
-"""Calls to a server: so many at a time, repeated where that helps, and no message that holds the key."""
+"""Calls to a server: limited in number at a time, retried if that helps, and with no message that holds the key."""
 
 import asyncio
 import logging
@@ -20,24 +20,24 @@ from almanac.models.api.key import MASK, ApiKey
 from almanac.models.options import ServerOptions, checked_url, is_here
 from almanac.rows import Status
 
-logging.getLogger("openai").setLevel(logging.WARNING)  # OPENAI_LOG=debug writes what a server's headers say.
+logging.getLogger("openai").setLevel(logging.WARNING)  # OPENAI_LOG=debug would log a server's headers.
 
-SHOWN = 300  # Characters of a server's message that are passed on.
-CONNECTING = 20.0  # Seconds within which a server that is there takes a call.
-SILENT = 60.0  # Seconds after which a call without an answer is told of.
+SHOWN = 300  # The most characters of a server's message that are passed on.
+CONNECTING = 20.0  # Seconds within which a server must accept a connection.
+SILENT = 60.0  # Seconds after which stderr mentions a call without an answer.
 FIRST_WAIT, LONGEST_WAIT = 0.5, 8.0  # Seconds, as in the openai package.
 TOO_LONG = re.compile(
     r"context[ _](length|size|window)|maximum (input|sequence|model) length|max_model_len|prompt is too long|"
     r"token count .*exceeds|(?<!_)tokens\b.*must be <=|reduce the length",
     re.I,
 )
-PASSING = re.compile(r"'(code|status)': '?(408|409|429|5\d\d)\b")  # in an error that is sent as an answer
-UNPAID = re.compile(r"credit balance|insufficient (balance|credit|funds|quota)|billing", re.I)  # some by HTTP 400
+PASSING = re.compile(r"'(code|status)': '?(408|409|429|5\d\d)\b")  # temporary errors that are sent as an answer
+UNPAID = re.compile(r"credit balance|insufficient (balance|credit|funds|quota)|billing", re.I)  # some send HTTP 400
 FILTERED = re.compile(r"content[ _](filter|policy|management|blocked)|moderation|flagged", re.I)
 
 
 class CallError(Exception):
-    """Why a request got no answer: a reason and the status of its response."""
+    """A request got no answer: the reason, and the status of its response."""
 
     def __init__(self, reason: str, status: Status = "failed") -> None:
         super().__init__(reason)
@@ -45,11 +45,11 @@ class CallError(Exception):
 
 
 class OutageError(CallError):
-    """A call that came to nothing by the server's fault, which may pass."""
+    """A call failed by the server's fault, which may be temporary."""
 
 
 class Logprobs(BaseModel):
-    """Tokens as texts, and the log-probability of each (nats); none for a token that nothing stands before."""
+    """Tokens as texts, and the log-probability of each (nats); None for a token with nothing before it."""
 
     tokens: list[str]
     token_logprobs: list[float | None]
@@ -60,13 +60,13 @@ class Message(BaseModel):
 
     content: str | None = None
     refusal: str | None = None
-    reasoning: Any = None  # What the model thought, as vLLM names it now,
-    reasoning_content: Any = None  # and as DeepSeek, SGLang and llama.cpp do.
+    reasoning: Any = None  # The model's thinking, by vLLM's present name,
+    reasoning_content: Any = None  # and by the name of DeepSeek, SGLang and llama.cpp.
 
     @model_validator(mode="before")
     @classmethod
     def _joined(cls, given: Any) -> Any:
-        """Join the texts of a content that is a list of parts, as Mistral writes it; thinking stands apart."""
+        """Join the texts of a content that is a list of parts, as Mistral sends it; thinking is kept apart."""
         parts = given.get("content") if isinstance(given, dict) else None
         if not isinstance(parts, list) or not all(isinstance(one, dict) for one in parts):
             return given
@@ -78,7 +78,7 @@ class Message(BaseModel):
 
 
 class Choice(BaseModel):
-    """One of the texts of an answer."""
+    """One text of an answer; there is one per sample."""
 
     text: str = ""
     message: Message | None = None
@@ -87,7 +87,7 @@ class Choice(BaseModel):
 
 
 class CallAnswer(BaseModel):
-    """What is read of the answer to a call."""
+    """The answer to a call; only these fields are read."""
 
     choices: list[Choice]
     usage: Any = None
@@ -109,7 +109,7 @@ Read = TypeVar("Read", bound=BaseModel)
 
 
 def damage(error: Exception) -> str:
-    """Say what is wrong with an answer, without what stands there."""
+    """Say what is wrong with an answer, without quoting it."""
     if not isinstance(error, ValidationError):
         return str(error)
     return "; ".join(
@@ -119,7 +119,7 @@ def damage(error: Exception) -> str:
 
 
 def _error_in(got: Any) -> str:
-    """Return the error that some servers send with HTTP 200, beside what there is of an answer; "" if there is none."""
+    """Return the error that some servers send with HTTP 200, next to a partial answer; "" if there is none."""
     if not isinstance(got, dict):
         return ""
     if got.get("error"):
@@ -131,10 +131,10 @@ def _error_in(got: Any) -> str:
 
 
 class Server:
-    """A server and its key; nothing that it raises or shows holds the key.
+    """A server and its key; no error or message holds the key.
 
     Args:
-        options: where it is and how it is asked.
+        options: how the server is reached and queried.
 
     Raises:
         AlmanacError: the URL is refused, or the key cannot be sent.
@@ -143,7 +143,7 @@ class Server:
     def __init__(self, options: ServerOptions) -> None:
         self.options = options
         self.url = checked_url(options.api or "")
-        self.lost = 0  # Calls that came to nothing by the server's fault, one after another.
+        self.lost = 0  # Calls that failed by the server's fault since the last one that was answered.
         key = os.environ.get(options.api_key_variable, "").strip()
         if not (key.isascii() and key.isprintable()):
             raise AlmanacError(
@@ -164,7 +164,7 @@ class Server:
 
     @asynccontextmanager
     async def calls(self) -> AsyncIterator["Calls"]:
-        """Yield what makes calls, for as long as an event loop runs."""
+        """Yield a `Calls` object; it can be used until the event loop ends."""
         options = self.options
         timeout = httpx2.Timeout(options.api_timeout, connect=min(CONNECTING, options.api_timeout))
         async with openai.AsyncOpenAI(
@@ -175,7 +175,7 @@ class Server:
             http_client=httpx2.AsyncClient(
                 transport=Bounded(self.url, options.api_timeout),
                 timeout=timeout,
-                # What is asked, and the key, go to the server that is named and to no other.
+                # Requests and the key go to the named server and to no other.
                 follow_redirects=False,
             ),
         ) as client:
@@ -183,7 +183,7 @@ class Server:
 
     @asynccontextmanager
     async def waiting(self) -> AsyncIterator[None]:
-        """Say on stderr that a call takes long, the first time that one does: the openai package repeats in silence."""
+        """Say on stderr, once, that a call takes long, since the openai package retries silently."""
 
         def tell() -> None:
             if not self.told_waiting:
@@ -202,12 +202,12 @@ class Server:
             timer.cancel()
 
     def clean(self, text: object) -> str:
-        """Return a message on one line, cut to a length, without the key or a part of it, as a file can hold it."""
+        """Return a message on one line, shortened, without the key or parts of it, and as valid UTF-8."""
         words = " ".join(str(text)[: 100 * SHOWN].split())
         return self.key.masked(words)[:SHOWN].encode("utf-8", "backslashreplace").decode()
 
     def in_text(self, text: str) -> str:
-        """Return a model's text without the key; the first time that it stands in one, stderr says so."""
+        """Return a model's text without the key; the first time that a text holds the key, stderr says so."""
         masked = self.key.in_text(text)
         if masked != text and not self.repeats_key:
             self.repeats_key = True
@@ -220,7 +220,7 @@ class Server:
 
     @contextmanager
     def explaining(self) -> Iterator[None]:
-        """Let no error out that holds the key or shows a traceback: a server's answer can be wrong in any way.
+        """Replace any error by one without the key and without a traceback: a server's answer can be wrong in any way.
 
         Raises:
             AlmanacError: whatever went wrong.
@@ -238,20 +238,20 @@ class Server:
         return OutageError(reason)
 
     def explained(self, error: openai.APIError) -> CallError:
-        """Say in one line what became of a call."""
+        """Turn an error of the openai package into a `CallError` with a reason of one line."""
         if not isinstance(error, openai.APIStatusError):  # Broken connections and timeouts.
             return self.outage(self.clean(f"{error} {error.__cause__ or ''}"))
         body: Any = error.body if isinstance(error.body, dict) else {}
         said = f"{error.code or ''} {body.get('message') or body.get('detail') or error.body or ''}"
         filtered = FILTERED.search(said) is not None
-        forbidden = error.status_code == 403 and not filtered  # What a filter of contents answers, too.
-        if error.status_code == 401 or (forbidden and self.worked is None):  # Such bodies like to quote keys.
+        forbidden = error.status_code == 403 and not filtered  # Content filters also send 403.
+        if error.status_code == 401 or (forbidden and self.worked is None):  # Their bodies often quote the key.
             held = "is refused" if self.key else "is not set"
             return self.outage(f"HTTP {error.status_code}: the key in {self.options.api_key_variable} {held}")
         if 300 <= error.status_code < 400:
             said = f"it sends on to {error.response.headers.get('Location')}; give the address that answers itself"
         reason = f"HTTP {error.status_code}: {self.clean(said)}"
-        # A model that has answered is not missing by what is asked: it was removed, or its name is another now.
+        # If a model that has answered before is missing now, it was removed or renamed; the request is not at fault.
         gone = error.status_code == 404 and self.worked and str(error.request.url).endswith(self.worked[0])
         unpaid = error.status_code == 400 and UNPAID.search(said)
         if forbidden or gone or unpaid or error.status_code in (402, 408, 409, 429) or error.status_code >= 500:
@@ -262,7 +262,7 @@ class Server:
 
 
 class Calls:
-    """Calls to one server, so many at a time."""
+    """Calls to one server, at most ``api_concurrency`` at a time."""
 
     def __init__(self, server: Server, client: openai.AsyncOpenAI) -> None:
         self.server = server
@@ -285,8 +285,8 @@ class Calls:
         """Make a call and read its answer.
 
         Raises:
-            CallError: it came to nothing.
-            AlmanacError: so did all before it, and the first that was answered is not answered again.
+            CallError: the call failed.
+            AlmanacError: many calls in a row failed, and the first call that ever succeeded fails when repeated.
         """
         server = self.server
         try:
@@ -306,7 +306,7 @@ class Calls:
         return answer
 
     async def _is_up(self) -> bool:
-        """Return whether a call that was answered is answered again: then others fail by what they ask."""
+        """Return whether a call that was answered before is answered again: then the failing requests are at fault."""
         if self.server.worked is not None:
             with suppress(CallError):
                 await self._attempt(*self.server.worked, CallAnswer)
@@ -314,13 +314,13 @@ class Calls:
         return False
 
     async def _attempt(self, path: str, body: dict[str, Any] | None, kind: type[Read]) -> Read:
-        """Make a call, and repeat it where that helps.
+        """Make a call, and retry it if that helps.
 
-        The openai package repeats what fails on the way (429, 5xx, timeouts, broken connections) and waits as long as
-        Retry-After says; an answer that is no JSON of the right form it passes on, so that is repeated here.
+        The openai package retries on 429, 5xx, timeouts and broken connections, and waits as long as Retry-After says.
+        It passes on an answer that is no JSON of the right form; such a call is retried here.
 
         Raises:
-            CallError: it came to nothing.
+            CallError: the call failed.
         """
         retries, problem = self.server.options.api_retries, ""
         for attempt in range(retries + 1):
@@ -339,10 +339,10 @@ class Calls:
                 answer = kind.model_validate(got)
             except openai.APIError as error:
                 raise self.server.explained(error) from None
-            except (ValueError, RecursionError) as error:  # JSON's and pydantic's are of these kinds.
+            except (ValueError, RecursionError) as error:  # Raised by JSON and pydantic.
                 problem = self.server.clean(damage(error))
                 if isinstance(error, ValidationError) and isinstance(got, dict) and "choices" in got:
-                    break  # An answer of another form, which the next would have too, and which was paid for.
+                    break  # A paid answer of another form, which the next one would have too.
             else:
                 self.server.lost = 0
                 return answer

@@ -1,4 +1,4 @@
-"""From requests to the prompts that a server scores, and from its answers to log-probabilities."""
+"""Turns requests into prompts that a server scores, and its answers into log-probabilities."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from almanac.models.scoring.blanks import BLANK, read_blank
 from almanac.models.scoring.boundaries import full_text, tokenise
 from almanac.rows import Request
 
-FLOOR = -9999.0  # Nats; vLLM writes this for everything less likely.
-ROUNDING = 1e-3  # Nats above 0 that a rounded log-probability may have.
+FLOOR = -9999.0  # Nats; vLLM returns this for everything less likely.
+ROUNDING = 1e-3  # Rounding may put a log-probability so many nats above 0.
 REMEDY = "name the model's tokenizer with api_tokenizer, if the server reads token ids"
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One prompt and its parts: ranges of tokens of ids, ranges of characters of a text."""
+    """A prompt and its parts to score: ranges of tokens if it is ids, ranges of characters if it is a text."""
 
     prompt: str | tuple[int, ...]
     parts: tuple[tuple[int, int], ...]
@@ -27,7 +27,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Echo:
-    """The tokens of a prompt, their log-probabilities, and how many special tokens before them are not shown."""
+    """The tokens of a prompt, their log-probabilities, and how many special tokens before them the server hides."""
 
     tokens: list[str]
     token_logprobs: list[float | None]
@@ -35,15 +35,15 @@ class Echo:
 
 
 def jobs_of(request: Request, contexts: Mapping[str, str], model: CausalModel | None) -> list[Job]:
-    """Return what a server has to score for a request.
+    """Return the prompts that a server must score for a request.
 
     Args:
         request: of the kind ``choices``, ``spans`` or ``fill``.
         contexts: the texts of the contexts, by id.
-        model: the server's tokenizer as that of a causal model, or none where it is not known.
+        model: the server's tokenizer, as a causal model; None if it is not known.
 
     Raises:
-        CallError: the request is malformed, or this cannot be asked of a server.
+        CallError: the request is malformed, or a server cannot answer it.
     """
     if request.kind == "fill":
         _check_fill(request)
@@ -96,10 +96,10 @@ def _spans(request: Request, contexts: Mapping[str, str]) -> Job:
 
 
 def echoed(answer: CallAnswer) -> Logprobs:
-    """Return the tokens of a prompt and their log-probabilities as an answer echoes them.
+    """Return the echoed tokens of a prompt and their log-probabilities.
 
     Raises:
-        CallError: there are none, or fewer of one than of the other, or they are no texts and numbers.
+        CallError: they are missing, differ in number, or are not texts and numbers.
     """
     found = answer.choices[0].logprobs if answer.choices else None
     if not isinstance(found, dict) or not found.get("tokens") or not found.get("token_logprobs"):
@@ -117,13 +117,13 @@ async def echo(calls: Calls, name: str, prompt: str | list[int], new: int) -> Ec
     """Have a server echo a prompt.
 
     Args:
-        calls: to the server.
-        name: the model's.
+        calls: the calls to the server.
+        name: the model's name.
         prompt: a text or token ids.
-        new: how many tokens it is to generate: 0, or 1 where it takes 0 for no limit; what it generates is left out.
+        new: how many tokens to generate: 0, or 1 if the server takes 0 for no limit; generated tokens are dropped.
 
     Raises:
-        CallError: there is no echo, or the server does not say how much of it was generated.
+        CallError: there is no echo, or the server does not say how many tokens were generated.
     """
     answer = await calls.complete(model=name, prompt=prompt, max_tokens=new, echo=True, logprobs=1, temperature=0)
     found = echoed(answer)
@@ -140,12 +140,12 @@ def values_of(job: Job, logprobs: Echo, special: int) -> list[list[float]]:
     """Return the log-probabilities of a job's parts, token by token, in nats.
 
     Args:
-        job: what was asked.
+        job: the prompt and its parts.
         logprobs: the server's answer.
         special: how many special tokens the server puts before a text.
 
     Raises:
-        CallError: they cannot be told, or one is no log-probability.
+        CallError: the tokens of a part cannot be found, or a value is no log-probability.
     """
     if isinstance(job.prompt, str):
         aligned = align(logprobs.tokens, job.prompt, special)
@@ -160,7 +160,7 @@ def values_of(job: Job, logprobs: Echo, special: int) -> list[list[float]]:
     for part in ranges:
         if part is None:
             raise CallError(f"a boundary falls between tokens that do not show their characters; {REMEDY}")
-        # A text's first token, which nothing stands before, has no log-probability and is left out.
+        # A text's first token, with nothing before it, has no log-probability and is left out.
         first = part[0] == 0 and logprobs.token_logprobs[0] is None
         if first and logprobs.unshown:
             raise CallError(
@@ -174,7 +174,7 @@ def values_of(job: Job, logprobs: Echo, special: int) -> list[list[float]]:
 
 
 def _finite(value: float | None) -> float:
-    if value is None or not FLOOR < value <= ROUNDING:  # Nor are NaN and the infinities.
+    if value is None or not FLOOR < value <= ROUNDING:  # Also refuses NaN and the infinities.
         raise CallError(
             f"a log-probability is {value}, which is no number of nats up to 0 (servers cut off at {FLOOR:g})"
         )

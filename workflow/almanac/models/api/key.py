@@ -1,7 +1,7 @@
-"""A server's key, and its masking in whatever a server says: servers repeat keys, whole or in part, as they got them.
+"""A server's API key, and its masking in all that the server sends: servers repeat keys, whole or in part.
 
-Parts are masked too, and the forms in which a key comes back in JSON, HTML, URLs and headers. In a model's texts longer
-parts are wanted than in messages, so that no word of an answer is taken for a part of a key like `sk-no-key-required`.
+Parts of a key are masked too, and its forms in JSON, HTML, URLs and headers. In a model's texts only longer parts are
+masked than in messages, so that no word of an answer is taken for a part of a key like `sk-no-key-required`.
 """
 
 import base64
@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 MASK = "[key]"
-IN_MESSAGES, IN_TEXTS = 8, 12  # So many characters of a key on end are taken for a part of it.
-SECRET = 6  # Shorter keys are words for servers that want any ("none", "EMPTY"); in texts they stay.
+IN_MESSAGES, IN_TEXTS = 8, 12  # So many successive characters of a key count as a part of it.
+SECRET = 6  # Shorter keys are dummies for servers that want any key ("none", "EMPTY"); they stay in texts.
 
 
 class ApiKey:
-    """A key, which nothing shows; see `masked`.
+    """An API key, which is never shown; see `masked`.
 
     Args:
-        key: the key, or nothing where there is none.
+        key: the key, or "" if there is none.
     """
 
     def __init__(self, key: str) -> None:
@@ -33,15 +33,15 @@ class ApiKey:
         return MASK if self._key else "no key"
 
     def reveal(self) -> str:
-        """Return the key, for the server alone."""
+        """Return the key, to be sent to the server only."""
         return self._key
 
     def masked(self, text: str, part: int = IN_MESSAGES) -> str:
-        """Return a text without the key, without parts of it from a length on, and without encodings of either.
+        """Return a text in which the key, long enough parts of it, and encodings of both are masked.
 
         Args:
-            text: what a server said.
-            part: the length; a whole key that is shorter is masked as a whole.
+            text: a text from a server.
+            part: the least length of a masked part; a shorter key is masked as a whole.
         """
         shown, end = "", 0
         for start, stop in sorted(self._found(text, part)):
@@ -62,7 +62,7 @@ class ApiKey:
 
     @functools.lru_cache(maxsize=2)  # noqa: B019 (a key lives as long as its server)
     def _parts(self, part: int) -> dict[int, set[str]]:
-        """Return the parts of every form that are masked, by their length."""
+        """Return the parts of all forms of the key that are masked, by length."""
         parts: dict[int, set[str]] = {}
         for form in _forms(self._key):
             size = min(part, len(form))
@@ -71,13 +71,13 @@ class ApiKey:
 
 
 def _forms(key: str) -> set[str]:
-    """Return a key as it stands in text, JSON, HTML, a URL, in hexadecimal digits and in base64."""
+    """Return a key in its forms in text, JSON, HTML, URLs, hexadecimal digits and base64."""
     plain = key.encode()
     escaped = json.dumps(key)[1:-1]
     forms = {key.lower(), key.upper(), escaped, escaped.replace("/", "\\/"), html.escape(key), plain.hex()}
     forms |= {quote(key, safe=""), quote(key, safe="").lower()}
-    for before in range(3):  # Base64 looks different after one and after two characters more, as in "Bearer KEY".
-        start, stop = (before * 8 + 5) // 6, (before + len(plain)) * 8 // 6  # What no character around it changes.
+    for before in range(3):  # Base64 depends on how many characters stand before, modulo 3, as in "Bearer KEY".
+        start, stop = (before * 8 + 5) // 6, (before + len(plain)) * 8 // 6  # The digits that depend on the key only.
         encoded = base64.b64encode(bytes(before) + plain)[start:stop].decode()
         forms |= {encoded, encoded.replace("+", "-").replace("/", "_")}
     return {form for form in forms if len(form) >= IN_MESSAGES} | ({key} if key else set())

@@ -1,8 +1,8 @@
-"""What a server must show before it scores: its prompt log-probabilities are there, and in their places.
+"""Self-test of a server before it scores: does it return prompt log-probabilities, and each at the right token?
 
-Values could belong to the token next to theirs, and nothing in an answer would tell. So texts with two endings are
-echoed: values must be equal up to the endings and differ from there on. And the server generates a token and says its
-log-probability, which its echo must repeat.
+If values were shifted by one token, nothing in an answer would show it. So texts with two endings are echoed: values
+must be equal up to the endings and differ from there on. Also, the server generates a token with its log-probability,
+and an echo of that token must repeat the value.
 """
 
 import asyncio
@@ -26,28 +26,28 @@ PROBES = (
     "A, B, C, D, E, F,",
 )
 ENDINGS = (" red", " 1990")
-# These get two endings; with all but one the first values of the endings must differ. One is longer than what servers
-# keep of a prompt for the next in one piece (16 tokens in vLLM), and the second ending is asked when the first is kept.
+# Texts that get two endings; for all but one text, the first values of the endings must differ. The first text is
+# longer than a block of a server's prefix cache (16 tokens in vLLM), so that its second ending is read from the cache.
 FORKS = (" ".join(PROBES[:4]), *PROBES[:3])
-TOLERANCE = 0.25  # Nats; equal computations differ by this much in low precision.
-WRITTEN = 4  # Tokens after a text and after its ids.
+TOLERANCE = 0.25  # Nats; equal computations differ by at most this in low precision.
+WRITTEN = 4  # Tokens generated after a text and after its ids.
 OWN_TOKENIZER = "api_tokenizer must hold the served model's own"
-LEAST = 2  # So many texts must agree, and half: an echo can read the letters of a generated token as another token.
+LEAST = 2  # At least 2 texts, and half, must agree: an echo may tokenise the text of a generated token differently.
 
 
 class OtherTokenizerError(CallError):
-    """The tokenizer that was named is not the served model's; whether the server scores is another question."""
+    """The named tokenizer is not the served model's; whether the server can score is a separate question."""
 
 
 @dataclass(frozen=True)
 class ServerTested:
-    """What a self-test found.
+    """Result of a server's self-test.
 
     Args:
         special: how many special tokens stand before a text.
-        new: how many tokens are asked for with an echo; see `_new_tokens`.
-        difference: the largest (nats).
-        words: all in words.
+        new: how many tokens are generated with an echo; see `_new_tokens`.
+        difference: the largest difference between the values of generated tokens and of their echoes, nats.
+        words: the result in words.
     """
 
     special: int
@@ -57,10 +57,10 @@ class ServerTested:
 
 
 async def check_scoring(calls: Calls, name: str, tokenizer: CausalModel | None) -> ServerTested:
-    """Find out whether a server's prompt log-probabilities can be used.
+    """Check that a server's prompt log-probabilities can be used.
 
     Raises:
-        AlmanacError: they cannot, with what was seen.
+        AlmanacError: they cannot; the message says what was found.
     """
     where = f"{calls.server.url}: the self-test of the model {name!r} failed"
     remedy = "if the server cannot score, declare kinds: [generate]"
@@ -92,13 +92,13 @@ async def check_scoring(calls: Calls, name: str, tokenizer: CausalModel | None) 
 
 
 async def _new_tokens(calls: Calls, name: str) -> int:
-    """Return how many tokens to ask for with an echo: 0, or 1 of a server that takes 0 for no limit or refuses it.
+    """Return how many tokens to generate with an echo: 0, or 1 if the server refuses 0 or takes it for no limit.
 
-    llama-cpp-python generates then until its context is full; so what it generates first is given as a stop string.
+    With no limit, llama-cpp-python generates until its context is full, so its first token is sent as a stop string.
     """
     body = {"model": name, "echo": True, "logprobs": 1, "temperature": 0}
     for text in PROBES:
-        # With a token to generate, which every server can, so that one that knows no echo says just that.
+        # Every server can generate one token, so that an error here is about the echo.
         one = await calls.complete(**body, prompt=text, max_tokens=1)
         tokens, following = echoed(one).tokens, one.choices[0].text.removeprefix(text)
         if following.strip():
@@ -124,7 +124,7 @@ async def _special(calls: Calls, name: str, text: str, new: int) -> int:
 
 
 async def _check_places(calls: Calls, name: str, new: int) -> None:
-    """Echo texts with two endings: a value belongs to the token of its place if it changes with that token."""
+    """Echo texts with two endings: values are at the right tokens if they change with the ending and not before."""
     differ = 0
     for text in FORKS:
         one, two = [await _echo(calls, name, text + ending, new) for ending in ENDINGS]
@@ -139,18 +139,18 @@ async def _check_places(calls: Calls, name: str, new: int) -> None:
 
 
 async def _probe(calls: Calls, name: str, text: str, special: int, new: int) -> tuple[float, float] | None:
-    """Return a generated token's log-probability and its echo's, or none where they say nothing."""
+    """Return the log-probabilities of a generated token and of its echo, or None if they prove nothing."""
     plain = await _echo(calls, name, text, new)
     answer = await calls.complete(model=name, prompt=text, max_tokens=1, temperature=0, logprobs=1)
     following = answer.choices[0].text if answer.choices else ""
-    if not following.strip():  # As where the model ends its text: then some servers give no token.
+    if not following.strip():  # Such as at the end of a text, for which some servers return no token.
         return None
     generated = echoed(answer).token_logprobs[-1]
     if generated is None:
         return None
     longer = await _echo(calls, name, text + following, new)
     if longer.tokens[:-1] != plain.tokens or align(longer.tokens, text + following, special) is None:
-        return None  # The token does not stand alone in the longer text.
+        return None  # The longer text is tokenised differently.
     before, last = longer.token_logprobs[-2:]
     if before is None or last is None or abs(before - generated) <= 2 * TOLERANCE:
         return None
@@ -158,7 +158,7 @@ async def _probe(calls: Calls, name: str, text: str, special: int, new: int) -> 
 
 
 async def _echo(calls: Calls, name: str, prompt: str | list[int], new: int) -> Echo:
-    """Return a prompt's log-probabilities: none for the first token, finite numbers up to 0 for the others."""
+    """Echo a prompt, and check that the first token has no log-probability and the others have finite ones up to 0."""
     found = await echo(calls, name, prompt, new)
     first, *others = found.token_logprobs
     if first is not None:
@@ -169,7 +169,7 @@ async def _echo(calls: Calls, name: str, prompt: str | list[int], new: int) -> E
 
 
 async def _check_ids(calls: Calls, name: str, text: str, tokenizer: CausalModel, new: int) -> None:
-    """Hold a text sent as token ids against the same text sent as it is."""
+    """Check that a text scores the same when sent as token ids and as text."""
     ids, _ = tokenizer.wrap(tokenizer.tokens.ids(text))
     plain = await _echo(calls, name, text, new)
     try:
@@ -186,10 +186,10 @@ async def _check_ids(calls: Calls, name: str, text: str, tokenizer: CausalModel,
 
 
 async def check_reading(calls: Calls, name: str, tokenizer: CausalModel) -> None:
-    """Hold what a server that is asked for texts alone writes after token ids against what it writes after their text.
+    """Check that a server which only generates writes the same after token ids as after their text.
 
     Raises:
-        AlmanacError: it is another text after most of the probes.
+        AlmanacError: the texts differ for more than half of the probes.
     """
     differ = 0
     for text in PROBES:
@@ -197,7 +197,7 @@ async def check_reading(calls: Calls, name: str, tokenizer: CausalModel) -> None
         try:
             prompts = (text, list(ids))
             told = [await calls.complete(model=name, prompt=one, max_tokens=WRITTEN, temperature=0) for one in prompts]
-        except CallError:  # As of a server that reads no ids; asking for texts says so.
+        except CallError:  # Such as from a server that reads no ids; generating reports that later.
             return
         differ += len({one.choices[0].text if one.choices else "" for one in told}) > 1
     if 2 * differ > len(PROBES):
