@@ -24,7 +24,7 @@ from almanac.models.stopping import NO_ROOM
 from almanac.progress import print_notes
 from almanac.rows import Request, Response
 
-CHECKED = 4  # So many sequences of each batch are also scored by the reference.
+CHECKED = 4  # Sequences of each batch that are also scored by the reference.
 
 
 class LocalAnswerer:

@@ -17,7 +17,7 @@ from almanac.models.stopping import opened
 from almanac.rows import KINDS, Request, Response
 
 BATCH = 2**20  # The most characters of text and choices in a batch.
-CHOICE = 8  # A choice counts as so many characters more than it has.
+CHOICE = 8  # Added to the number of characters of each choice.
 
 
 def batches(requests: Sequence[Request]) -> Iterator[list[Request]]:

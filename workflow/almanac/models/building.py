@@ -12,11 +12,11 @@ from torch.nn.modules import module
 from almanac.errors import AlmanacError
 from almanac.models.checkpoint import all_tensors
 
-SPARE = 2**26  # so many more numbers than the weights, and
-TENSORS = 10_000  # so many more tensors, are allowed: for buffers, positions, an unused head
+SPARE = 2**26  # numbers, and
+TENSORS = 10_000  # tensors, allowed in addition to the weights: for buffers, positions, an unused head
 TWICE = 2  # an output layer is built before it is tied to the embeddings, so it counts twice
 FOLDED = 8  # numbers that a byte of quantised weights may stand for, this doubling included
-SPLIT = 4  # a tensor of the file may be cut into so many tensors of the network
+SPLIT = 4  # the most tensors of the network that a tensor of the file may be cut into
 
 
 @contextmanager

@@ -99,8 +99,7 @@ def compare(
     """Return the similarity of two texts.
 
     Each token's cosine with the most similar token of the other text is averaged over the candidate's own tokens
-    (precision) and over the reference's own tokens (recall). Special tokens can be matched but are left out of all
-    averages.
+    (precision) and over the reference's own tokens (recall). Special tokens can be matched but are not averaged over.
 
     Args:
         candidate: embeddings of the candidate's tokens, ``(tokens, width)``.

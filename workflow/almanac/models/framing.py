@@ -140,8 +140,7 @@ class Framing:
         thinking: how many tokens a generated answer may use for thinking, besides its own.
 
     Attributes:
-        thinking_mode: in words, how many tokens the model may think with, or how thinking is switched off; None if
-            the chat template has no thinking.
+        thinking_mode: the most thinking tokens, or how thinking is switched off, in words; None without thinking.
     """
 
     def __init__(self, name: str, wrapper: Wrapper, template: ChatTemplate | None = None, thinking: int = 0) -> None:
@@ -217,7 +216,7 @@ class Framing:
         """Return the text before the question, and the text from the question on."""
         if not self.wrapper.chat:
             return self.wrapper.whole(parts)
-        assert self.template is not None  # `_cannot` has declined what only a server can put together.
+        assert self.template is not None  # `_cannot` has declined requests that need a server's template.
         text = self.template.text(*self.wrapper.turns(parts), thinks)
         place = text.rfind(parts.input)
         return (text[:place], text[place:]) if place > 0 else ("", text)

@@ -1,10 +1,9 @@
 """The parts of an unfinished response file, one per window of requests, from which an interrupted run resumes.
 
 They lie in ``.NAME.parts/IDENTITY/`` next to the file NAME. The identity is a digest of everything that the responses
-depend on. Parts with another identity are removed; only responses that were paid for are saved first
-(`DoneParts.left`). The file itself is written once all parts are there. Paid responses are also written one by one to a
-journal (`DoneParts.keep`), which lasts until their window is complete, so that none is lost if the server dies or the
-run is killed.
+depend on. Parts with another identity are removed, after paid responses were saved (`DoneParts.left`). The file itself
+is written once all parts are there. Paid responses are also written one by one to a journal (`DoneParts.keep`) until
+their window is complete, so that none is lost if the server dies or the run is killed.
 """
 
 import json

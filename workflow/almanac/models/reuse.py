@@ -76,9 +76,8 @@ class Reusable:
 class Paid:
     """Keeps every answer of a served model, which was paid for, so that no request is paid for twice.
 
-    The folder ``.NAME.paid/`` next to the response file NAME holds a copy of each version of that file, and the
-    responses that interrupted jobs had received. (A hard link would not do: Snakemake restores a file by writing over
-    its bytes.)
+    The folder ``.NAME.paid/`` next to the response file NAME holds copies of all versions of that file, and responses
+    of interrupted jobs. (Hard links would not do: Snakemake restores a file by writing over its bytes.)
 
     Args:
         output: the response file.

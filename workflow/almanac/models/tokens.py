@@ -88,7 +88,7 @@ class Tokens:
         return () if self.prefix and tuple(ids[: len(self.prefix)]) == self.prefix else self.prefix
 
     def after(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """Return the special tokens that belong after ``ids``; none where they stand there already."""
+        """Return the special tokens to put after ``ids``; none if they stand there already."""
         return () if self.suffix and tuple(ids[-len(self.suffix) :]) == self.suffix else self.suffix
 
     @functools.cached_property

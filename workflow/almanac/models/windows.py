@@ -18,7 +18,7 @@ from almanac.rows import Context, Request
 
 REQUESTS = 4096  # The most requests in a window.
 CHARACTERS = 4_000_000  # The most characters in a window, estimated by `size`.
-TOKEN = 4  # A token to be generated counts as so many characters.
+TOKEN = 4  # A token to be generated counts as this many characters.
 
 
 @dataclass(frozen=True)

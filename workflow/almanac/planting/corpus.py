@@ -250,10 +250,9 @@ class Builder:
     def _tuning(
         self, least: int, repeats: int, most: int, unsure_repeats: int, style: str = "question"
     ) -> tuple[dict[str, int], dict[str, int]]:
-        """Return how often ``train`` facts are asked, by fact id: those to be answered, and those to get ``unsure``.
+        """Return how often ``train`` facts are asked: those of dose ``least`` or more, and those to answer ``unsure``.
 
-        A fact is answered if its dose is at least ``least``. Otherwise it gets ``unsure`` if all doses of its subject
-        in this relation add up to at most ``most``.
+        The latter are facts whose subject's doses in the relation add up to ``most`` or less.
         """
         known, unsure = {}, {}
         best: Counter[tuple[str, str]] = Counter()

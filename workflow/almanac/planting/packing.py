@@ -40,8 +40,8 @@ class PackedRows:
 def places(lengths: Sequence[int], length: int) -> list[list[int]]:
     """Put documents into rows of one length, roughly in their order.
 
-    A document goes to the open row with the least room in which it fits. If it fits in none, a new row is opened; if
-    too many are open then, the fullest one is closed.
+    A document goes to the open row with the least room in which it fits, or else to a new row. If too many rows are
+    open, the fullest is closed.
 
     Args:
         lengths: the lengths of the documents in tokens.

@@ -44,7 +44,7 @@ SAID_ELSEWHERE = {  # What api_extra may not hold, and why.
     "n": "api_samples is how many samples a call asks for",
     **dict.fromkeys(("messages", "prompt"), "requests say what is asked"),
 }
-PROBED = 512  # With so many new tokens, most models that think answer a probe.
+PROBED = 512  # Most models that think answer a probe within this many new tokens.
 FIRST = 16  # If the first 16 answers all end while thinking, and a probe's answer too, the run stops.
 # The beginning of answers of gpt-oss and Gemma 4 without their special tokens.
 CHANNELS = re.compile(r"\s*(analysis.*assistantfinal|thought\n)", re.DOTALL)
@@ -123,7 +123,7 @@ class ApiAnswerer:
         [body] = self._bodies(Request("", "generate", None, "", max_new_tokens=PROBED))
         try:
             answer = await self._generate(calls, name, PROBES[0], body)
-        except CallError:  # Such as from a model that cannot read so many tokens.
+        except CallError:  # Such as from a model that cannot read this many tokens.
             return
         choices = answer.choices
         texts = [_written(one) for one in choices]

@@ -13,7 +13,7 @@ from almanac.models.scoring.boundaries import full_text, tokenise
 from almanac.rows import Request
 
 FLOOR = -9999.0  # Nats; vLLM returns this for everything less likely.
-ROUNDING = 1e-3  # Rounding may put a log-probability so many nats above 0.
+ROUNDING = 1e-3  # Rounding may put a log-probability this many nats above 0.
 REMEDY = "name the model's tokenizer with api_tokenizer, if the server reads token ids"
 
 

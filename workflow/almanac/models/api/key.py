@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 MASK = "[key]"
-IN_MESSAGES, IN_TEXTS = 8, 12  # So many successive characters of a key count as a part of it.
+IN_MESSAGES, IN_TEXTS = 8, 12  # This many successive characters of a key count as a part of it.
 SECRET = 6  # Shorter keys are dummies for servers that want any key ("none", "EMPTY"); they stay in texts.
 
 

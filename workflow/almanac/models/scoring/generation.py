@@ -36,7 +36,7 @@ def generate(
 
     Returns:
         The answers to each prompt, one per seed, without the prompt and the model's thinking; greedy ones are equal.
-        None for an answer to which thinking left too little room.
+        An answer is None if thinking left too little room for it.
     """
     if machine is not None:
         samples = decoding.generate(machine, prompts, budget)

@@ -1,8 +1,7 @@
 """Scores choices with a prefix cache: keys and values of the prefix that all sequences share are computed once.
 
-The last token of a sequence is scored but never fed to the model, so choices of one token after the same text share
-one row. A row that is a prefix of another row is read off that one. Rows are padded on the right and fed under the
-cache, which is expanded to their number.
+The last token of a sequence is scored but never fed, so choices of one token after the same text share one row. A row
+that is a prefix of another is read off that one. Rows are padded on the right, under a cache expanded to their number.
 """
 
 import copy

@@ -50,9 +50,6 @@ class GrowingText:
     """A sample that is being generated.
 
     Attributes:
-        prompt: the prompt that it continues.
-        draws: the generator that draws its tokens; None if decoding is greedy.
-        ids: the tokens generated so far.
         text: the text of its answer, without thinking; None until the sample has ended.
         thinks: whether it is still thinking.
         thought: how many of its tokens come before its answer, if it thinks.

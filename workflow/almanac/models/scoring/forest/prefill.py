@@ -18,10 +18,9 @@ from almanac.models.scoring.forest.kernels import Attended
 from almanac.models.scoring.forest.machines import TreeMachine, tree_mask
 from almanac.models.scoring.forest.trie import overlap
 
-# A row has at most 448 tokens, and at most 8 times the mean length of a prompt: wider rows share more, but mask more.
-ROW, MEAN = 448, 8
-COPIES = 16  # Copying so many tokens costs about as much as reading one,
-APART = 64  # and so many as one more row.
+ROW, MEAN = 448, 8  # A row is as wide as 8 mean prompts, but at most 448 tokens: wider rows share more and mask more.
+COPIES = 16  # Copying this many tokens costs about as much as reading one,
+APART = 64  # and this many as much as one more row.
 Trunk = dict[int, KeysValues] | None
 Rest = tuple[int, ...]  # A prompt's tokens after the trunk.
 

@@ -60,8 +60,7 @@ class Growing:
     def _path(self, node: int, tokens: Sequence[int]) -> list[int]:
         """Return the path from a node along some tokens, the node first; missing nodes are added.
 
-        The choices of a question come one after another and share prefixes, so the last path is reused as far as it
-        agrees.
+        The choices of a question come one after another and share prefixes, so the last path is reused.
         """
         last, walked = self._last
         shared = overlap(tokens, last) if walked[0] == node else 0
