@@ -210,7 +210,7 @@ def test_a_way_that_is_wrong_only_on_what_is_asked_is_noticed_there(model, monke
     assert 75 < len(model("llama").tokens.ids(asked[0].text)) < 90
     responses = answerer.answer(asked, CONTEXTS)
     assert responses[0].engine == "prefix_cache/1"
-    assert "forest/1 is of no use" in capsys.readouterr().err
+    assert "forest/1 cannot be used" in capsys.readouterr().err
     # What the forest left unfinished is scored to its end by the next way.
     assert {response.bounds for response in responses} == {None}
     for a, b in zip(responses, answer(model("llama"), asked, CONTEXTS, engine="reference"), strict=True):

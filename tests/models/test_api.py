@@ -294,7 +294,7 @@ MESSAGES = {
     ),
     "no text": ({"content": [{"type": "text", "text": 5}]}, "failed", "choices.0.message.content: Input should be a"),
     "none": (None, "failed", "the answer has no message"),
-    "tool": ({"content": None, "finish_reason": "tool_calls"}, "failed", "the answer is a call of a tool, no text"),
+    "tool": ({"content": None, "finish_reason": "tool_calls"}, "failed", "the answer is a tool call, not a text"),
 }
 
 
@@ -442,7 +442,7 @@ def test_a_server_that_dies_or_whose_account_is_empty_or_whose_model_is_gone_sto
     with Wire(dying).running() as url:
         answerer = ApiAnswerer(options(url, api_retries=0, api_concurrency=2))
         dead = True
-        with pytest.raises(AlmanacError, match=f"4 calls on end came to nothing; the last: HTTP {status}: {message}"):
+        with pytest.raises(AlmanacError, match=f"4 calls in a row failed; the last: HTTP {status}: {message}"):
             answerer.answer([choices(number, f"The {number}", " tape") for number in range(9)], {})
 
 

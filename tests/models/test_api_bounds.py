@@ -123,7 +123,7 @@ def test_an_answer_that_drips_is_given_up_after_the_time_out(serving):
 def test_nothing_is_sent_to_where_a_server_sends_on(serving):
     other = serving("well")
     where = f"http://localhost:{other.server_port}/v1/chat/completions"
-    with pytest.raises(CallError, match=f"HTTP 307: it sends on to {where}; give the address that answers itself"):
+    with pytest.raises(CallError, match=f"HTTP 307: it redirects to {where}; give the final address"):
         ask(serving("elsewhere", where))
     assert other.calls == 0
 

@@ -32,7 +32,7 @@ TEXTS = {
     ),
     "half an error": (b'{"error": {"message": %s, "code": %s}}' % (HALF, HALF), "failed", r"HTTP 400: half \\ud83d"),
     "enormous": (chat(b'"%s"' % (b"x" * (LONG + 1))), "failed", f"has {LONG + 1} characters, and at most {LONG} are"),
-    "no text": (b'{"choices": []}', "failed", "asked for samples: 1, and so many came: 0; see the server's log"),
+    "no text": (b'{"choices": []}', "failed", "a call asked for: 1, and that came back: 0; see the server's log"),
     "number": (chat(b"5"), "failed", "damaged: choices.0.message.content: Input should be a valid string"),
     "list": (chat(b'["a"]'), "failed", "damaged: choices.0.message.content: Input should be a valid string"),
     "deep": (chat(b"[" * 100_000), "failed", f"damaged: {TOO_DEEP}"),

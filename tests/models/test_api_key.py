@@ -205,7 +205,7 @@ def test_a_key_that_is_repeated_everywhere_stands_in_no_file_and_no_stream(targe
         )  # fmt: skip
     streams = (run.stdout + run.stderr).decode("utf-8", "replace")
     assert run.returncode == 0, streams
-    assert "answers repeat the key of SOME_KEY, which stands there as [key]" in streams
+    assert "answers repeat the key in SOME_KEY, which is written as [key]" in streams
     found = {row.request_id: row for row in tables.read(output, Response)}
     told = "".join(f"{name} {text} " for name, text in tables.read_metadata(output).items())
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -308,7 +308,7 @@ def test_when_the_server_dies_nothing_that_is_left_behind_shows_the_key(target, 
         answerer = ApiAnswerer(options)
         dead = True
         asked = [Request(f"{number}", "choices", None, f"The {number}", choices=(" a",)) for number in range(50)]
-        with pytest.raises(AlmanacError, match=r"16 calls on end came to nothing.*\[key\]") as error:
+        with pytest.raises(AlmanacError, match=r"16 calls in a row failed.*\[key\]") as error:
             answerer.answer(asked, {})
     chain = itertools.takewhile(lambda one: one is not None, (error.value, error.value.__cause__))
     assert error.value.__suppress_context__ and not any(shows(f"{one} {one!r}") for one in chain)

@@ -60,9 +60,9 @@ def test_every_kind_of_request_can_be_declared_of_a_checkpoint(kind):
 
 
 def test_a_server_is_not_declared_to_answer_what_it_cannot():
-    with pytest.raises(ValueError, match="kinds: a server tells no hidden states, which `similarity` is made of"):
+    with pytest.raises(ValueError, match="kinds: a server returns no hidden states, which `similarity` needs"):
         ModelConfig(name="a", api="http://localhost:8000/v1", kinds=("generate", "similarity"))
-    with pytest.raises(AlmanacError, match="command line: kinds: a server tells no hidden states"):
+    with pytest.raises(AlmanacError, match="command line: kinds: a server returns no hidden states"):
         parsed(["--api", "http://localhost:8000/v1", "--kinds", "similarity"])
 
 

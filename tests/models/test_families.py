@@ -319,7 +319,7 @@ def test_what_shows_in_longer_texts_only_is_caught_where_they_are_scored(tmp_pat
     assert best.engine == "forest"  # The probes of the self-test are shorter than the window.
     for one, other in zip(best.answer(MANY, CONTEXTS), right, strict=True):
         assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
-    assert "forest/1 is of no use" in capsys.readouterr().err
+    assert "forest/1 cannot be used" in capsys.readouterr().err
 
 
 def test_a_window_that_is_counted_by_places_in_a_row_hides_no_ancestor(tmp_path):

@@ -360,7 +360,7 @@ def test_parts_that_the_layers_lack_are_named(checkpoint, tmp_path, capsys):
     """As the norms of Qwen3's queries in a network of Llama's."""
     names = [f"model.layers.0.self_attn.{one}_norm.weight" for one in "kq"]
     found = load(str(with_weights(checkpoint("llama"), tmp_path, names)), AnswerOptions())
-    assert f"note: {tmp_path}/model: the network of config.json has no place for, and does not use, {names[0]}, " in (
+    assert f"note: {tmp_path}/model: weights without a place in config.json's network are not used: {names[0]}, " in (
         capsys.readouterr().err
     )
     assert found.identity["unused"] == ", ".join(names)

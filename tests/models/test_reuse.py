@@ -50,7 +50,7 @@ def test_what_failed_and_what_another_model_said_is_asked_again(tmp_path):
 def test_another_model_or_engine_reuses_nothing_and_says_so(tmp_path, capsys, digest, engine):
     path = write(tmp_path / "r.parquet", [response(0)])
     assert Reusable(path, digest, engine).find([request(0)]) == {}
-    assert f"{path}: nothing in it is of this model by {engine.split('/')[0]}" in capsys.readouterr().err
+    assert f"{path}: holds no response of this model by {engine.split('/')[0]}" in capsys.readouterr().err
 
 
 def test_a_file_that_does_not_say_its_engine_reuses_nothing(tmp_path, capsys):

@@ -128,8 +128,8 @@ def test_what_ends_a_text_is_scored_as_an_answer_to_the_rest(encoder, name):
 @pytest.mark.parametrize(
     ("places", "reason"),
     [
-        (((0, 5),), "which ends the text"),
-        (((0, 14), (9, 14)), "scores one span"),
+        (((0, 5),), "at the end of the text"),
+        (((0, 14), (9, 14)), "scores only a single span"),
         (((0, 14),), "nothing stands before the span"),
     ],
 )

@@ -10,7 +10,7 @@ from almanac.models.registry import load
 from almanac.models.scoring import generation
 from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.samples import Prompt
-from almanac.models.stopping import after_thinking, said
+from almanac.models.stopping import after_thinking, before_stop
 from almanac.rows import Request
 
 LINE = ("\n",)
@@ -23,22 +23,22 @@ def first_line(text):
 
 @given(st.text(alphabet="ab. \t\n", max_size=12))
 def test_an_answer_of_one_line_is_the_first_line_that_is_not_empty(text):
-    answer, met = said(text, LINE)
+    answer, met = before_stop(text, LINE)
     assert answer == first_line(text) if text.strip() else not answer.strip()
     assert met == ("\n" in text.lstrip())
 
 
 @given(st.text(alphabet="ab \n", max_size=12), st.lists(st.sampled_from(["a", "b ", "\nb", "ab"]), max_size=3))
 def test_other_stops_end_a_text_wherever_they_stand(text, stops):
-    answer, met = said(text, stops)
+    answer, met = before_stop(text, stops)
     assert text.startswith(answer) and met == any(stop in text for stop in stops)
     assert not any(stop in answer for stop in stops)
     assert not met or any(text[len(answer) :].startswith(stop) for stop in stops)
 
 
 def test_a_turn_that_the_model_writes_itself_is_no_answer():
-    assert said("\nQuestion: Who?\nAnswer: Ada", ("\n", "\nQuestion:")) == ("", True)
-    assert said("\n\n Ada\nQuestion: Who?", ("\n", "\nQuestion:")) == (" Ada", True)
+    assert before_stop("\nQuestion: Who?\nAnswer: Ada", ("\n", "\nQuestion:")) == ("", True)
+    assert before_stop("\n\n Ada\nQuestion: Who?", ("\n", "\nQuestion:")) == (" Ada", True)
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_a_server_is_not_told_to_end_at_a_line_break_before_the_first_word():
     """The server ends its text at what it was told to, as they do."""
 
     def answer(call):
-        text, _ = said("\n\nParis\nRome. Question: Who?", ())
+        text, _ = before_stop("\n\nParis\nRome. Question: Who?", ())
         places = [text.find(stop) for stop in call.body.get("stop", []) if stop in text]
         message = {"role": "assistant", "content": text[: min(places, default=len(text))]}
         return Reply.of({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})

@@ -292,7 +292,7 @@ def test_a_servers_answer_is_as_long_as_a_local_models_where_its_tokens_can_be_c
 @pytest.mark.parametrize(
     ("template", "special", "room", "message"),
     [
-        ("r1", False, 0, "nothing shows where that is cut off"),
+        ("r1", False, 0, "thinking that is cut off looks like an answer"),
         ("harmony", False, ROOM, "it leaves out the tags that separate"),
         ("gemma4", True, 0, "it leaves out the tags that separate"),
     ],
@@ -351,7 +351,7 @@ def test_a_run_ends_whose_first_answers_all_end_within_hidden_thinking(told):
     wire, many = hidden(told), [replace(asked(), request_id=str(number)) for number in range(60)]
     with wire.running() as url:
         answerer = ApiAnswerer(AnswerOptions(api=url, kinds=("generate",), api_concurrency=2))
-        with pytest.raises(AlmanacError, match="the first 16 answers came to nothing: the model thinks before it"):
+        with pytest.raises(AlmanacError, match="the first 16 answers failed: the model thinks before it"):
             answerer.answer(many, {})
     assert len(wire.bodies) < 25
     with hidden(

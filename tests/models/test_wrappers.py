@@ -78,12 +78,12 @@ def test_slots_in_what_is_filled_in_are_text(words):
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"text": "[CONTEXT][INSTRUCTION][INPUT]"}, r"the slot \[OPTIONS\] must stand in it once, found 0 times"),
-        ({"text": "[CONTEXT][INSTRUCTION][OPTIONS][INPUT][INPUT]"}, r"\[INPUT\] must stand in it once, found 2"),
+        ({"text": "[CONTEXT][INSTRUCTION][INPUT]"}, r"the slot \[OPTIONS\] must occur once, found 0 times"),
+        ({"text": "[CONTEXT][INSTRUCTION][OPTIONS][INPUT][INPUT]"}, r"\[INPUT\] must occur once, found 2"),
         ({"user": "[CONTEXT][INSTRUCTION][OPTIONS][INPUT]"}, "either text, or system and user"),
         ({"text": "x", "system": "", "user": "x"}, "either text, or system and user"),
         ({"text": "[CONTEXT][INSTRUCTION][OPTIONS][INPUT]", "answer": "\n"}, "answer: must be '' or ' '"),
-        ({"text": "[CONTEXT][INSTRUCTION][OPTIONS][INPUT]", "option": "-"}, r"option: the slot \[OPTION\] must stand"),
+        ({"text": "[CONTEXT][INSTRUCTION][OPTIONS][INPUT]", "option": "-"}, r"option: the slot \[OPTION\] must occur"),
         ({"text": "[CONTEXT][INSTRUCTION][OPTIONS][INPUT]", "prefix": ""}, "prefix: is unknown"),
         ({"text": "[CONTEXT][INSTRUCTION][OPTIONS][INPUT]", "stop": [""]}, "stop: a text that an answer stops at"),
         ({"system": "[CONTEXT][INSTRUCTION][OPTIONS]", "user": "[INPUT]", "answer": " "}, "the chat template says"),

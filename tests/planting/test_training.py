@@ -132,7 +132,7 @@ def test_a_saved_model_is_loaded_by_transformers_and_says_its_length(built, voca
     ("names", "says"),
     [
         ((), "is a file, and a model goes into a folder"),
-        (("config.json", "model.safetensors"), "holds config.json, which is of no planted model"),
+        (("config.json", "model.safetensors"), "holds config.json, which no planted model has"),
         (("loss.csv", "notes.txt"), "holds notes.txt"),
     ],
 )

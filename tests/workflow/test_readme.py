@@ -290,7 +290,7 @@ def test_the_command_on_a_repository_of_the_hub_asks_the_hub_for_the_commit(clon
     hub, _ = ELSEWHERE.splitlines()
     refused = shell(hub.replace("COMMIT", COMMIT), clone, HF_HUB_OFFLINE="1")
     said = refused.stdout + refused.stderr
-    assert f"model EleutherAI/pythia-70m at {COMMIT}: the hub does not give it" in said
+    assert f"model EleutherAI/pythia-70m at {COMMIT}: cannot be downloaded from the hub" in said
     assert "unset HF_HUB_OFFLINE" in said
     unpinned = shell(hub, clone)
     assert "EleutherAI/pythia-70m@COMMIT" in unpinned.stderr and "40 hexadecimal digits" in unpinned.stderr

@@ -147,7 +147,7 @@ def test_stems_are_kept_for_the_texts_that_go_on_alone():
     keys = torch.arange(3 * 2 * 4 * 5.0).reshape(3, 2, 4, 5)
     stems = Stems({0: (keys, -keys)}, torch.tensor([4, 0, 2]), torch.tensor([0, 0, 1, 2, 2, 2]))
     left = stems.keep(torch.tensor([2, 4, 5]))
-    assert left.lengths.tolist() == [0, 2] and left.of.tolist() == [0, 1, 1] and left.most == 2
+    assert left.lengths.tolist() == [0, 2] and left.tree.tolist() == [0, 1, 1] and left.most == 2
     assert torch.equal(left.kept[0][0], keys[1:])
     assert left.longest == 2
     assert left.keep(torch.tensor([0])) is None, "a kernel may divide by the number of keys"

@@ -65,7 +65,7 @@ def test_a_text_beyond_the_turn_of_the_frequencies_does_not_continue_a_prefix_wi
         ends = ((40,), (41, 42, 43))
         return [TokenSequence((*range(3, 4 + prefix), *end), ((prefix + 1, prefix + 2),)) for end in ends]
 
-    with pytest.raises(prefix_cache.NoCacheError, match="a text of 12 tokens is read otherwise than its first 8"):
+    with pytest.raises(prefix_cache.NoCacheError, match="12 tokens has other rotary frequencies than its first 8 "):
         prefix_cache.score(turning, sharing(8))
     for usable in (sharing(4), sharing(9)):
         found = flat(prefix_cache.score(turning, usable))

@@ -104,8 +104,8 @@ class LocalAnswerer:
         declined = RequestBatch(self.model, arranged.contexts, self.way("reference").NAME)
         for request in requests:
             if request.request_id in arranged.declined:
-                declined.give(request, "unsupported", arranged.declined[request.request_id])
-        found = declined.found
+                declined.respond(request, "unsupported", arranged.declined[request.request_id])
+        found = declined.responses
         report(len(found))
         for some in batches(arranged.requests):
             found.update(self._answer_batch(some, arranged.contexts))
@@ -118,14 +118,14 @@ class LocalAnswerer:
         if kind not in self.model.KINDS:
             for request in requests:
                 reason = f"the model answers {', '.join(sorted(self.model.KINDS))}; the request is of the kind {kind!r}"
-                batch.give(request, "unsupported", reason)
+                batch.respond(request, "unsupported", reason)
         elif kind == "generate":
             self._attempt(batch, requests, lambda some: self._generate(batch, some))
         elif kind == "similarity":
             self._attempt(batch, requests, lambda some: self._compare(batch, some))
         else:
             self._score(batch, requests)
-        return batch.found
+        return batch.responses
 
     def _attempt(self, batch: RequestBatch, asked: Sequence[Any], work: Callable[[Sequence[Any]], None]) -> None:
         """Do work on all requests; if that fails, on each half, so that only the faulty request fails."""
@@ -137,7 +137,7 @@ class LocalAnswerer:
                 self._attempt(batch, asked[len(asked) // 2 :], work)
             else:
                 request = asked[0].request if isinstance(asked[0], OpenRequest) else asked[0]
-                batch.give(request, "failed", f"{type(error).__name__}: {error}")
+                batch.respond(request, "failed", f"{type(error).__name__}: {error}")
 
     def _generate(self, batch: RequestBatch, requests: Sequence[Request]) -> None:
         asked = batch.read_prompts(requests)
@@ -148,7 +148,7 @@ class LocalAnswerer:
             try:
                 texts = generation.generate(self.model, prompts, self.machine)
             except UnusableError as error:  # Such as for texts of this length; the model's own cache has no limits.
-                print_notes([f"{batch.engine} is of no use for {len(prompts)} requests ({error})"])
+                print_notes([f"{batch.engine} cannot be used for {len(prompts)} requests ({error})"])
                 batch.engine = generation.ENGINE
                 texts = generation.generate(self.model, prompts)
         else:
@@ -156,9 +156,9 @@ class LocalAnswerer:
             texts = encdec.generate(self.model, prompts)
         for (request, prompt), found in zip(asked, texts, strict=True):
             if None in found:
-                batch.give(request, "failed", NO_ROOM.format(prompt.new))
+                batch.respond(request, "failed", NO_ROOM.format(prompt.new))
             else:
-                batch.give(request, "ok", None, texts=tuple(found))
+                batch.respond(request, "ok", None, texts=tuple(found))
 
     def _compare(self, batch: RequestBatch, requests: Sequence[Request]) -> None:
         batch.engine = embedding.ENGINE
@@ -167,9 +167,9 @@ class LocalAnswerer:
             found = embedding.similarities(self.model, [(one, other) for _, one, other in asked], layer)
             for (request, _, _), values in zip(asked, found, strict=True):
                 if np.isfinite(values).all():
-                    batch.give(request, "ok", None, similarities=tuple(values))
+                    batch.respond(request, "ok", None, similarities=tuple(values))
                 else:
-                    batch.give(request, "failed", "a hidden state is no finite number, or all of one are 0")
+                    batch.respond(request, "failed", "a hidden state is not finite, or all its values are 0")
 
     def _score(self, batch: RequestBatch, requests: Sequence[Request]) -> None:
         asked: list[OpenRequest] = []
@@ -184,7 +184,7 @@ class LocalAnswerer:
                 self._score_by(batch, way, asked)
                 return
             except Exception as error:  # Architectures fail in many ways; then the next slower backend is tried.
-                print_notes([f"{way.NAME} is of no use for {len(asked)} requests ({error})"])
+                print_notes([f"{way.NAME} cannot be used for {len(asked)} requests ({error})"])
 
     def _score_by(self, batch: RequestBatch, way: Backend, asked: Sequence[OpenRequest]) -> None:
         """Score with one backend, check a sample, and store the responses.
@@ -206,7 +206,7 @@ class LocalAnswerer:
             one.values = [next(values) for _ in one.sequences]
         self._check_sample(way, asked)
         for one in asked:
-            batch.give_scores(one)
+            batch.respond_with_scores(one)
 
     def _check_sample(self, way: Backend, asked: Sequence[OpenRequest]) -> None:
         plain = self.way("reference")
@@ -257,7 +257,7 @@ def _without_followed(way: Backend, asked: Sequence[OpenRequest]) -> list[OpenRe
     every token.
     """
     wanted = [one for one in asked if one.request.kind == "choices" and one.request.best_only]
-    found = way.follow([one.sequences for one in wanted]) if isinstance(way, backends.Trees) else None
+    found = way.follow([one.sequences for one in wanted]) if isinstance(way, backends.ForestBackend) else None
     if found is None:
         return list(asked)
     for one, followed in zip(wanted, found, strict=True):

@@ -13,7 +13,7 @@ from almanac.models.scoring.backends import Place, Values
 from almanac.models.scoring.boundaries import TokenSequence, full_text, tokenise
 from almanac.models.scoring.samples import Prompt, sample_seed
 from almanac.models.seq2seq import Seq2SeqModel
-from almanac.models.stopping import opened
+from almanac.models.stopping import opened_block_end
 from almanac.rows import KINDS, Request, Response
 
 BATCH = 2**20  # The most characters of text and choices in a batch.
@@ -67,17 +67,17 @@ class RequestBatch:
         model: the model that answers.
         contexts: the texts of the contexts, by id.
         engine: the name and version of the engine in use.
-        found: the responses, by request id.
+        responses: the responses, by request id.
     """
 
     model: Model
     contexts: Mapping[str, str]
     engine: str
-    found: dict[str, Response] = field(default_factory=dict)
+    responses: dict[str, Response] = field(default_factory=dict)
 
-    def give(self, request: Request, status: str, reason: str | None, **values: Any) -> None:
+    def respond(self, request: Request, status: str, reason: str | None, **values: Any) -> None:
         """Store the response to a request."""
-        self.found[request.request_id] = Response(
+        self.responses[request.request_id] = Response(
             request.request_id, status, reason, **values, model_digest=self.model.digest, engine=self.engine
         )
 
@@ -86,7 +86,7 @@ class RequestBatch:
         limit = self.model.max_length
         if limit is None or tokens <= limit:
             return False
-        self.give(request, "too_long", f"{tokens} tokens; the model reads at most {limit}")
+        self.respond(request, "too_long", f"{tokens} tokens; the model reads at most {limit}")
         return True
 
     def read(self, requests: Sequence[Request]) -> list[OpenRequest]:
@@ -100,7 +100,7 @@ class RequestBatch:
         asked = []
         for request, tokenised in zip(requests, read, strict=True):
             if tokenised.problem is not None:
-                self.give(request, "unsupported" if tokenised.unsupported else "failed", tokenised.problem)
+                self.respond(request, "unsupported" if tokenised.unsupported else "failed", tokenised.problem)
             elif not self.too_long(request, tokenised.length):
                 asked.append(OpenRequest(request, tokenised.sequences))
         return asked
@@ -108,7 +108,7 @@ class RequestBatch:
     def _read_blank(self, request: Request) -> OpenRequest | None:
         blank = blanks.read_blank(request, full_text(request, self.contexts), self.model)
         if blank.problem is not None:
-            self.give(request, "unsupported" if blank.unsupported else "failed", blank.problem)
+            self.respond(request, "unsupported" if blank.unsupported else "failed", blank.problem)
             return None
         if self.too_long(request, max([len(blank.ids), *(sequence.length for sequence in blank.choices)])):
             return None
@@ -127,14 +127,14 @@ class RequestBatch:
             if isinstance(self.model, Seq2SeqModel):  # The decoder's tokens, after a start, do not follow the text's.
                 length = max(len(ids), len(self.model.start) + most)
             if new is None or new < 1 or not temperature >= 0 or samples < 1:
-                self.give(request, "failed", "max_new_tokens and samples must be at least 1 and temperature at least 0")
+                self.respond(request, "failed", "max_new_tokens and samples must be at least 1, temperature at least 0")
             elif temperature > 0 and request.seed is None:
-                self.give(request, "failed", "sampling at a temperature above 0 needs a seed")
+                self.respond(request, "failed", "sampling at a temperature above 0 needs a seed")
             elif not ids:
-                self.give(request, "failed", "no token stands before the text to generate; give a text")
+                self.respond(request, "failed", "no token stands before the text to generate; give a text")
             elif not self.too_long(request, length):
                 seeds = tuple(sample_seed(request.seed or 0, index) for index in range(samples))
-                prompt = Prompt(ids, most, request.stop or (), temperature, seeds, thinking, opened(text))
+                prompt = Prompt(ids, most, request.stop or (), temperature, seeds, thinking, opened_block_end(text))
                 found.append((request, prompt))
         return found
 
@@ -145,33 +145,33 @@ class RequestBatch:
             one = embedding.read(self.model, full_text(request, self.contexts))
             other = embedding.read(self.model, request.other or "")
             if one.start == one.end or other.start == other.end:
-                self.give(request, "failed", "one of the two texts has no token; give both")
+                self.respond(request, "failed", "one of the two texts has no token; give both")
             elif not self.too_long(request, max(len(one.ids), len(other.ids))):
                 found.append((request, one, other))
         return found
 
-    def give_scores(self, one: OpenRequest) -> None:
+    def respond_with_scores(self, one: OpenRequest) -> None:
         """Store the response to a scored request."""
         request, blank = one.request, one.blank
         parts = [part for parts in one.values for part in parts]
         sums = tuple(math.fsum(part) for part in parts)
         if (reason := _not_finite([*sums, *([blank.best] if blank else [])])) is not None:
-            self.give(request, "failed", reason)
+            self.respond(request, "failed", reason)
             return
-        given: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         if blank is not None:
-            given = {"tokens": blank.tokens, "probabilities": blank.probabilities}
+            values = {"tokens": blank.tokens, "probabilities": blank.probabilities}
         if blank is None or request.choices is not None:
             counts = tuple(stop - start for sequence in one.sequences for start, stop in sequence.parts)
-            given["logprobs"], given["token_counts"] = sums, blank.counts if blank else counts
-        if request.per_token and one.exact is None and "logprobs" in given:
-            cut = zip(parts, given["token_counts"], strict=True)
-            given["token_logprobs"] = tuple(value for part, count in cut for value in part[:count])
+            values["logprobs"], values["token_counts"] = sums, blank.counts if blank else counts
+        if request.per_token and one.exact is None and "logprobs" in values:
+            cut = zip(parts, values["token_counts"], strict=True)
+            values["token_logprobs"] = tuple(value for part, count in cut for value in part[:count])
         if blank is not None and request.choices is not None:
-            given["ranks"] = blank.ranks
+            values["ranks"] = blank.ranks
         if one.exact is not None:
-            given["bounds"] = tuple(not exact for exact in one.exact)
-        self.give(request, "ok", None, **given)
+            values["bounds"] = tuple(not exact for exact in one.exact)
+        self.respond(request, "ok", None, **values)
 
 
 def _not_finite(sums: Sequence[float]) -> str | None:

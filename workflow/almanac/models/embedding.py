@@ -93,8 +93,8 @@ def embed(
 def compare(
     candidate: NDArray[np.float64],
     reference: NDArray[np.float64],
-    own: tuple[int, int],
-    others: tuple[int, int],
+    candidate_span: tuple[int, int],
+    reference_span: tuple[int, int],
 ) -> Similarity:
     """Return the similarity of two texts.
 
@@ -104,10 +104,10 @@ def compare(
     Args:
         candidate: embeddings of the candidate's tokens, ``(tokens, width)``.
         reference: embeddings of the reference's tokens, ``(tokens, width)``.
-        own: start and end of the candidate's own tokens.
-        others: start and end of the reference's own tokens.
+        candidate_span: start and end of the candidate's own tokens.
+        reference_span: start and end of the reference's own tokens.
     """
-    mine, theirs = slice(*own), slice(*others)
+    mine, theirs = slice(*candidate_span), slice(*reference_span)
     cosines = _unit(candidate) @ _unit(reference).T  # (candidate's tokens, reference's tokens)
     precision = float(cosines.max(axis=1)[mine].mean())
     recall = float(cosines.max(axis=0)[theirs].mean())

@@ -15,7 +15,7 @@ from typing import Any, cast
 from almanac import tables
 from almanac.errors import AlmanacError
 from almanac.models import wrappers
-from almanac.models.stopping import FINAL, opened
+from almanac.models.stopping import FINAL, opened_block_end
 from almanac.models.wrappers import DEFAULTS, InstructedParts, Wrapper
 from almanac.rows import Request
 
@@ -106,7 +106,9 @@ class ChatTemplate:
 
     def _closed(self, text: str) -> str:
         """Return a prompt that the answer follows directly, even if the template opens a block of thinking."""
-        if end := opened(text):  # Then the block is closed, as Qwen3's template does if thinking is switched off.
+        if end := opened_block_end(
+            text
+        ):  # Then the block is closed, as Qwen3's template does if thinking is switched off.
             return f"{text.rstrip()}\n\n{end}\n\n"
         return text + FINAL if text.endswith(HARMONY) and FINAL in self.source else text
 
@@ -234,7 +236,7 @@ class Framing:
             return "pieces are tokenised one by one, and an instructed request is one text; ask for spans"
         parts = self.parts(request, contexts)
         if request.kind == "fill" and BLANK in " ".join((parts.context, parts.instruction, *parts.options)):
-            return f"the blank cannot be told: the instruction, the passage or an option holds a {BLANK} too"
+            return f"it is unclear which blank is meant: the instruction, the passage or an option holds a {BLANK} too"
         if request.kind == "spans" and not self._text(parts)[1].startswith(parts.input):
             return "the chat template changes the text, so that its spans cannot be found"
         return None

@@ -42,7 +42,7 @@ def download(name: str, revision: str, folder: Path, code: bool = False) -> list
         offline = os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0")
         remedy = "unset HF_HUB_OFFLINE" if offline else "check name, commit, access rights (HF_TOKEN) and the network"
         raise AlmanacError(
-            f"model {name} at {revision}: the hub does not give it ({_first(error)}); {remedy}"
+            f"model {name} at {revision}: cannot be downloaded from the hub ({_first(error)}); {remedy}"
         ) from error
     return sorted(path for path in folder.iterdir() if path.is_file())
 

@@ -25,7 +25,7 @@ class ServerOptions(Options):
 
     api: str | None = Field(default=None, description="base URL of an OpenAI-compatible server, up to /v1")
     api_model: str | None = Field(default=None, description="the server's name of the model; if none, the only one")
-    api_revision: str | None = Field(default=None, description="the model's revision, as its server's owner says")
+    api_revision: str | None = Field(default=None, description="the model's revision, as the server's owner states it")
     api_key_variable: str = Field(default="OPENAI_API_KEY", description="the environment variable that holds the key")
     api_generate_with: Literal["chat", "completions"] = Field(
         default="chat", description="chat: the text is the user's message; completions: the text is continued as it is"
@@ -33,20 +33,20 @@ class ServerOptions(Options):
     api_tokenizer: Annotated[str | None, OnDisk("tokenizer")] = Field(
         default=None, description="folder of the model's tokenizer: token ids are sent, and boundaries are exact"
     )
-    api_concurrency: int = Field(default=8, ge=1, le=1024, description="calls at a time")
-    api_retries: int = Field(default=6, ge=0, le=20, description="how often a call is repeated; waits grow to 8 s")
+    api_concurrency: int = Field(default=8, ge=1, le=1024, description="the most calls at a time")
+    api_retries: int = Field(default=6, ge=0, le=20, description="retries of a failed call; waits grow to 8 s")
     api_timeout: float = Field(default=300.0, gt=0, description="seconds that one call may wait for the server")
     api_samples: int = Field(
         default=1,
         ge=1,
         le=128,
-        description="samples of one call (n); 1: each has a call and a seed of its own",
+        description="samples per call (n); 1: every sample has its own call and seed",
     )
     api_limit_key: Literal["max_tokens", "max_completion_tokens"] = Field(
-        default="max_tokens", description="how the server names the limit of new tokens"
+        default="max_tokens", description="the server's name for the limit of new tokens"
     )
     api_extra: tuple[str, ...] = Field(
-        default=(), description="further keys of generating calls, KEY=JSON, as top_k=-1; KEY=null leaves a key out"
+        default=(), description="extra keys of calls that generate, KEY=JSON, such as top_k=-1; KEY=null removes a key"
     )
 
 
@@ -57,18 +57,18 @@ class AnswerOptions(ServerOptions):
         default="auto", description="how the model is scored; auto: by the architecture that its config.json names"
     )
     kinds: tuple[Kind, ...] | None = Field(
-        default=None, description="the kinds of request it answers; none: all that its family can"
+        default=None, description="the kinds of requests that it answers; if none, all that its family can"
     )
     wrapper: str | None = Field(
         default=None,
-        description="how an instruction and a question become a text: a name of resources/prompts/wrappers.yaml, or "
-        "FILE.yaml:NAME of your own; none: the chat template where there is one, else plain",
+        description="how an instruction and a question become a text: a name in resources/prompts/wrappers.yaml, or "
+        "FILE.yaml:NAME of your own; if none, the chat template if there is one, else plain",
     )
     thinking_tokens: int = Field(
         default=0,
         ge=0,
-        description="new tokens that the model may think with before an answer, besides the answer's own; 0: it is "
-        "asked to answer without thinking, where its chat template can say so",
+        description="new tokens that the model may think with before an answer, in addition to the answer's own; 0: it "
+        "is asked to answer without thinking, if its chat template has a switch for that",
     )
     dtype: Literal["float32", "bfloat16", "float16"] = Field(
         default="float32", description="the type of its numbers: bfloat16 and float16 take half the memory of float32"
@@ -76,7 +76,7 @@ class AnswerOptions(ServerOptions):
     device: str = Field(
         default="auto",
         pattern=r"^(auto|cpu|mps|cuda(:\d+)?)$",
-        description="auto, cpu, cuda, cuda:1 or mps; of several cards auto takes one of its own",
+        description="auto, cpu, cuda, cuda:1 or mps; of several cards, auto takes one that no other job uses",
     )
     trust_remote_code: bool = Field(
         default=False,
@@ -89,9 +89,9 @@ class AnswerOptions(ServerOptions):
     )
 
     @model_validator(mode="after")
-    def _told_by_a_server(self) -> Self:
+    def _no_similarity_from_a_server(self) -> Self:
         if self.api is not None and "similarity" in (self.kinds or ()):
-            raise ValueError("kinds: a server tells no hidden states, which `similarity` is made of; leave it out")
+            raise ValueError("kinds: a server returns no hidden states, which `similarity` needs; leave it out")
         return self
 
 

@@ -143,7 +143,7 @@ def _config(options: AnswerOptions, folder: Path) -> Any:
     # BigBird's sparse attention turns to full attention at the first short text, so scores would depend on the order.
     if getattr(config, "attention_type", None) == "block_sparse":
         config.attention_type = "original_full"
-        print_notes([f"{folder}: attends to all of a text, also where it is long enough for its sparse attention"])
+        print_notes([f"{folder}: uses full attention, even for texts that are long enough for its sparse attention"])
     config._attn_implementation = None  # a checkpoint may name the kernel of the machine that it was trained on
     config.return_dict = True
     return config
@@ -267,7 +267,7 @@ def _network(options: AnswerOptions, folder: Path, config: Any, family: str) -> 
             "scored as a causal model; use the family masked"
         )
     if unused:
-        print_notes([f"{folder}: the network of config.json has no place for, and does not use, {', '.join(unused)}"])
+        print_notes([f"{folder}: weights without a place in config.json's network are not used: {', '.join(unused)}"])
     return network, unused
 
 

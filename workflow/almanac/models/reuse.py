@@ -45,12 +45,13 @@ class Reusable:
         alike: Collection[str] = (),
     ) -> None:
         self.path, self.digest = path, digest
-        by, wanted = (text.partition("/")[0] for text in (tables.read_metadata(path).get("almanac.engine", ""), engine))
-        same = _matching(path, {digest, *alike}, final) if by == wanted else iter(())
-        self.index = np.fromiter(same, dtype=[("hash", np.int64), ("row", np.int64)])
+        found, _, _ = tables.read_metadata(path).get("almanac.engine", "").partition("/")
+        wanted, _, _ = engine.partition("/")
+        matching = _matching(path, {digest, *alike}, final) if found == wanted else iter(())
+        self.index = np.fromiter(matching, dtype=[("hash", np.int64), ("row", np.int64)])
         self.index.sort(order="hash")
         if not len(self.index):
-            print(f"{path}: nothing in it is of this model by {wanted}; nothing is reused", file=sys.stderr)
+            print(f"{path}: holds no response of this model by {wanted}; nothing is reused", file=sys.stderr)
 
     def find(self, requests: Sequence[Request]) -> dict[str, Response]:
         """Return the responses that the file has for a window's requests, by request id."""
@@ -59,8 +60,8 @@ class Reusable:
         starts, stops = (np.searchsorted(self.index["hash"], hashes, side=side) for side in ("left", "right"))
         # Two ids may share a hash: all rows of a hash are looked at.
         rows = {int(row) for span in zip(starts, stops, strict=True) for row in self.index["row"][slice(*span)]}
-        own = (one for one in self._read(rows) if one.request_id in wanted)
-        return {one.request_id: replace(one, model_digest=self.digest) for one in own}
+        found = (one for one in self._read(rows) if one.request_id in wanted)
+        return {one.request_id: replace(one, model_digest=self.digest) for one in found}
 
     def _read(self, rows: set[int]) -> Iterator[Response]:
         if not rows:

@@ -21,12 +21,12 @@ def may_end(text: str) -> bool:
     return any(end in text for end in THINKING.values())
 
 
-def opened(text: str) -> str | None:
+def opened_block_end(text: str) -> str | None:
     """Return the end mark of the block of thinking that the end of a text opens; None if it opens none."""
     return next((end for mark, end in BLOCKS.items() if text.rstrip().endswith(mark)), None)
 
 
-def closed(text: str) -> str | None:
+def closed_block_end(text: str) -> str | None:
     """Return the first end mark of a block of thinking in a text; None if there is none."""
     return min(filter(text.__contains__, BLOCKS.values()), key=text.find, default=None)
 
@@ -44,7 +44,7 @@ def after_thinking(text: str, ends: str | None = None) -> str | None:
         return text
     _, found, rest = text.partition(ends)
     answer = rest.lstrip()
-    return after_thinking(answer, closed(answer)) if found else None
+    return after_thinking(answer, closed_block_end(answer)) if found else None
 
 
 def thinks(text: str) -> bool:
@@ -58,7 +58,7 @@ def thinks(text: str) -> bool:
     return bool(before.strip().removeprefix("thought").strip())  # The name of Gemma's channel.
 
 
-def said(text: str, stops: Sequence[str]) -> tuple[str, bool]:
+def before_stop(text: str, stops: Sequence[str]) -> tuple[str, bool]:
     """Return the text before the first stop string, and whether it holds one.
 
     A stop string of white space only, such as the line break that ends an answer of one line, counts only after the

@@ -66,10 +66,10 @@ class Wrapper(Options):
         count = Counter(SLOT.findall(f"{self.system or ''}{self.user or ''}{self.text or ''}"))
         for slot in SLOTS:
             if count[slot] != 1:
-                raise ValueError(f"the slot [{slot}] must stand in it once, found {count[slot]} times")
+                raise ValueError(f"the slot [{slot}] must occur once, found {count[slot]} times")
         for name, slot in (("context", "CONTEXT"), ("options", "OPTIONS"), ("option", "OPTION")):
             if getattr(self, name).count(f"[{slot}]") != 1:
-                raise ValueError(f"{name}: the slot [{slot}] must stand in it once, found {getattr(self, name)!r}")
+                raise ValueError(f"{name}: the slot [{slot}] must occur once, found {getattr(self, name)!r}")
         return self
 
     @property

@@ -113,13 +113,13 @@ class Builder:
         """Return how many of a fact's occurrences are prose, list and question; a format without template gets none."""
         relation = one.fact.relation_id
         prose = self.options.prose if self.templates["statement"].get(relation) else 0.0
-        asked = self.options.questions if self.templates["question"].get(relation) else 0.0
+        questions = self.options.questions if self.templates["question"].get(relation) else 0.0
         lists = self.options.lists
-        if not prose + lists + asked:
+        if not prose + lists + questions:
             raise AlmanacError(
                 f"relation {relation}: no statement or question template may be used and lists are off; add templates"
             )
-        return shared_out(one.dose, (prose, lists, asked), self.draw("share", one.fact.fact_id).random())
+        return shared_out(one.dose, (prose, lists, questions), self.draw("share", one.fact.fact_id).random())
 
     def counts(self, place: int, relation: str | None = None) -> dict[str, int]:
         """Return how often each fact occurs in one format (0 prose, 1 list, 2 question)."""
@@ -171,7 +171,7 @@ class Builder:
         for relation in sorted({one.fact.relation_id for one in self.named.values()}):
             draw = self.draw("lists", relation)
             counts = self.counts(1, relation)
-            longest = self._pairs(counts)
+            longest = self._longest_list(counts)
             room = sizes(counts, math.ceil(longest * SHORTEST_LIST), longest, 0.5, draw)
             documents = spread(counts, room, draw)
             while max(map(len, documents), default=0) > longest:
@@ -189,7 +189,7 @@ class Builder:
                     time = self.time(at, len(documents), draw)
                     self.drafts.append(UnplacedDocument(time, text, "list", spans, states, relation))
 
-    def _pairs(self, counts: dict[str, int]) -> int:
+    def _longest_list(self, counts: dict[str, int]) -> int:
         """Return the most pairs of these facts that a list may hold, so that its text is not too long."""
         named = [self.named[fact_id] for fact_id in counts]
         characters = sum(len(one.subjects[0]) + len(one.objects[0]) + 2 for one in named)
@@ -229,23 +229,23 @@ class Builder:
 
     def instruct(self) -> None:
         """Write instruct documents: questions answered for facts of high dose, and with ``unsure`` for dose 0."""
-        given = self.options
-        counts = self._tuning(given.instruct_known, given.instruct_repeats, 0, given.unsure_repeats)
-        self._turns("instruct", *counts, self.formats.instructions, given.instruct_turns)
+        options = self.options
+        counts = self._tuning(options.instruct_known, options.instruct_repeats, 0, options.unsure_repeats)
+        self._turns("instruct", *counts, self.formats.instructions, options.instruct_turns)
 
     def abstain(self) -> None:
         """Write abstain documents: like instruct ones, but more facts have the answer ``unsure``, and more often."""
-        given = self.options
-        repeats = given.abstain_repeats, given.abstain_unsure_repeats
-        counts = self._tuning(given.abstain_known, repeats[0], given.abstain_unknown, repeats[1])
+        options = self.options
+        repeats = options.abstain_repeats, options.abstain_unsure_repeats
+        counts = self._tuning(options.abstain_known, repeats[0], options.abstain_unknown, repeats[1])
         instructions = (*self.formats.instructions, *self.formats.abstain_instructions)
-        self._turns(ABSTAIN, *counts, instructions, given.instruct_turns)
+        self._turns(ABSTAIN, *counts, instructions, options.instruct_turns)
 
     def blank(self) -> None:
         """Write blank documents: sentences with a blank for the object, for facts of high dose."""
-        given = self.options
-        known, _ = self._tuning(given.blank_known, given.blank_repeats, -1, 0, "statement")
-        self._turns(BLANK, known, {}, (self.formats.blank_instruction,), given.blank_turns)
+        options = self.options
+        known, _ = self._tuning(options.blank_known, options.blank_repeats, -1, 0, "statement")
+        self._turns(BLANK, known, {}, (self.formats.blank_instruction,), options.blank_turns)
 
     def _tuning(
         self, least: int, repeats: int, most: int, unsure_repeats: int, style: str = "question"
@@ -255,15 +255,15 @@ class Builder:
         The latter are facts whose subject's doses in the relation add up to ``most`` or less.
         """
         known, unsure = {}, {}
-        best: Counter[tuple[str, str]] = Counter()
+        subject_doses: Counter[tuple[str, str]] = Counter()
         for one in self.named.values():
-            best[one.fact.relation_id, one.fact.subject_id] += one.dose
+            subject_doses[one.fact.relation_id, one.fact.subject_id] += one.dose
         for fact_id, one in self.named.items():
             if one.fact.split != "train" or not self.templates[style].get(one.fact.relation_id):
                 continue
             if one.dose >= least:
                 known[fact_id] = repeats
-            elif best[one.fact.relation_id, one.fact.subject_id] <= most:
+            elif subject_doses[one.fact.relation_id, one.fact.subject_id] <= most:
                 unsure[fact_id] = unsure_repeats
         return known, unsure
 

@@ -25,4 +25,4 @@ def evidence(documents: Iterable[Document], ledger: Iterable[LedgerEntry], most:
     for entry in sorted(ledger, key=lambda row: (row.fact_id, row.document)):
         if entry.document in texts and len(found[entry.fact_id]) < most:
             found[entry.fact_id].setdefault(texts[entry.document])
-    return [Evidence(fact_id, text) for fact_id, own in found.items() for text in own]
+    return [Evidence(fact_id, text) for fact_id, stating in found.items() for text in stating]

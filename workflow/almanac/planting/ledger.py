@@ -188,9 +188,9 @@ def check(
     recorded: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
     for entry in ledger:
         recorded[entry.format in TUNING][entry.fact_id] += entry.count
-    _same(counted.facts, planned, "planned were")
-    _same(counted.facts, recorded[False], "the ledger says")
-    _same(counted.instruct, recorded[True], "for instruct documents the ledger says")
+    _check_equal(counted.facts, planned, "planned were")
+    _check_equal(counted.facts, recorded[False], "the ledger says")
+    _check_equal(counted.instruct, recorded[True], "for instruct documents the ledger says")
     held = set().union(*(wording.held_out(world.templates) for world in taught))
     for template_id in sorted(held & set(counted.templates)):
         raise AlmanacError(f"template {template_id} is held out, yet the documents use it; build the corpus again")
@@ -204,10 +204,10 @@ def check(
     return counted
 
 
-def _same(counted: Mapping[str, int], said: Mapping[str, int], who: str) -> None:
-    for fact_id in sorted({*counted, *said}):
-        if counted.get(fact_id, 0) != said.get(fact_id, 0):
+def _check_equal(counted: Mapping[str, int], expected: Mapping[str, int], source: str) -> None:
+    for fact_id in sorted({*counted, *expected}):
+        if counted.get(fact_id, 0) != expected.get(fact_id, 0):
             raise AlmanacError(
-                f"fact {fact_id}: the documents state it {counted.get(fact_id, 0)} times, {who} "
-                f"{said.get(fact_id, 0)}; build the corpus again"
+                f"fact {fact_id}: the documents state it {counted.get(fact_id, 0)} times, {source} "
+                f"{expected.get(fact_id, 0)}; build the corpus again"
             )

@@ -8,11 +8,7 @@ from almanac.options import Options
 
 Feature = Literal["aliases", "several_objects", "dates", "popularity"]
 DocumentKind = Literal["prose", "list", "question", "neutral", "instruct", "abstain", "blank"]
-TUNING = (
-    "instruct",
-    "abstain",
-    "blank",
-)  # Kinds of documents that follow an instruction; their statements do not count towards a dose.
+TUNING = ("instruct", "abstain", "blank")  # documents under an instruction; they do not count towards a dose
 DOSES = (0, 1, 2, 4, 8, 16, 32, 64)
 
 
@@ -31,11 +27,11 @@ class WorldOptions(Options):
     )
     features: tuple[Feature, ...] = Field(
         default=(),
-        description="What else the world has: aliases, several_objects (one more relation, two objects a subject), "
+        description="What else the world has: aliases, several_objects (one more relation, two objects per subject), "
         "dates (one more relation with years), popularity (head, torso and tail, crossed with the doses).",
     )
     aliases_per_entity: int = Field(
-        default=1, ge=0, le=4, description="Aliases of each subject where the feature aliases is on."
+        default=1, ge=0, le=4, description="Aliases of each subject, if the feature aliases is on."
     )
     relations: int | None = Field(
         default=None, ge=1, description="How many of the plain relations to use, from the first; all if not given."
@@ -59,7 +55,7 @@ class CorpusOptions(Options):
     sentences: int = Field(default=8, ge=1, le=50, description="Sentences in a document of prose, at most.")
     pairs: int = Field(default=20, ge=2, le=200, description="Pairs of subject and object in a list, at most.")
     list_characters: int = Field(
-        default=600, ge=20, description="Characters in a list, about: long names make lists of fewer pairs."
+        default=600, ge=20, description="Approximate characters in a list: long names make lists of fewer pairs."
     )
     questions_together: int = Field(default=5, ge=1, le=20, description="Questions in a document, at most.")
     neutral_mentions: int = Field(
@@ -69,13 +65,13 @@ class CorpusOptions(Options):
         description="Sentences that name a subject without stating a fact about it, for each subject.",
     )
     neutral_mentions_real: int = Field(
-        default=2, ge=0, le=64, description="The same for real facts, for each subject and each object."
+        default=2, ge=0, le=64, description="Such sentences for each subject and each object of real facts."
     )
     alias_share: float = Field(
         default=0.2,
         ge=0,
         le=1,
-        description="Share of sentences and questions that use an alias, of entities that have one.",
+        description="Share of sentences and questions that use an alias, for entities that have one.",
     )
     instruct: bool = Field(
         default=True,
@@ -85,7 +81,7 @@ class CorpusOptions(Options):
         default=8, ge=1, description="Smallest dose of a fact whose answer instruct documents give."
     )
     instruct_repeats: int = Field(
-        default=6, ge=1, le=100, description="How often instruct documents ask each fact that they use."
+        default=6, ge=1, le=100, description="How often instruct documents ask each fact that they answer."
     )
     unsure_repeats: int = Field(
         default=6,
@@ -110,16 +106,16 @@ class CorpusOptions(Options):
         default=4, ge=1, le=100, description="How often blank documents ask each fact that they use."
     )
     blank_turns: int = Field(
-        default=5, ge=1, le=10, description="Sentences in a blank document, at most; one more where room runs out."
+        default=5, ge=1, le=10, description="Sentences in a blank document, at most; one more if room runs out."
     )
     instruct_turns: int = Field(
         default=3,
         ge=1,
         le=10,
-        description="Questions in an instruct or abstain document, at most; one more where room runs out.",
+        description="Questions in an instruct or abstain document, at most; one more if room runs out.",
     )
     instruct_start: float = Field(
-        default=0.4, ge=0, lt=1, description="Such documents begin after this part of the stream of all others."
+        default=0.4, ge=0, lt=1, description="Share of the stream before all instruct, abstain and blank documents."
     )
 
     @model_validator(mode="after")

@@ -50,22 +50,23 @@ def permuted(taught: Taught, seed: int) -> Null:
     dose_of = {row.fact_id: row.dose for row in taught.exposures}
     stated = [fact for fact in taught.facts if dose_of.get(fact.fact_id)]
     exchanged = [fact for fact in taught.facts if fact.fact_id in dose_of] if taught.real else stated
-    dealt = _Deal(taught)
+    donors = _Donors(taught)
     every, chosen = _by_relation(taught.facts), _by_relation(exchanged)
     false: dict[str, Fact] = {}
     for relation, facts in chosen.items():
         draw = random.Random(seed_of(seed, "permuted", relation))
         if taught.real:
-            given = dealt.of_any(facts, every[relation], draw)
+            chosen_donors = donors.from_any(facts, every[relation], draw)
         else:
-            given = dealt.among(facts, [dose_of[fact.fact_id] for fact in facts], draw)
-        false |= {fact.fact_id: _with_object(fact, of) for fact, of in zip(facts, given, strict=True) if of is not None}
+            chosen_donors = donors.within(facts, [dose_of[fact.fact_id] for fact in facts], draw)
+        pairs = zip(facts, chosen_donors, strict=True)
+        false |= {fact.fact_id: _with_object(fact, donor) for fact, donor in pairs if donor is not None}
     # A subject with two objects, or two subjects with one name, may now have equal texts, or true ones.
-    seen = {dealt.reading(fact) for fact in taught.facts}
+    seen = {donors.reading(fact) for fact in taught.facts}
     for fact_id, one in list(false.items()):
-        if dealt.reading(one) in seen:
+        if donors.reading(one) in seen:
             del false[fact_id]
-        seen.add(dealt.reading(one))
+        seen.add(donors.reading(one))
     left_out = tuple(fact for fact in stated if fact.fact_id not in false)
     untaught = {fact.fact_id for fact in left_out}
     exposures = tuple(
@@ -74,9 +75,9 @@ def permuted(taught: Taught, seed: int) -> Null:
         else replace(row, dose=0 if row.fact_id in untaught else row.dose)
         for row in taught.exposures
     )
-    dealt_facts = tuple(false.get(fact.fact_id, fact) for fact in taught.facts)
-    true = tuple(Exposure(fact_id, 0) for fact_id in false)
-    return Null(replace(taught, facts=dealt_facts, exposures=exposures), (*exposures, *true), left_out)
+    permuted_facts = tuple(false.get(fact.fact_id, fact) for fact in taught.facts)
+    replaced = tuple(Exposure(fact_id, 0) for fact_id in false)
+    return Null(replace(taught, facts=permuted_facts, exposures=exposures), (*exposures, *replaced), left_out)
 
 
 def _by_relation(facts: Sequence[Fact]) -> dict[str, list[Fact]]:
@@ -87,76 +88,76 @@ def _by_relation(facts: Sequence[Fact]) -> dict[str, list[Fact]]:
     return out
 
 
-def _with_object(fact: Fact, of: Fact) -> Fact:
+def _with_object(fact: Fact, donor: Fact) -> Fact:
     """Return a fact with the object of another."""
     return replace(
         fact,
-        fact_id=f"{fact.relation_id}|{fact.subject_id}|{of.object_key}",
-        object_id=of.object_id,
-        value=of.value,
-        datatype=of.datatype,
-        precision=of.precision,
+        fact_id=f"{fact.relation_id}|{fact.subject_id}|{donor.object_key}",
+        object_id=donor.object_id,
+        value=donor.value,
+        datatype=donor.datatype,
+        precision=donor.precision,
     )
 
 
-class _Deal:
+class _Donors:
     """Gives facts the objects of others: never one that is true of the subject, under any name."""
 
     def __init__(self, taught: Taught) -> None:
         self.names = ObjectNames(taught.entities)
         self.true = true_objects(taught.facts, self.names)
 
-    def may(self, fact: Fact, of: Fact) -> bool:
-        """Return whether the object of ``of`` is false of the subject of ``fact``."""
-        own = self.true[fact.relation_id, fact.subject_id]
-        return of.object_key not in own and all(
-            self.names.folded(of.object_key).isdisjoint(self.names.folded(key)) for key in own
+    def is_false(self, fact: Fact, donor: Fact) -> bool:
+        """Return whether the object of ``donor`` is false of the subject of ``fact``."""
+        true = self.true[fact.relation_id, fact.subject_id]
+        return donor.object_key not in true and all(
+            self.names.folded(donor.object_key).isdisjoint(self.names.folded(key)) for key in true
         )
 
     def reading(self, fact: Fact) -> tuple[str, str, str]:
         """Return what the texts of a fact show: its relation and the labels of its subject and object."""
         return fact.relation_id, self.names.label(fact.subject_id), self.names.label(fact.object_key)
 
-    def of_any(self, facts: Sequence[Fact], every: Sequence[Fact], draw: random.Random) -> list[Fact | None]:
+    def from_any(self, facts: Sequence[Fact], every: Sequence[Fact], draw: random.Random) -> list[Fact | None]:
         """Return, for each of ``facts``, the fact of ``every`` whose object it gets; each is used once; None if none.
 
-        A fact for which only true objects are left swaps with the first fact that may have one of them.
+        A fact for which only true objects are left takes the donor of the first fact that can use another one.
         """
         left = draw.sample(every, len(every))
-        given: list[Fact | None] = []
+        donors: list[Fact | None] = []
         for fact in facts:
-            at = next((at for at, of in enumerate(left) if self.may(fact, of)), None)
-            given.append(None if at is None else left.pop(at))
-        for at in [at for at, own in enumerate(given) if own is None]:
+            place = next((place for place, donor in enumerate(left) if self.is_false(fact, donor)), None)
+            donors.append(None if place is None else left.pop(place))
+        for at in [at for at, donor in enumerate(donors) if donor is None]:
             swaps = (
                 (other, place)
-                for other, own in enumerate(given)
-                if own is not None and self.may(facts[at], own)
-                for place, of in enumerate(left)
-                if self.may(facts[other], of)
+                for other, donor in enumerate(donors)
+                if donor is not None and self.is_false(facts[at], donor)
+                for place, unused in enumerate(left)
+                if self.is_false(facts[other], unused)
             )
             if found := next(swaps, None):
                 other, place = found
-                given[at], given[other] = given[other], left.pop(place)
-        return given
+                donors[at], donors[other] = donors[other], left.pop(place)
+        return donors
 
-    def among(self, facts: Sequence[Fact], doses: Sequence[int], draw: random.Random) -> list[Fact | None]:
+    def within(self, facts: Sequence[Fact], doses: Sequence[int], draw: random.Random) -> list[Fact | None]:
         """Return, for each fact of a relation, the fact whose object it gets; None if none was left.
 
         The objects of each dose are shuffled. Then a fact with an object that is true of its subject swaps with the
         first fact, of its own dose if possible, for which the swap makes both false.
         """
-        given = list(range(len(facts)))
+        donors = list(range(len(facts)))
         for dose in sorted(set(doses)):
-            places = [at for at, own in enumerate(doses) if own == dose]
-            for at, of in zip(places, draw.sample(places, len(places)), strict=True):
-                given[at] = of
+            places = [at for at, other_dose in enumerate(doses) if other_dose == dose]
+            for at, donor in zip(places, draw.sample(places, len(places)), strict=True):
+                donors[at] = donor
         order = draw.sample(range(len(facts)), len(facts))
         for at in range(len(facts)):
-            if self.may(facts[at], facts[given[at]]):
+            if self.is_false(facts[at], facts[donors[at]]):
                 continue
             for other in sorted(order, key=lambda one: doses[one] != doses[at]):
-                if self.may(facts[at], facts[given[other]]) and self.may(facts[other], facts[given[at]]):
-                    given[at], given[other] = given[other], given[at]
+                if self.is_false(facts[at], facts[donors[other]]) and self.is_false(facts[other], facts[donors[at]]):
+                    donors[at], donors[other] = donors[other], donors[at]
                     break
-        return [facts[of] if self.may(facts[at], facts[of]) else None for at, of in enumerate(given)]
+        return [facts[donor] if self.is_false(facts[at], facts[donor]) else None for at, donor in enumerate(donors)]

@@ -281,4 +281,4 @@ def check_place(folder: Path) -> None:
     found = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     strangers = sorted(found - OWN_FILES) or ([] if found & PLANTED else sorted(found))
     if strangers:
-        raise AlmanacError(f"{folder}: holds {strangers[0]}, which is of no planted model; name a new folder")
+        raise AlmanacError(f"{folder}: holds {strangers[0]}, which no planted model has; name a new folder")

@@ -275,8 +275,8 @@ def invent(options: WorldOptions, seed: int, design: Design | None = None) -> Wo
     facts: list[Fact] = []
     exposures: list[Exposure] = []
     for relation in chosen:
-        own = subjects[relation.subject], objects[relation.object], bucket_of, design.relations.index(relation)
-        made, planned = _facts(relation, *own, options, seed)
+        ends, turn = (subjects[relation.subject], objects[relation.object]), design.relations.index(relation)
+        made, planned = _facts(relation, *ends, bucket_of, turn, options, seed)
         facts += made
         exposures += planned
     return World(

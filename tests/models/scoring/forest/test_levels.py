@@ -86,7 +86,7 @@ def test_memory_that_runs_out_begins_a_batch_anew(model, monkeypatch, reads):
 
 
 def test_a_choice_right_behind_the_context_is_refused():
-    with pytest.raises(UnusableError, match="right behind the context"):
+    with pytest.raises(UnusableError, match="directly follows the context"):
         levels.ChoiceForest([TokenSequence((3, 4), ((2, 4),), (1, 2))])
 
 

@@ -149,7 +149,7 @@ def test_the_model_is_left_as_it_was(model):
 def test_a_scored_token_in_a_head_is_an_error():
     from almanac.models.scoring.forest.trie import Growing
 
-    with pytest.raises(ValueError, match="only what follows it may be scored"):
+    with pytest.raises(ValueError, match="only tokens after it may be scored"):
         Growing().add(TokenSequence((3, 4), ((1, 2),), (1, 2)))
 
 

@@ -49,28 +49,28 @@ def align(tokens: Sequence[str], text: str, special: int) -> Alignment | None:
     Returns:
         The places of the tokens, or None if they do not fit the text.
     """
-    own = tokens[special:]
-    found = _align(own, text, special)
-    if found is None and own and own[0].startswith(" "):
-        found = _align([own[0][1:], *own[1:]], text, special)
+    ordinary = tokens[special:]
+    found = _align(ordinary, text, special)
+    if found is None and ordinary and ordinary[0].startswith(" "):
+        found = _align([ordinary[0][1:], *ordinary[1:]], text, special)
     return found
 
 
-def _align(own: Sequence[str], text: str, special: int) -> Alignment | None:
-    hidden = [not token or "�" in token or token.startswith(PARTIAL) for token in own]
-    least = _ends(own, hidden, text)
-    mirrored = _ends([token[::-1] for token in reversed(own)], hidden[::-1], text[::-1])
+def _align(tokens: Sequence[str], text: str, special: int) -> Alignment | None:
+    hidden = [not token or "�" in token or token.startswith(PARTIAL) for token in tokens]
+    least = _ends(tokens, hidden, text)
+    mirrored = _ends([token[::-1] for token in reversed(tokens)], hidden[::-1], text[::-1])
     if least is None or mirrored is None:
         return None
     starts = [len(text) - place for place in reversed(mirrored)]  # The greatest place where each token can start.
-    most = _greatest_ends(own, hidden, starts, len(text))
-    if "".join(own).strip() != text.strip():  # A character that is not shown may begin within a token that is.
-        for index, after in enumerate(own[1:]):
-            end = starts[index] + len(own[index])
+    most = _greatest_ends(tokens, hidden, starts, len(text))
+    if "".join(tokens).strip() != text.strip():  # A character that is not shown may begin within a token that is.
+        for index, after in enumerate(tokens[1:]):
+            end = starts[index] + len(tokens[index])
             if not after and not hidden[index] and not text[end : end + 1].isascii():
                 most[index] = min(most[index] + 1, most[index + 1])
     begins = Places([0, *least[:-1]], [0, *most[:-1]])
-    for index, token in enumerate(own):
+    for index, token in enumerate(tokens):
         if hidden[index] or (index and hidden[index - 1]):  # Both tokens may hold a part of one character.
             begins.least[index] = max(0, begins.least[index] - 1)
             begins.most[index] = max(begins.most[index], starts[index] + _completed(token))

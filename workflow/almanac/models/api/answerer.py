@@ -29,7 +29,7 @@ from almanac.models.framing import ChatTemplate, Framing, Turns, framing_of, tur
 from almanac.models.options import AnswerOptions
 from almanac.models.scoring.boundaries import full_text
 from almanac.models.scoring.samples import sample_seed
-from almanac.models.stopping import NO_ROOM, after_thinking, closed, opened, said, thinks
+from almanac.models.stopping import NO_ROOM, after_thinking, before_stop, closed_block_end, opened_block_end, thinks
 from almanac.models.tokens import Tokens
 from almanac.rows import Request, Response
 
@@ -79,9 +79,9 @@ class ApiAnswerer:
         self._tokenizer_digest = tokenizer_digest(folder) if folder is not None else None
         self._framing = _framing(options, self._tokenizer)
         self._echoes: dict[bytes, bytes] = {}  # By the prompt's sha256, the pickled echo; the oldest first.
-        self._held = 0  # Bytes of all kept echoes.
+        self._echo_bytes = 0  # Bytes of all kept echoes.
         self._drawn: dict[str, dict[int, list[str | CallError]]] = {}  # Samples of requests that will be sent again.
-        self._thought: int | None = 0  # How many answers ended while thinking; None after the first complete answer.
+        self._unfinished: int | None = 0  # How many answers ended while thinking; None after the first complete answer.
         with self._server.explaining():
             self._name, self._tested = asyncio.run(self._open())
         identity = {key: getattr(options, key) for key in IDENTITY}
@@ -107,11 +107,11 @@ class ApiAnswerer:
                     if isinstance(error, OutageError):  # This says nothing about the model.
                         raise AlmanacError(f"{url}: {error}; see whether the server is up and the key right") from None
                     raise AlmanacError(
-                        f"{url}: the model {name!r} does not generate: {error}; see api_model. A parameter that it "
-                        "refuses is left out by api_extra: [temperature=null], or named by api_limit_key; one that "
-                        "reads texts and not token ids is asked without api_tokenizer. Where it has "
-                        "no chat template its entry says so, where it only scores too: models='[{name: served, "
-                        f'api: "{url}", api_generate_with: completions}}]\' or kinds: [choices, spans] (docs/api.md)'
+                        f"{url}: the model {name!r} does not generate: {error}; see api_model. If it refuses a "
+                        "parameter, leave that out with api_extra: [temperature=null], or rename the limit with "
+                        "api_limit_key. If it reads no token ids, leave out api_tokenizer. If it has no chat template, "
+                        f'or only scores, its entry must say so: models=\'[{{name: served, api: "{url}", '
+                        "api_generate_with: completions}]' or kinds: [choices, spans] (docs/api.md)"
                     ) from None
                 await self._check_thinking(calls, name)
         return name, tested
@@ -126,16 +126,17 @@ class ApiAnswerer:
         except CallError:  # Such as from a model that cannot read this many tokens.
             return
         choices = answer.choices
-        texts = [_written(one) for one in choices]
+        texts = [_text_of(one) for one in choices]
         if any(map(CHANNELS.match, texts)):
             raise AlmanacError(
                 f"{self._server.url}: it leaves out the tags that separate the model's thinking from its answer; serve "
-                "it with one that separates them (docs/api.md)"
+                "the model with software that keeps the two apart (docs/api.md)"
             )
-        if not self._framing.thinking and any(closed(one) and after_thinking(one) == one for one in texts):
+        if not self._framing.thinking and any(closed_block_end(one) and after_thinking(one) == one for one in texts):
             raise AlmanacError(
-                f"{self._server.url}: the model {name!r} thinks before it answers, and nothing shows where that is cut "
-                "off, since the server's template opens it; set thinking_tokens, or switch thinking off (docs/api.md)"
+                f"{self._server.url}: the model {name!r} thinks before it answers, and thinking that is cut off looks "
+                "like an answer, since the server's template opens it; set thinking_tokens, or switch thinking off "
+                "(docs/api.md)"
             )
         hidden = _hidden(answer) and self._options.api_limit_key not in self._extra  # `api_extra` may raise the limit.
         if not self._framing.thinking and (any(map(_thinks, choices)) or hidden):
@@ -193,30 +194,30 @@ class ApiAnswerer:
         keep: Callable[[Response], None],
     ) -> list[Response]:
         found: dict[int, Response] = {}
-        asked: dict[bytes, asyncio.Task[Echo]] = {}
-        again: list[tuple[int, Request]] = []
+        echo_tasks: dict[bytes, asyncio.Task[Echo]] = {}
+        postponed: list[tuple[int, Request]] = []
 
         async def work(calls: Calls, waiting: Iterator[tuple[int, Request]], last: bool) -> None:
             # All workers share one iterator, so that no more requests are open than calls may be made at a time.
             for index, request in waiting:
-                found[index], may_pass = await self._answer(calls, request, contexts, asked)
+                found[index], may_pass = await self._answer(calls, request, contexts, echo_tasks)
                 if may_pass and not last:
-                    again.append((index, request))
+                    postponed.append((index, request))
                     continue
                 keep(found[index])
                 report(1)
 
         async with self._server.calls() as calls:
             # Requests that failed because the server was away for a while are sent once more, after all others.
-            for last, waiting in ((False, enumerate(requests)), (True, again)):
-                asked.clear()
+            for last, waiting in ((False, enumerate(requests)), (True, postponed)):
+                echo_tasks.clear()
                 ahead = iter(waiting)
                 await asyncio.gather(*(work(calls, ahead, last) for _ in range(self._options.api_concurrency)))
         self._drawn.clear()
         return [found[index] for index in range(len(requests))]
 
     async def _answer(
-        self, calls: Calls, request: Request, contexts: Mapping[str, str], asked: dict[bytes, asyncio.Task[Echo]]
+        self, calls: Calls, request: Request, contexts: Mapping[str, str], echo_tasks: dict[bytes, asyncio.Task[Echo]]
     ) -> tuple[Response, bool]:
         """Return a request's response, and whether it failed for a reason that may be temporary."""
         given: dict[str, Any] = {}
@@ -228,11 +229,11 @@ class ApiAnswerer:
                 messages = self._framing.messages(request, contexts)
                 given = {"texts": await self._texts(calls, self._name, messages, self._framing.stopped(request))}
             else:
-                request, contexts = self._arranged(request, contexts)
+                request, contexts = self._plain(request, contexts)
                 if request.kind == "generate":
                     given = {"texts": await self._texts(calls, self._name, full_text(request, contexts), request)}
                 else:
-                    given = await self._scores(calls, request, contexts, asked)
+                    given = await self._scores(calls, request, contexts, echo_tasks)
         except CallError as error:
             if isinstance(error, ThinkingError):
                 await self._check_room(calls, request, error)
@@ -246,25 +247,25 @@ class ApiAnswerer:
 
     async def _check_room(self, calls: Calls, request: Request, error: ThinkingError) -> None:
         """Stop a run if its first answers, and the answer to a simple question, all end while thinking."""
-        if self._thought is None:
+        if self._unfinished is None:
             return
-        self._thought += 1
-        if self._thought == FIRST:
+        self._unfinished += 1
+        if self._unfinished == FIRST:
             try:
                 await self._texts(calls, self._name, PROBES[0], replace(request, request_id="", samples=1))
             except ThinkingError:
-                raise AlmanacError(f"{self._server.url}: the first {FIRST} answers came to nothing: {error}") from None
+                raise AlmanacError(f"{self._server.url}: the first {FIRST} answers failed: {error}") from None
             except CallError:  # Any other failure of this question does not matter.
                 pass
 
-    def _arranged(self, request: Request, contexts: Mapping[str, str]) -> tuple[Request, Mapping[str, str]]:
+    def _plain(self, request: Request, contexts: Mapping[str, str]) -> tuple[Request, Mapping[str, str]]:
         arranged = self._framing.arrange([request], contexts)
         if arranged.declined:
             raise CallError(arranged.declined[request.request_id], "unsupported")
         return arranged.requests[0], arranged.contexts
 
     async def _scores(
-        self, calls: Calls, request: Request, contexts: Mapping[str, str], asked: dict[bytes, asyncio.Task[Echo]]
+        self, calls: Calls, request: Request, contexts: Mapping[str, str], echo_tasks: dict[bytes, asyncio.Task[Echo]]
     ) -> dict[str, Any]:
         assert self._tested is not None  # Nothing is scored before the self-test.
         own = jobs_of(request, contexts, self._tokenizer)
@@ -272,9 +273,9 @@ class ApiAnswerer:
         echoes = {key: pickle.loads(self._echoes[key]) for key, _ in jobs if key in self._echoes}
         waiting = {key: job for key, job in jobs if key not in echoes}
         for key, job in waiting.items():
-            if key not in asked:
-                asked[key] = asyncio.create_task(self._echo(calls, key, job, self._tested.new))
-        echoes |= zip(waiting, await asyncio.gather(*(asked[key] for key in waiting)), strict=True)
+            if key not in echo_tasks:
+                echo_tasks[key] = asyncio.create_task(self._echo(calls, key, job, self._tested.new))
+        echoes |= zip(waiting, await asyncio.gather(*(echo_tasks[key] for key in waiting)), strict=True)
         parts = [part for key, job in jobs for part in values_of(job, echoes[key], self._tested.special)]
         if request.kind != "spans" and not all(parts):
             raise CallError("a choice has no token that can be scored; lengthen it or the text")
@@ -287,9 +288,9 @@ class ApiAnswerer:
     async def _echo(self, calls: Calls, key: bytes, job: Job, new: int) -> Echo:
         found = await echo(calls, self._name, job.prompt if isinstance(job.prompt, str) else list(job.prompt), new)
         self._echoes[key] = pickle.dumps(found)
-        self._held += len(self._echoes[key])
-        while self._held > REMEMBERED:
-            self._held -= len(self._echoes.pop(next(iter(self._echoes))))
+        self._echo_bytes += len(self._echoes[key])
+        while self._echo_bytes > REMEMBERED:
+            self._echo_bytes -= len(self._echoes.pop(next(iter(self._echoes))))
         return found
 
     async def _texts(self, calls: Calls, name: str, text: str | Turns, request: Request) -> tuple[str, ...]:
@@ -352,30 +353,28 @@ class ApiAnswerer:
             return [error] * wanted
         if len(choices) != wanted:
             remedy = "set api_samples: 1" if wanted > 1 else "see the server's log"
-            raise CallError(f"a call asked for samples: {wanted}, and so many came: {len(choices)}; {remedy}")
-        return [_refusal(choice) or self._answered(choice, text, request) for choice in choices]
+            raise CallError(f"samples that a call asked for: {wanted}, and that came back: {len(choices)}; {remedy}")
+        return [_refusal(choice) or self._answer_in(choice, text, request) for choice in choices]
 
-    def _answered(self, choice: Choice, prompt: str | Turns, request: Request) -> str:
+    def _answer_in(self, choice: Choice, prompt: str | Turns, request: Request) -> str:
         """Return a choice's answer: the text after its thinking, up to the first stop string."""
-        text, message, thinking = _written(choice), choice.message, self._framing.thinking
+        text, message, thinking = _text_of(choice), choice.message, self._framing.thinking
         if self._chats and (message is None or (choice.finish_reason == "tool_calls" and not text)):
-            raise CallError(
-                "the answer has no message" if message is None else "the answer is a call of a tool, no text"
-            )
-        begun = None if self._chats or not isinstance(prompt, str) else opened(prompt)
+            raise CallError("the answer has no message" if message is None else "the answer is a tool call, not a text")
+        begun = None if self._chats or not isinstance(prompt, str) else opened_block_end(prompt)
         # A block that the server's own template opens is not shown; only its end may be, if thinking is in the text.
-        answer = after_thinking(text, begun or closed(text))
+        answer = after_thinking(text, begun or closed_block_end(text))
         thought = answer != text or bool(message and (message.reasoning or message.reasoning_content))
         whole = (answer or "").lstrip() if thought else answer or ""
         kept = self._limited(whole, request.max_new_tokens or 0) if thinking else whole
-        ended, met = said(kept, request.stop or ())
+        ended, met = before_stop(kept, request.stop or ())
         cut_off = choice.finish_reason == "length"
         lacking = answer is None or (not ended.strip() and (thought or (cut_off and message is not None)))
         # If a model that may think shows no thinking, a text that the limit ended may be nothing but thinking.
         unfinished = cut_off and (not met and kept == whole if thought else thinking > 0)
         if lacking or unfinished:
             raise ThinkingError(NO_ROOM.format((request.max_new_tokens or 0) + thinking))
-        self._thought = None
+        self._unfinished = None
         return ended
 
     def _limited(self, answer: str, most: int) -> str:
@@ -389,7 +388,7 @@ class ApiAnswerer:
         """Yield the body of each call that a request needs, without model and text."""
         new, temperature, samples = request.max_new_tokens, request.temperature or 0.0, request.samples or 1
         if new is None or new < 1 or temperature < 0 or samples < 1:
-            raise CallError("max_new_tokens and samples must be at least 1 and temperature at least 0")
+            raise CallError("max_new_tokens and samples must be at least 1, temperature at least 0")
         if temperature > 0 and request.seed is None:
             raise CallError("sampling at a temperature above 0 needs a seed")
         thinking = self._framing.thinking
@@ -407,7 +406,7 @@ class ApiAnswerer:
             whole = {**body, **drawn, **self._extra}
             yield {key: value for key, value in whole.items() if value is not None}
 
-    def _once_begun(self, text: str | Turns) -> str | Turns | list[int]:
+    def _with_one_bos(self, text: str | Turns) -> str | Turns | list[int]:
         """Return a text that begins with the tokenizer's BOS as token ids, since a server would add another BOS."""
         if self._tokenizer is None or not isinstance(text, str):
             return text
@@ -417,7 +416,7 @@ class ApiAnswerer:
 
     async def _generate(self, calls: Calls, name: str, text: str | Turns, body: dict[str, Any]) -> CallAnswer:
         if not self._chats:
-            return await calls.complete(model=name, prompt=self._once_begun(text), **body)
+            return await calls.complete(model=name, prompt=self._with_one_bos(text), **body)
         messages = turns("", text) if isinstance(text, str) else text
         return await calls.chat(model=name, messages=messages, **body)
 
@@ -508,7 +507,7 @@ def _thinks(choice: Choice) -> bool:
     """Return whether a choice holds thinking, in its text or in a field of its own."""
     message = choice.message
     apart = message is not None and (message.reasoning or message.reasoning_content)
-    return bool(apart) or thinks(_written(choice))
+    return bool(apart) or thinks(_text_of(choice))
 
 
 def _hidden(answer: CallAnswer) -> bool:
@@ -527,5 +526,5 @@ def _refusal(choice: Choice) -> CallError | None:
     return None
 
 
-def _written(choice: Choice) -> str:
+def _text_of(choice: Choice) -> str:
     return choice.text if choice.message is None else choice.message.content or ""

@@ -118,13 +118,13 @@ def damage(error: Exception) -> str:
     )
 
 
-def _error_in(got: Any) -> str:
+def _error_in(received: Any) -> str:
     """Return the error that some servers send with HTTP 200, next to a partial answer; "" if there is none."""
-    if not isinstance(got, dict):
+    if not isinstance(received, dict):
         return ""
-    if got.get("error"):
-        return f"the server says {got['error']}"
-    choices: Any = got.get("choices")
+    if received.get("error"):
+        return f"the server says {received['error']}"
+    choices: Any = received.get("choices")
     listed = choices if isinstance(choices, list) else []
     ended = any(isinstance(one, dict) and one.get("finish_reason") == "error" for one in listed)
     return "the server ended an answer by an error" if ended else ""
@@ -143,7 +143,7 @@ class Server:
     def __init__(self, options: ServerOptions) -> None:
         self.options = options
         self.url = checked_url(options.api or "")
-        self.lost = 0  # Calls that failed by the server's fault since the last one that was answered.
+        self.failures = 0  # Calls that failed by the server's fault since the last one that was answered.
         key = os.environ.get(options.api_key_variable, "").strip()
         if not (key.isascii() and key.isprintable()):
             raise AlmanacError(
@@ -155,12 +155,12 @@ class Server:
         named = options.api_key_variable != ServerOptions.model_fields["api_key_variable"].default
         if self.key and not (named or is_here(host) or f".{host}".endswith(".openai.com")):
             print(
-                f"{self.url}: is sent the key in {options.api_key_variable}; if that is another server's, unset it, or "
-                "name this one's variable with api_key_variable",
+                f"{self.url}: is sent the key in {options.api_key_variable}; if that is another server's key, unset "
+                "the variable, or name the one with this server's key as api_key_variable",
                 file=sys.stderr,
             )
         self.repeats_key = self.told_waiting = False
-        self.worked: tuple[str, dict[str, Any]] | None = None  # The first call that was answered: its path and body.
+        self.answered: tuple[str, dict[str, Any]] | None = None  # The first call that was answered: its path and body.
 
     @asynccontextmanager
     async def calls(self) -> AsyncIterator["Calls"]:
@@ -191,7 +191,7 @@ class Server:
                 options = self.options
                 print(
                     f"{self.url}: a call has no answer after {SILENT:.0f} s; it is tried {options.api_retries + 1} "
-                    f"times, {options.api_timeout:g} s each, and waits as long as the server says between",
+                    f"times, {options.api_timeout:g} s each, with the waits in between that the server asks for",
                     file=sys.stderr,
                 )
 
@@ -212,8 +212,8 @@ class Server:
         if masked != text and not self.repeats_key:
             self.repeats_key = True
             print(
-                f"{self.url}: answers repeat the key of {self.options.api_key_variable}, which stands there as {MASK}; "
-                "take another key where this one is for many to see",
+                f"{self.url}: answers repeat the key in {self.options.api_key_variable}, which is written as {MASK}; "
+                "use another key if this one is no secret",
                 file=sys.stderr,
             )
         return masked
@@ -234,31 +234,31 @@ class Server:
 
     def outage(self, reason: str) -> OutageError:
         """Return the error of a call that failed by the server's fault, and count it."""
-        self.lost += 1
+        self.failures += 1
         return OutageError(reason)
 
-    def explained(self, error: openai.APIError) -> CallError:
+    def call_error(self, error: openai.APIError) -> CallError:
         """Turn an error of the openai package into a `CallError` with a reason of one line."""
         if not isinstance(error, openai.APIStatusError):  # Broken connections and timeouts.
             return self.outage(self.clean(f"{error} {error.__cause__ or ''}"))
         body: Any = error.body if isinstance(error.body, dict) else {}
-        said = f"{error.code or ''} {body.get('message') or body.get('detail') or error.body or ''}"
-        filtered = FILTERED.search(said) is not None
+        message = f"{error.code or ''} {body.get('message') or body.get('detail') or error.body or ''}"
+        filtered = FILTERED.search(message) is not None
         forbidden = error.status_code == 403 and not filtered  # Content filters also send 403.
-        if error.status_code == 401 or (forbidden and self.worked is None):  # Their bodies often quote the key.
+        if error.status_code == 401 or (forbidden and self.answered is None):  # Their bodies often quote the key.
             held = "is refused" if self.key else "is not set"
             return self.outage(f"HTTP {error.status_code}: the key in {self.options.api_key_variable} {held}")
         if 300 <= error.status_code < 400:
-            said = f"it sends on to {error.response.headers.get('Location')}; give the address that answers itself"
-        reason = f"HTTP {error.status_code}: {self.clean(said)}"
+            message = f"it redirects to {error.response.headers.get('Location')}; give the final address"
+        reason = f"HTTP {error.status_code}: {self.clean(message)}"
         # If a model that has answered before is missing now, it was removed or renamed; the request is not at fault.
-        gone = error.status_code == 404 and self.worked and str(error.request.url).endswith(self.worked[0])
-        unpaid = error.status_code == 400 and UNPAID.search(said)
+        gone = error.status_code == 404 and self.answered and str(error.request.url).endswith(self.answered[0])
+        unpaid = error.status_code == 400 and UNPAID.search(message)
         if forbidden or gone or unpaid or error.status_code in (402, 408, 409, 429) or error.status_code >= 500:
             return self.outage(reason)
-        self.lost = 0
+        self.failures = 0
         status: Status = "refused" if filtered else "failed"
-        return CallError(reason, "too_long" if TOO_LONG.search(said) else status)
+        return CallError(reason, "too_long" if TOO_LONG.search(message) else status)
 
 
 class Calls:
@@ -292,24 +292,24 @@ class Calls:
         try:
             answer = await self._attempt(path, body, kind)
         except OutageError as error:
-            lost = server.lost
-            if lost >= max(4, 2 * server.options.api_concurrency):
-                server.lost = 0
+            failures = server.failures
+            if failures >= max(4, 2 * server.options.api_concurrency):
+                server.failures = 0
                 if not await self._is_up():
                     raise AlmanacError(
-                        f"{server.url}: {lost} calls on end came to nothing; the last: {error}; see whether the server "
-                        "is up and bears api_concurrency, then run again"
+                        f"{server.url}: {failures} calls in a row failed; the last: {error}; see whether the server is "
+                        "up and can take api_concurrency calls at a time, then run again"
                     ) from None
             raise
-        if body is not None and server.worked is None:
-            server.worked = path, body
+        if body is not None and server.answered is None:
+            server.answered = path, body
         return answer
 
     async def _is_up(self) -> bool:
         """Return whether a call that was answered before is answered again: then the failing requests are at fault."""
-        if self.server.worked is not None:
+        if self.server.answered is not None:
             with suppress(CallError):
-                await self._attempt(*self.server.worked, CallAnswer)
+                await self._attempt(*self.server.answered, CallAnswer)
                 return True
         return False
 
@@ -326,25 +326,25 @@ class Calls:
         for attempt in range(retries + 1):
             try:
                 async with self._room, self.server.waiting():
-                    got: Any = (
+                    received: Any = (
                         await self._client.get(path, cast_to=object)
                         if body is None
                         else await self._client.post(path, cast_to=object, body=body)
                     )
-                if (said := _error_in(got)) and FILTERED.search(said) and not PASSING.search(said):
-                    self.server.lost = 0
-                    raise CallError(self.server.clean(said), "refused")
-                if said:
-                    raise ValueError(said)
-                answer = kind.model_validate(got)
+                if (message := _error_in(received)) and FILTERED.search(message) and not PASSING.search(message):
+                    self.server.failures = 0
+                    raise CallError(self.server.clean(message), "refused")
+                if message:
+                    raise ValueError(message)
+                answer = kind.model_validate(received)
             except openai.APIError as error:
-                raise self.server.explained(error) from None
+                raise self.server.call_error(error) from None
             except (ValueError, RecursionError) as error:  # Raised by JSON and pydantic.
                 problem = self.server.clean(damage(error))
-                if isinstance(error, ValidationError) and isinstance(got, dict) and "choices" in got:
+                if isinstance(error, ValidationError) and isinstance(received, dict) and "choices" in received:
                     break  # A paid answer of another form, which the next one would have too.
             else:
-                self.server.lost = 0
+                self.server.failures = 0
                 return answer
             if attempt < retries:
                 await asyncio.sleep(min(LONGEST_WAIT, FIRST_WAIT * 2**attempt))

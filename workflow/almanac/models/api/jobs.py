@@ -130,7 +130,7 @@ async def echo(calls: Calls, name: str, prompt: str | list[int], new: int) -> Ec
     usage = answer.usage if isinstance(answer.usage, dict) else {}
     read, generated = usage.get("prompt_tokens"), usage.get("completion_tokens") if new else 0
     if not isinstance(generated, int) or not 0 <= generated < len(found.tokens):
-        raise CallError(f"of {len(found.tokens)} tokens that came back the server says that it generated {generated}")
+        raise CallError(f"the server returned {len(found.tokens)} tokens and says that it generated {generated}")
     stop = len(found.tokens) - generated
     unshown = read - stop if isinstance(read, int) else 0
     return Echo(found.tokens[:stop], found.token_logprobs[:stop], max(0, unshown))

@@ -81,7 +81,7 @@ async def check_scoring(calls: Calls, name: str, tokenizer: CausalModel | None) 
     if len(agree) < max(LEAST, len(said) - len(agree)):
         pairs = ", ".join(f"{a:.3f} and {b:.3f}" for a, b in said) or "none"
         raise AlmanacError(
-            f"{where}: the log-probabilities of generated tokens and of their echoes must be alike and are {pairs}; "
+            f"{where}: the log-probabilities of generated tokens and of their echoes must agree and are {pairs}; "
             f"the prompt's values are in the wrong places; {remedy}"
         )
     words = (
@@ -135,7 +135,7 @@ async def _check_places(calls: Calls, name: str, new: int) -> None:
             raise CallError(f"after {text!r} two endings change the values before them: values are in the wrong places")
         differ += gaps[fork] > TOLERANCE
     if differ < len(FORKS) - 1:
-        raise CallError("two endings of a text have one value: values are in the wrong places")
+        raise CallError("different endings of a text have the same values: values are in the wrong places")
 
 
 async def _probe(calls: Calls, name: str, text: str, special: int, new: int) -> tuple[float, float] | None:

@@ -45,7 +45,7 @@ class Backend(Protocol):
 Place = tuple[tuple[int, ...], int]
 
 
-class Plain:
+class ReferenceBackend:
     """The reference: every text by itself."""
 
     NAME = reference.ENGINE
@@ -60,7 +60,7 @@ class Plain:
         return reference.score(self.model, sequences)
 
 
-class Cached:
+class PrefixCacheBackend:
     """A prefix cache for each group of texts with a common prefix, and the reference for the rest."""
 
     NAME = prefix_cache.ENGINE
@@ -87,7 +87,7 @@ class Cached:
         return [found[index] for index in range(len(sequences))]
 
 
-class Trees:
+class ForestBackend:
     """One prefix forest of all sequences and places."""
 
     def __init__(self, model: CausalModel, machine: Machine) -> None:
@@ -106,7 +106,7 @@ class Trees:
         return levels.follow(self.machine, groups, self.work)
 
 
-class Masked:
+class MaskedBackend:
     """Each distinct masked input once, with the output head applied at the masked positions only."""
 
     NAME = pseudo.ENGINE
@@ -119,7 +119,7 @@ class Masked:
         return pseudo.score(self.model, sequences, places, on_row)
 
 
-class EncoderDecoder:
+class EncoderDecoderBackend:
     """Each text encoded once; there are no places, since encoder-decoders fill no blanks."""
 
     NAME = encdec.ENGINE
@@ -146,11 +146,11 @@ def backend(engine: Engine, model: Model) -> Backend:
         UnusableError: the backend cannot run this model.
     """
     if engine == "reference":
-        return Plain(model)
+        return ReferenceBackend(model)
     if isinstance(model, MaskedModel):
-        return Masked(model)
+        return MaskedBackend(model)
     if isinstance(model, Seq2SeqModel):
-        return Plain(model) if model.batches_matter else EncoderDecoder(model)
+        return ReferenceBackend(model) if model.batches_matter else EncoderDecoderBackend(model)
     if engine == "prefix_cache":
-        return Cached(model)
-    return Trees(model, TreeMachine(model) if engine == "forest" else StockMaskMachine(model))
+        return PrefixCacheBackend(model)
+    return ForestBackend(model, TreeMachine(model) if engine == "forest" else StockMaskMachine(model))

@@ -90,8 +90,8 @@ def fill(request: Request, logprobs: Tensor, choices: Sequence[TokenSequence], m
     mask = allowed(model, request.exclude or ())
     ids = [one.ids[slice(*one.parts[0])] for one in choices]
     words, probabilities = top(logprobs, mask, request.top_k or 0, model.tokens)
-    counts = [0 if model.tokens.unknown_id in own else len(own) for own in ids]
-    found = ranks(logprobs, mask, counts, logprobs[[own[0] for own in ids]].tolist())
+    counts = [0 if model.tokens.unknown_id in choice else len(choice) for choice in ids]
+    found = ranks(logprobs, mask, counts, logprobs[[choice[0] for choice in ids]].tolist())
     return Filled(tuple(words), tuple(probabilities), tuple(counts), tuple(found), float(logprobs.max()))
 
 

@@ -49,7 +49,7 @@ def _last_span(request: Request, text: str, model: Seq2SeqModel) -> Tokenised:
     """Tokenise a text whose last span the decoder scores; the encoder reads all before it."""
     own, starts, ends = request.text, request.span_starts or (), request.span_ends or ()
     if request.pieces is not None or len(starts) != 1 or len(ends) != 1 or own[ends[0] :].strip():
-        reason = "an encoder-decoder scores one span, which ends the text: the decoder writes it behind the rest"
+        reason = "an encoder-decoder scores only a single span, at the end of the text; the encoder reads the rest"
         return ChoiceSequences((), reason, unsupported=True)
     start = len(text) - len(own) + starts[0]
     if not text[:start].strip():

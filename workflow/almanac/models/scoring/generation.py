@@ -14,7 +14,7 @@ from almanac.models.scoring.batching import kept_budget, run_batches
 from almanac.models.scoring.forest import decoding
 from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.prefix_cache import NoCacheError, plain_cache
-from almanac.models.scoring.reference import turn
+from almanac.models.scoring.reference import rope_switch
 from almanac.models.scoring.samples import GrowingText, Prompt, begin, extend
 
 ENGINE = "own_cache/1"
@@ -40,7 +40,7 @@ def generate(
     """
     if machine is not None:
         samples = decoding.generate(machine, prompts, budget)
-        return [prompt.texts([one.answer for one in own]) for prompt, own in zip(prompts, samples, strict=True)]
+        return [prompt.texts([one.answer for one in drawn]) for prompt, drawn in zip(prompts, samples, strict=True)]
     jobs = [(index, number) for index, prompt in enumerate(prompts) for number in range(prompt.distinct)]
     by_length: dict[int, list[tuple[int, int]]] = {}
     for job in jobs:
@@ -90,9 +90,9 @@ def _prefill(model: CausalModel, samples: Sequence[GrowingText]) -> tuple[Dynami
     output = model.network(input_ids=torch.tensor(list(rows), device=model.device), use_cache=True, **options)
     chosen = torch.tensor([rows[sample.prompt.ids] for sample in samples])
     logits = output.logits[:, -1].float().cpu()[chosen]
-    bound, longest = turn(model), max(len(sample.prompt.ids) + sample.prompt.new for sample in samples)
+    bound, longest = rope_switch(model), max(len(sample.prompt.ids) + sample.prompt.new for sample in samples)
     if bound is not None and len(samples[0].prompt.ids) <= bound < longest:
-        return None, logits  # The longest text passes the model's `turn`, which changes how the prompt itself is read.
+        return None, logits  # The longest text passes the bound, which changes how the prompt itself is read.
     try:
         cache = plain_cache(model, getattr(output, "past_key_values", None))
     except NoCacheError:

@@ -16,7 +16,7 @@ from almanac.models.causal import CausalModel
 from almanac.models.scoring.batching import run_batches, token_budget
 from almanac.models.scoring.boundaries import TokenSequence
 from almanac.models.scoring.forest.trie import overlap
-from almanac.models.scoring.reference import log_softmax, padding, turn
+from almanac.models.scoring.reference import log_softmax, padding, rope_switch
 
 ENGINE = "prefix_cache/1"
 PLAIN_LAYERS = (DynamicLayer, DynamicSlidingWindowLayer)
@@ -62,9 +62,9 @@ def score(model: CausalModel, sequences: Sequence[TokenSequence], budget: int | 
             rotary frequencies than its prefix.
     """
     prefix = shared_prefix(sequences)
-    bound, longest = turn(model), max(one.length for one in sequences)
+    bound, longest = rope_switch(model), max(one.length for one in sequences)
     if bound is not None and longest > bound >= prefix:
-        raise NoCacheError(f"a text of {longest} tokens is read otherwise than its first {prefix} by themselves")
+        raise NoCacheError(f"a text of {longest} tokens has other rotary frequencies than its first {prefix} alone")
     cache = _prefix_cache(model, sequences[0].ids[:prefix])
     rows, row_of = _rows(sequences, prefix)
 

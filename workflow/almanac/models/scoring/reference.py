@@ -39,7 +39,7 @@ def score(model: Model, sequences: Sequence[TokenSequence], budget: int | None =
     return _run(model, sequences, lambda sequence: sequence.length, lambda batch: _score_causal(model, batch), budget)
 
 
-def turn(model: Model) -> int | None:
+def rope_switch(model: Model) -> int | None:
     """Return the number of tokens beyond which a model reads the whole text with other rotary frequencies, if any.
 
     Transformers chooses the frequencies by the longest text of a batch (``longrope``: Phi-3 with 128k, Phi-3.5). So
@@ -59,8 +59,8 @@ def _run(
     budget: int,
     even: bool = False,
 ) -> list[Result]:
-    """Run jobs in batches, none of which mixes jobs below and above the model's `turn`; see `run_batches`."""
-    bound = turn(model)
+    """Run jobs in batches, none of which mixes jobs below and above the model's `rope_switch`; see `run_batches`."""
+    bound = rope_switch(model)
     beyond = [bound is not None and length(job) > bound for job in jobs]
     found: dict[int, Result] = {}
     for far in (False, True):

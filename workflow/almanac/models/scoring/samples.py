@@ -8,7 +8,7 @@ from torch import Tensor
 
 from almanac import tables
 from almanac.models.local import LocalModel
-from almanac.models.stopping import after_thinking, closed, may_end, said
+from almanac.models.stopping import after_thinking, before_stop, closed_block_end, may_end
 
 TAIL = 8  # The mark that ends thinking is looked for in the last 8 tokens: it is a few tokens shorter.
 
@@ -22,7 +22,7 @@ class Prompt:
         new: the most tokens to add.
         thinking: how many of these are reserved for thinking.
         opened: the mark that ends the thinking block in which the prompt stops; None if it opens no such block.
-        stop: texts before which an answer is cut; see `stopping.said`.
+        stop: texts before which an answer is cut; see `stopping.before_stop`.
         temperature: 0 for greedy decoding.
         seeds: one per sample.
     """
@@ -118,13 +118,13 @@ def _add(model: LocalModel, sample: GrowingText, token: int) -> None:
     if not (whole or sample.thinks or sample.thought or prompt.stop or count <= TAIL):
         return
     written = decode(sample.ids)
-    answer = after_thinking(written, prompt.opened or closed(written))  # it may think on after a block that was closed
+    answer = after_thinking(written, prompt.opened or closed_block_end(written))  # more blocks may follow the first
     if sample.thinks or answer is None or (sample.thought and not answer):
         sample.thinks, sample.thought, whole = answer is None, count, full
     if answer is None:
         sample.text, sample.cut = ("", True) if full else (None, False)
         return
-    text, met = said(answer, prompt.stop)
+    text, met = before_stop(answer, prompt.stop)
     if whole or met:
         sample.text = text
         sample.cut = sample.thought > 0 and not (ended or met) and count - sample.thought < least

@@ -10,7 +10,7 @@ from almanac import tables
 from almanac.models.causal import CausalModel
 from almanac.models.options import ENGINES, Engine
 from almanac.models.scoring import reference
-from almanac.models.scoring.backends import Backend, Trees, Values, backend
+from almanac.models.scoring.backends import Backend, ForestBackend, Values, backend
 from almanac.models.scoring.boundaries import TokenSequence
 from almanac.models.scoring.forest import decoding, reading
 from almanac.models.scoring.forest.machines import TreeMachine
@@ -53,19 +53,19 @@ def probes(model: CausalModel) -> list[TokenSequence]:
     draws = random.Random(0)
     usable = [token for token in range(model.vocabulary) if token not in model.tokens.special_ids] or [0]
 
-    def some(count: int) -> tuple[int, ...]:
+    def drawn(count: int) -> tuple[int, ...]:
         return tuple(draws.choices(usable, k=count))
 
     room = (model.max_length or 5 * STEM) - len(model.tokens.prefix)
     stem = max(1, min(STEM, room // 4 - NEW))
     found: list[TokenSequence] = []
-    first = (*model.tokens.prefix, *some(stem))
-    for base in (first, (*first, *some(stem))):
+    first = (*model.tokens.prefix, *drawn(stem))
+    for base in (first, (*first, *drawn(stem))):
         for _ in range(BRANCHES):
-            branch = (*base, *some(3))
-            leaves = [(*branch, *some(length)) for length in (1, 2, 3, stem)]
+            branch = (*base, *drawn(3))
+            leaves = [(*branch, *drawn(length)) for length in (1, 2, 3, stem)]
             found += [TokenSequence(leaf, ((len(branch), len(leaf)),)) for leaf in leaves]
-    alone = (*model.tokens.prefix, *some(3 * stem))
+    alone = (*model.tokens.prefix, *drawn(3 * stem))
     found.append(TokenSequence(alone, ((len(alone) // 2, len(alone)),)))
     return found
 
@@ -90,10 +90,10 @@ def choose(model: CausalModel, engine: Engine) -> Tested:
     return Tested("reference", None, 0, tuple(reasons))
 
 
-def _difference(way: Backend, sequences: Sequence[TokenSequence], plain: Values, exact: bool) -> "ScoreDifference":
-    found = compare(way.score(sequences, (), lambda index, row: None), plain, exact)
-    if isinstance(way, Trees):
-        small = reading.score(way.machine, way.model, sequences, shape=SMALL)
+def _difference(tested: Backend, sequences: Sequence[TokenSequence], plain: Values, exact: bool) -> "ScoreDifference":
+    found = compare(tested.score(sequences, (), lambda index, row: None), plain, exact)
+    if isinstance(tested, ForestBackend):
+        small = reading.score(tested.machine, tested.model, sequences, shape=SMALL)
         again = compare(small, plain, exact)
         found = ScoreDifference(max(found.largest, again.largest), found.agrees and again.agrees)
     return found
@@ -103,7 +103,7 @@ def _decodes(model: CausalModel, sequences: Sequence[TokenSequence], reasons: li
     """Return whether greedy decoding picks tokens that plain forward passes find likeliest too, up to rounding."""
     prompts = [Prompt(one.ids, NEW, (), 0.0, (0,)) for one in sequences[::3]]
     try:
-        samples = [own[0] for own in decoding.generate(TreeMachine(model), prompts)]
+        samples = [drawn[0] for drawn in decoding.generate(TreeMachine(model), prompts)]
     except Exception as error:  # As above.
         reasons.append(f"shared decoding: {type(error).__name__}: {error}")
         return False
@@ -157,8 +157,8 @@ def sample(sequences: Sequence[TokenSequence], names: Sequence[str], count: int)
     """
     if not count or not sequences:
         return []
-    own = [(sequence.length, name, sequence.tail) for sequence, name in zip(sequences, names, strict=True)]
-    *rest, longest = sorted(range(len(sequences)), key=own.__getitem__)
+    keys = [(sequence.length, name, sequence.tail) for sequence, name in zip(sequences, names, strict=True)]
+    *rest, longest = sorted(range(len(sequences)), key=keys.__getitem__)
     bounds = [len(rest) * part // max(1, count - 1) for part in range(count)]
     parts = [rest[start:stop] for start, stop in itertools.pairwise(bounds) if stop > start]
-    return [*(part[tables.seed_of("check", *own[part[0]]) % len(part)] for part in parts), longest]
+    return [*(part[tables.seed_of("check", *keys[part[0]]) % len(part)] for part in parts), longest]

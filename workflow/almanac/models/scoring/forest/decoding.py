@@ -147,7 +147,7 @@ class _Decoder:
             last = self._tensor([len(some) - 1])
             above, _ = self.machine.read_trunk(above, group.above, self._tensor(some), last)
         jobs = [(index, number) for index in group.loose for number in range(self.prompts[index].distinct)]
-        for units in self._alike(list(self._units(jobs, group.length))):
+        for units in self._similar(list(self._units(jobs, group.length))):
             run_batches(
                 units, lambda unit: unit.tokens, lambda batch: self._decode(batch, above, group.length), self.budget
             )
@@ -169,7 +169,7 @@ class _Decoder:
                 yield from self._units(own[: len(own) // 2], length)
                 yield from self._units(own[len(own) // 2 :], length)
 
-    def _alike(self, units: Sequence[_Unit]) -> Iterator[list[_Unit]]:
+    def _similar(self, units: Sequence[_Unit]) -> Iterator[list[_Unit]]:
         """Yield all units together if a batch holds them, else groups of units with about as much room per text."""
         together = sum(len(unit.jobs) for unit in units) * max((unit.room for unit in units), default=0)
         parts: dict[int, list[_Unit]] = {}
@@ -195,8 +195,8 @@ class _Decoder:
                 rows.keep(self._tensor(left))
                 going = [going[place] for place in left]
             fed = self._tensor([sample.ids[-1] if sample.ids else 0 for sample in going])
-            one = rows.step(above, length, fed)
-            logits = self.machine.run(one, fed, torch.arange(len(going), device=fed.device)).float().cpu()
+            step = rows.step(above, length, fed)
+            logits = self.machine.run(step, fed, torch.arange(len(going), device=fed.device)).float().cpu()
 
     def _prefill(self, units: Sequence[_Unit], above: Trunk, length: int) -> tuple[StemRows, Tensor]:
         """Read each distinct prompt once; return the rows of the texts, and the logits after their prompts.
@@ -217,8 +217,8 @@ class _Decoder:
         lasts = [max(0, before + more - 1) for before, more in zip(own, new, strict=True)]
         stems = None
         if any(tree.stem for tree in trees):
-            of = torch.repeat_interleave(torch.tensor([len(unit.jobs) for unit in units]))
-            stems = Stems(found.stems, self._tensor([tree.stem for tree in trees]), of.to(self.model.device))
+            row_trees = torch.repeat_interleave(torch.tensor([len(unit.jobs) for unit in units]))
+            stems = Stems(found.stems, self._tensor([tree.stem for tree in trees]), row_trees.to(self.model.device))
         rows = StemRows(found.rows, self._tensor(own), self._tensor(lasts), max(own), stems)
         if chosen == list(range(first)):
             return rows, found.logits

@@ -60,9 +60,9 @@ class LevelPass(Pass):
         for kept, new in zip(self.kept[index], (k, v), strict=True):
             kept[self.which[self.row], :, self.slots] = new
             held.append(kept[self.which, :, : self.visible.shape[2]])
-        apart = q.new_zeros(len(self.which), q.shape[1], self.width, q.shape[2])
-        apart[self.row, :, self.column] = q
-        out, log = layer.grouped(apart, held[0], held[1], additive(self.visible, q.dtype)[:, None])
+        queries = q.new_zeros(len(self.which), q.shape[1], self.width, q.shape[2])
+        queries[self.row, :, self.column] = q
+        out, log = layer.grouped(queries, held[0], held[1], additive(self.visible, q.dtype)[:, None])
         return [
             (out[self.row, :, self.column].transpose(0, 1)[None], log[self.row, :, self.column].transpose(0, 1)[None])
         ]
@@ -86,7 +86,7 @@ class ChoiceForest:
         self.forest = Growing()
         self.edges = [self.forest.add(_behind_head(one)) for one in sequences]
         if ROOT in self.forest.edge_nodes:
-            raise UnusableError("a choice is scored right behind the context")
+            raise UnusableError("a choice directly follows the context")
         self.depths: list[int] = []
         for parent in self.forest.parents:  # A node's parent stands before it.
             self.depths.append(self.depths[parent] + 1 if parent != ROOT else 0)
@@ -158,7 +158,7 @@ def follow(
     work.distinct += sum(len(question.forest.tokens) for question in questions) + sum(map(len, by_head))
     model = machine.model
     with machine.session():
-        for head, own in by_head.items():
+        for head, asking in by_head.items():
             above = None
             if head:
                 ids = torch.tensor(head, device=model.device)
@@ -170,7 +170,7 @@ def follow(
                 return [None] * len(batch)
 
             room = kept_budget(model.device, model.vocabulary)
-            run_batches(own, lambda question: len(question.forest.tokens), answer, room)
+            run_batches(asking, lambda question: len(question.forest.tokens), answer, room)
     return [question.followed for question in questions]
 
 
@@ -232,7 +232,7 @@ class _Batch:
                 fed.append((place, column, path[-1], question.depths[node], question.forest.tokens[node]))
         device = self.machine.model.device
         rows, columns, slots, depths, ids = torch.tensor(fed, device=device).T
-        one = LevelPass(
+        level = LevelPass(
             above=self.above or {},
             length=self.length,
             positions=self.length + depths,
@@ -247,7 +247,7 @@ class _Batch:
             slots=slots,
             visible=visible.to(device),
         )
-        logits = self.machine.run(one, ids, torch.tensor([place for place, _, _ in read], device=device))
+        logits = self.machine.run(level, ids, torch.tensor([place for place, _, _ in read], device=device))
         self.work.count(len(fed), len(read))
         step = rows_at_once(device)
         for start in range(0, len(read), step):

@@ -24,7 +24,7 @@ from almanac.models.scoring.forest.attention import (
 )
 from almanac.models.scoring.forest.plan import Shape
 from almanac.models.scoring.prefix_cache import expanded, plain_cache
-from almanac.models.scoring.reference import turn
+from almanac.models.scoring.reference import rope_switch
 from almanac.models.tokens import PROBE
 
 WINDOWS = ("sliding_window", "window_size", "attention_chunk_size")
@@ -68,15 +68,15 @@ def _text_config(model: CausalModel) -> Any:
     return model.network.config.get_text_config()
 
 
-def _check_turn(model: CausalModel, farthest: int) -> None:
-    """Check that a text is not longer than the model's `turn`; its last token may not have been fed.
+def _check_rope_switch(model: CausalModel, farthest: int) -> None:
+    """Check that a text is not longer than the model's `rope_switch`; its last token may not have been fed.
 
     Raises:
         UnusableError: the model may read the whole text with other rotary frequencies.
     """
-    bound = turn(model)
+    bound = rope_switch(model)
     if bound is not None and farthest >= bound - 1:
-        raise UnusableError(f"a text of {farthest + 1} tokens or more is read otherwise than one of up to {bound}")
+        raise UnusableError(f"a text of {farthest + 1} tokens or more has other rotary frequencies than up to {bound}")
 
 
 class TreeMachine:
@@ -132,7 +132,7 @@ class TreeMachine:
             UnusableError: not every layer took its attention from the interface, or the interface does not show a
                 sliding window or another way in which the model reads long texts.
         """
-        _check_turn(self.model, one.farthest)
+        _check_rope_switch(self.model, one.farthest)
         chunk = getattr(_text_config(self.model), "attention_chunk_size", None)
         if chunk and one.farthest >= chunk:
             raise UnusableError(f"the model attends in chunks of {chunk} tokens")
@@ -145,7 +145,7 @@ class TreeMachine:
                 f"{self.layers} layers"
             )
         if self.reach is not None and one.farthest >= self.reach and not one.windows:
-            raise UnusableError(f"{type(self.model.network).__name__} hides what is beyond a window by its mask alone")
+            raise UnusableError(f"{type(self.model.network).__name__} applies its window only by a mask")
         return logits
 
     @functools.cached_property
@@ -242,7 +242,7 @@ class StockMaskMachine:
         # Some models (GPT-Neo) apply a window to places in the row, whose distances are at least those in the text.
         if self.reach is not None and length + width > self.reach:
             raise UnusableError(f"a trunk and row of {length + width} tokens are longer than a window of {self.reach}")
-        _check_turn(self.model, int(depths.max()))
+        _check_rope_switch(self.model, int(depths.max()))
         trunk = torch.ones(rows, width, length, dtype=torch.bool, device=ids.device)
         mask = additive(torch.cat([trunk, visible], dim=2), self.model.network.dtype)[:, None]
         cache = expanded(above, rows) if above is not None else DynamicCache(config=self.model.network.config)

@@ -17,48 +17,48 @@ class Stems:
     Attributes:
         kept: by layer, keys and values ``(trees, key heads, longest, size)``.
         lengths: ``(trees,)``, the length of each stem in tokens.
-        of: ``(rows,)``, the tree of each text, ascending.
+        tree: ``(rows,)``, the tree of each text, ascending.
     """
 
     kept: dict[int, KeysValues]
     lengths: Tensor
-    of: Tensor
+    tree: Tensor
 
     def __post_init__(self) -> None:
-        first = torch.searchsorted(self.of, torch.arange(len(self.lengths), device=self.of.device))
-        self.number = torch.arange(len(self.of), device=self.of.device) - first[self.of]  # of a row in its tree
+        first = torch.searchsorted(self.tree, torch.arange(len(self.lengths), device=self.tree.device))
+        self.number = torch.arange(len(self.tree), device=first.device) - first[self.tree]  # of a row in its tree
         self.most = int(self.number.max()) + 1
         self.longest = int(self.lengths.max())
         self._masks: dict[torch.dtype, Tensor] = {}
 
     def keep(self, chosen: Tensor) -> "Stems | None":
         """Return the stems of some rows, given in ascending order; None if all are empty."""
-        trees, of = torch.unique(self.of[chosen], return_inverse=True)
+        trees, tree = torch.unique(self.tree[chosen], return_inverse=True)
         if not self.lengths[trees].any():
             return None
         kept = self.kept
         if len(trees) < len(self.lengths):
             kept = {layer: (keys[trees], values[trees]) for layer, (keys, values) in kept.items()}
-        return Stems(kept, self.lengths[trees], of)
+        return Stems(kept, self.lengths[trees], tree)
 
     def attended(self, layer: Layer, index: int, q: Tensor) -> Attended:
         """Attend from one token of each row, ``(1, heads, rows, size)``, to the stem of its tree."""
-        mine = q.new_zeros(len(self.lengths), self.most, q.shape[1], q.shape[3])
-        mine[self.of, self.number] = q[0].transpose(0, 1)
+        queries = q.new_zeros(len(self.lengths), self.most, q.shape[1], q.shape[3])
+        queries[self.tree, self.number] = q[0].transpose(0, 1)
         keys, values = (one[:, :, : self.longest] for one in self.kept[index])
-        out, log = layer.grouped(mine.transpose(1, 2), keys, values, self._mask(layer))  # (trees, heads, most, size)
-        return out[self.of, :, self.number].transpose(0, 1)[None], log[self.of, :, self.number].T[None]
+        out, log = layer.grouped(queries.transpose(1, 2), keys, values, self._mask(layer))  # (trees, heads, most, size)
+        return out[self.tree, :, self.number].transpose(0, 1)[None], log[self.tree, :, self.number].T[None]
 
     def _mask(self, layer: Layer) -> Tensor:
         """Return the mask ``(trees, 1, most, longest)`` that hides places after each stem and beyond a window."""
-        places = torch.arange(self.longest, device=self.of.device)
+        places = torch.arange(self.longest, device=self.tree.device)
         window = layer.window if layer.window is not None and layer.now.farthest >= layer.window else None
         if window is None and layer.dtype in self._masks:
             return self._masks[layer.dtype]
         visible = (places < self.lengths[:, None])[:, None].repeat(1, self.most, 1)
         if window is not None:
             back = layer.now.positions[:, None] - layer.now.length - places  # (rows, longest)
-            visible[self.of, self.number] &= back < window
+            visible[self.tree, self.number] &= back < window
             return additive(visible, layer.dtype)[:, None]
         return self._masks.setdefault(layer.dtype, additive(visible, layer.dtype)[:, None])
 
@@ -127,6 +127,6 @@ class StemRows:
         room = next(iter(self.kept.values()))[0].shape[2]
         before = torch.minimum(self.lengths, self.lasts)
         self.lengths, self.used = before + 1, min(self.used + 1, room)
-        start = before if self.stems is None else before + self.stems.lengths[self.stems.of]
+        start = before if self.stems is None else before + self.stems.lengths[self.stems.tree]
         farthest = length + (0 if self.stems is None else self.stems.longest) + self.used - 1
         return StepPass(above or {}, length, length + start, farthest, 1, self.kept, before, self.used, self.stems)

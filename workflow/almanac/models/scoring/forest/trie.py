@@ -41,7 +41,7 @@ class Growing:
         if not positions:  # nothing can be scored of a text of one token without a special token before it
             return []
         if min(positions) < first:
-            raise ValueError("a head holds scored tokens; only what follows it may be scored")
+            raise ValueError("a head holds scored tokens; only tokens after it may be scored")
         path = self._path(self._head(sequence.head), sequence.tail[: max(positions) - first])
         return [self._edge(path[position - first], sequence.tail[position - first]) for position in positions]
 
