@@ -1,9 +1,9 @@
-"""What a method would call known by chance, measured with the model's own answers, and what it calls known beyond that.
+"""The share of facts that a method calls known by chance, estimated from the model's own answers, and what lies above.
 
-A model that knows nothing still has favourites, and where objects are skewed a favourite is often right: so each answer
-is compared with the *other* facts of its relation. If it would be right for a tenth of them, a tenth is its share by
-chance, for whatever reason. A method without answers that asks each fact with a false object too (KaRR) has that
-instead: there the true object is compared with the false one of the same fact.
+A model that knows nothing still prefers some answers, and where a few objects are common these are often right. So each
+answer is compared with the *other* facts of its relation: if it would be right for a tenth of them, its chance is .1,
+whatever the reason. A method with scores in the place of answers asks each fact with a false object too (KaRR): there
+the true object is compared with the false one.
 """
 
 import math
@@ -21,25 +21,26 @@ from almanac.suites.judged import RELATION, Judged
 from almanac.suites.other_facts import SHARES, RelationFacts
 from almanac.suites.truths import Truths
 
-CHANCE, ABOVE = "headline_chance", "headline_above_chance"  # the metrics
+CHANCE, ABOVE = "headline_chance", "headline_above_chance"  # names of metrics
 OF_RELATION = "chance_of_relation"  # chance in one relation, with the p of a test whether more is known
-# The share of facts that names give away, with the p of the test on the others; the same in one relation.
+# The share of facts that names give away, with the p of the test on all other facts; the same in one relation.
 GIVEN, GIVEN_OF_RELATION = "headline_given_by_names", "given_of_relation"
-LEAST = 3  # test facts of a relation, asked or not, below which they say nothing of the chance of open answers
-EQUAL = 1e-9  # below which a difference is none
-LEAST_P = 1e-12  # to which the tail of a distribution is summed with some digits right
+LEAST = 3  # a relation with fewer test facts, asked or not, cannot tell the chance of open answers
+EQUAL = 1e-9  # smaller differences count as none
+LEAST_P = 1e-12  # the smallest p: of a smaller tail of a distribution no digit may be right
 
 
 def against_false(own: Judged, answered: pl.DataFrame, false: Judged, truths: Truths) -> Iterator[Measure]:
-    """Yield chance by false objects: how often the objects of other facts are called known, the test a sign test.
+    """Yield the chance of a method without answers, from ``false``: the same facts asked with false objects.
 
-    A false object is any of the relation's, be it common or not, and true objects are mostly common ones. So the number
-    counts each false object as often as there are facts of it, and other facts of the fact's own object as its own. The
-    test compares scores and not verdicts: no threshold has a say that was chosen on the same facts. To one who likes
-    some objects better than others, whatever the subject, the better liked of a fact's two is the true one in as many
-    cases as it has facts, of those of both (of subjects that do not have both, `Several.part`).
+    Chance is how often the subject is said to have the object of another subject's fact. False objects are drawn
+    evenly from the relation, but most facts have a common object: so a false object is weighted by how many facts have
+    it. For other facts with the same object, the verdict on the true object stands.
 
-    ``false`` are the same facts asked with false objects.
+    The p is of a sign test: how often does the true object score above the false one? Scores are compared, not
+    verdicts, so that no threshold that was chosen on the same facts matters. The null hypothesis is a model that
+    prefers some objects whatever the subject. Where n facts have the preferred object of the two, and m the other, the
+    preferred one is true with probability n / (n + m), of facts whose subject does not have both (`Several.part`).
     """
     both = _paired(answered, false.frame.filter(pl.col("hit").is_not_null()), truths, _named(truths))
     if both.is_empty():
@@ -50,13 +51,13 @@ def against_false(own: Judged, answered: pl.DataFrame, false: Judged, truths: Tr
 
 
 def against_statements(own: Judged, answered: pl.DataFrame, truths: Truths) -> Iterator[Measure]:
-    """Yield chance of verdicts on a true and a false statement of each fact.
+    """Yield the chance of verdicts on a true and a false statement of each fact.
 
-    The false statement has any object of the relation, the true one mostly a common one: who calls those correct whose
-    object is common is more often right than wrong. So the object of the statement that is called correct, where one of
-    a fact's two is, is the true one by chance as for `against_false`, and the number has for chance how often
-    statements of other facts' objects are called correct (as there, in the place of the true statement), and how often
-    false ones are not.
+    The false statement has any object of the relation, the true one mostly a common one. So a model that calls
+    statements with common objects correct is right more often than wrong, and objects are weighted as in
+    `against_false`. Chance is the mean of two shares: how often statements with the objects of other facts are called
+    correct (in the place of the true statement), and how often false statements are called incorrect. Tested are facts
+    of which one statement alone is called correct: which of the two is true?
 
     ``truths.offered`` has of each item ``shown``, the object of its statement, and ``holds``, whether it is true.
     """
@@ -79,7 +80,7 @@ def against_statements(own: Judged, answered: pl.DataFrame, truths: Truths) -> I
 
 
 def _named(truths: Truths) -> pl.Expr:
-    """Return the name of the object by which an item's answer is right, by relation and ``truth``."""
+    """Return the name of the true object of an item, from its relation, fact and ``truth`` (`Truths.text_of`)."""
 
     def of(row: dict[str, Any]) -> str:
         return truths.text_of(row["relation"], row["truth"], row["fact"])
@@ -89,7 +90,7 @@ def _named(truths: Truths) -> pl.Expr:
 
 
 def _paired(true: pl.DataFrame, false: pl.DataFrame, truths: Truths, named: pl.Expr) -> pl.DataFrame:
-    """Return the facts that were asked with their object and with a false one: the score and hit of each, its name."""
+    """Return the facts that were asked with a true and with a false object: the score, hit and name of either."""
     right, wrong = (
         frame.join(truths.of_item, on="item", how="left", maintain_order="left")
         .group_by("fact", "relation", "subject", maintain_order=True)
@@ -101,7 +102,7 @@ def _paired(true: pl.DataFrame, false: pl.DataFrame, truths: Truths, named: pl.E
 
 
 def _by_false(both: pl.DataFrame, truths: Truths) -> pl.DataFrame:
-    """Add ``by_chance``, and how many facts have the object and the false one, of those that count for the test."""
+    """Add ``by_chance`` (see `against_false`), and how many facts have the true and the false object (`_counted`)."""
     names = ("mine", "its", "its_part", "my_rest", "its_rest", "all", "objects", "own", "owned")
     columns = both.select(pl.col("relation", "subject").cast(pl.String), "object", "false_object")
     counts = pl.DataFrame(
@@ -109,16 +110,16 @@ def _by_false(both: pl.DataFrame, truths: Truths) -> pl.DataFrame:
     )
     both = both.with_columns(counts)
     others = pl.max_horizontal("all", pl.col("mine") + pl.col("own")) - pl.col("own")  # facts of other subjects
-    # A false object is any of the relation's by the same chance, and stands for the facts that have it; the true one
-    # for those of all true ones. Together they stand for all facts of other subjects.
+    # False objects are drawn evenly from those that the subject does not have. The weight makes them as
+    # common as among the facts of other subjects. The true object stands for all true objects of the subject.
     weight = (pl.max_horizontal("objects", pl.col("own") + 1) - pl.col("own")) * pl.col("its") / others
     both = both.with_columns(
-        (1 - (pl.col("owned") - pl.col("own")) / others).alias("apart"),  # those that have none of the true objects
+        (1 - (pl.col("owned") - pl.col("own")) / others).alias("apart"),  # the share without any of the true objects
         weight.alias("weight"),
         (pl.col("own") * (pl.col("mine") - 1) / others).alias("alike"),
         (weight * pl.col("false_hit")).alias("weighed"),
     )
-    # A ratio of all relations' sums, since that of a few facts would be biased; each fact's part in it, linearised.
+    # One ratio for all relations, since a ratio of few facts is biased; to each fact its part of it, linearised.
     whole, total = _macro(both, "weight"), _macro(both, "apart")
     false_known = _macro(both, "weighed") / whole if whole else 0.0
     of_others = pl.col("apart") * false_known
@@ -128,7 +129,7 @@ def _by_false(both: pl.DataFrame, truths: Truths) -> pl.DataFrame:
 
 
 def _counted(truths: Truths, relation: str, subject: str, true: str, false: str) -> tuple[float, ...]:
-    """Return what `_by_false` counts by of one fact."""
+    """Return the counts of facts and objects that `_by_false` adds to one fact."""
     common, rest = (truths.common_in(relation, but_given) for but_given in (False, True))
     mine, its, my_rest, its_rest = (one.named.get(text, 1) for one in (common, rest) for text in (true, false))
     part = common.parts((true, false), true)[false]
@@ -136,23 +137,23 @@ def _counted(truths: Truths, relation: str, subject: str, true: str, false: str)
 
 
 def _liked(both: pl.DataFrame) -> pl.DataFrame:
-    """Return the facts whose two scores differ: ``hit``, whether the true one is above, and how likely by chance."""
+    """Return the facts whose two scores differ: ``hit``, whether the true object's is higher, and its probability."""
     won = (pl.col("score") > pl.col("false_score")).alias("hit")
     liked = both.filter(pl.col("score") != pl.col("false_score")).with_columns(won)
     for name, mine, its in (("drawn", "mine", "its_part"), ("drawn_of_rest", "my_rest", "its_rest")):
         likes = pl.when("hit").then(mine).otherwise(its) / (pl.col(mine) + pl.col(its))
-        liked = liked.with_columns(likes.fill_nan(1.0).alias(name))  # of objects that no such fact has
+        liked = liked.with_columns(likes.fill_nan(1.0).alias(name))  # NaN: no such fact has either object
     return liked
 
 
 def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Iterator[Measure]:
-    """Yield chance by the model's own answers, each held against the other facts of its relation.
+    """Yield the chance of a method with answers, each compared with the other facts of its relation.
 
-    A fact of several items that differ in what is right, as a true statement and a false one do, is tested where the
-    answers differ: one who says the same to both is right once, whichever is the true one.
+    A fact may have items with different true answers, such as a true and a false statement. It is tested only if its
+    answers differ: a model that gives the same answer to both is right once, whichever statement is true.
     """
     if answered["prediction"].null_count() == answered.height and answered["hit"].any():
-        return  # It is right by something else than an answer.
+        return  # what is right does not depend on an answer
     columns = ["item", "relation", "fact", "subject", "hit", "prediction"]
     frame = answered.select(columns).join(truths.of_item, on="item", how="left", maintain_order="left")
     keys = ["relation", "fact", "prediction"]
@@ -185,7 +186,7 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
         pl.col(SHARES).fill_null(0.0).mean(),
         pl.col("truth", "prediction").n_unique(),
     )
-    # Over all facts, answers that were chosen are right by chance at least as often as guesses are.
+    # Over all facts, the chance of answers that name a choice is no lower than that of a guess.
     if (guessed := _macro(facts, "guess")) > 0:
         lacking = max(0.0, guessed - _macro(facts, "by_chance"))
         lifted = pl.col("by_chance") + lacking * pl.col("guess") / guessed
@@ -204,20 +205,21 @@ def _numbers(
     given: Set[str],
     test: Callable[[pl.DataFrame], float],
 ) -> Iterator[Measure]:
-    """Yield chance, what is known above it and how many facts names give away; chance and the last by relation too.
+    """Yield chance, known minus chance, and the share of facts that names give away; the first and last by relation.
 
-    With each stands the p of a test whether more is right than by chance; with the last, on the other facts.
+    Their p is of a test whether more is right than by chance; with the last, on facts that names do not give away.
 
-    A subject is one draw in the tests by relation. A relation's draws are taken for alike, with the mean of their
-    chances, by which more successes than are expected are likelier (Hoeffding, Annals of Mathematical Statistics 27,
-    1956): so p errs upwards.
+    In the tests by relation a subject is one draw. Each draw has the mean chance of the relation's draws, which makes
+    more hits than expected likelier than their own chances do (Hoeffding, Annals of Mathematical Statistics 27, 1956):
+    p errs upwards.
 
     Args:
         own: the items.
-        of: the columns that the numbers are of.
-        above_of: those that what is known above chance is of.
-        facts: ``hit`` and ``by_chance`` of each, and ``lent`` where it brings more to the mean than its own chance.
-        tested: those that the test is of, with ``subject``, and ``hit`` and ``drawn`` as the test has them.
+        of: the columns that the numbers are computed from (`Measure.of`).
+        above_of: the columns that known minus chance is computed from.
+        facts: ``hit`` and ``by_chance`` of each fact; where it changes the chance of others too, by how much: ``lent``.
+        tested: the facts of the test: ``subject``, ``hit``, and its probability by chance, ``drawn`` (among the facts
+            that names do not give away ``drawn_of_rest``).
         given: the facts that names give away.
         test: returns the p over all relations.
     """
@@ -225,7 +227,7 @@ def _numbers(
     shares = facts.group_by(RELATION, maintain_order=True).agg(
         pl.col("by_chance").mean().clip(0.0, 1.0), _by_name(given).mean().alias("given")
     )
-    # Facts that names do not give away, with the chance that answers have to be right for such facts.
+    # Facts that names do not give away, with the probability that an answer is right for such facts.
     rest = tested.filter(~_by_name(given)).with_columns(drawn=pl.col("drawn_of_rest"))
     for metric, column, some in ((OF_RELATION, "by_chance", tested), (GIVEN_OF_RELATION, "given", rest)):
         estimates = {(relation,): Estimate(share, None, None) for relation, share in shares[RELATION, column].rows()}
@@ -233,7 +235,7 @@ def _numbers(
     known = facts.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d"))
     draw = pl.col("d") - pl.col("lent") if "lent" in facts.columns else pl.col("d")
     difference, p = _difference(known.with_columns(draw.alias("draw"))), test(tested)
-    # A test of answers may count another commonness of objects than the number; without a difference it is not heeded.
+    # The test of answers may count objects over other facts than chance does. Where nothing is above chance, p says so.
     if test is _p and (difference.value or 0.0) < EQUAL:
         p = max(p, 0.5)
     yield own.measure(ABOVE, difference, "other", above_of, p)
@@ -246,12 +248,12 @@ def _by_name(given: Set[str]) -> pl.Expr:
 
 
 def _sign_p(liked: pl.DataFrame) -> float:
-    """Return the p of as many true objects that score above the false ones."""
+    """Return the p of the sign test: at least as many true objects score above the false ones."""
     return _independent(float(liked["hit"].sum()), liked["drawn"])
 
 
 def _tails(tested: pl.DataFrame) -> dict[tuple[str], float]:
-    """Return by relation how likely as many successes are by chance; of a relation without any draw there is no p."""
+    """Return the p of at least as many hits in each relation (binomial); a relation without draws has none."""
     from scipy import stats  # slow to load, and most steps compute nothing with it
 
     subjects = tested.group_by(RELATION, "subject", maintain_order=True).agg(pl.col("hit", "drawn").mean())
@@ -268,12 +270,11 @@ def _macro(facts: pl.DataFrame, column: str) -> float:
 
 
 def _difference(facts: pl.DataFrame) -> Estimate:
-    """Return the mean over relations of the mean ``d`` of facts, what is known less chance, with an interval.
+    """Return the mean over relations of the mean ``d`` of facts, hit minus chance, with a 95 % interval.
 
-    Its ends are as far away as those of the interval of what is known (`grouped.macro`), which holds the truth of few
-    hits too, and farther by what chance adds to the variance: both are squared and added (Newcombe 1998). Known and
-    chance vary together, so that what chance adds is the variance of ``draw`` (all that a fact brings to the mean) less
-    that of the hits, where that is more.
+    A limit's distance from the mean is √(k² + z² · v): k is the distance of the limit of the hits (`grouped.macro`),
+    which is valid for few hits too, and v the variance that chance adds (Newcombe 1998). Hits and chance are
+    correlated, so v is the variance of ``draw``, all that a fact adds to the mean, minus that of the hits, or 0.
     """
     value, (known, low, high) = _macro(facts, "d"), grouped.macro(facts, [], "hit", "relation", "subject").rows()[0]
     added = max(0.0, _variance(facts, "draw") - _variance(facts, "hit")) * normal_quantile(LEVEL) ** 2
@@ -284,9 +285,8 @@ def _difference(facts: pl.DataFrame) -> Estimate:
 def _variance(facts: pl.DataFrame, column: str) -> float:
     """Return the variance of the mean over relations of the mean of a column.
 
-    A subject's facts are one draw, and relations are strata; those of a single subject are one stratum together, which
-    makes it rather too large than too small (collapsed strata: Wolter, Introduction to Variance Estimation, 2007,
-    section 2.5).
+    A subject's facts are one draw, and relations are strata. Relations of a single subject are collapsed into one
+    stratum, which rather overestimates the variance (Wolter, Introduction to Variance Estimation, 2007, section 2.5).
     """
     subjects = pl.col("subject").n_unique()
     stratum = pl.when(subjects.over("relation") > 1).then(pl.col("relation").cast(pl.String)).alias("stratum")
@@ -301,16 +301,13 @@ def _variance(facts: pl.DataFrame, column: str) -> float:
 
 
 def _p(facts: pl.DataFrame) -> float:
-    """Return the p of as many hits or more by chance alone.
-
-    A subject's facts are one draw: it is right, and is by chance, as often as its facts are on average.
-    """
+    """Return the p of at least as many hits by chance; a subject is one draw, with the means over its facts."""
     subjects = facts.group_by("subject", maintain_order=True).agg(pl.col("hit", "drawn").mean())
     return _independent(float(subjects["hit"].sum()), subjects["drawn"])
 
 
 def _independent(hits: float, chances: pl.Series) -> float:
-    """Return how likely at least so many of independent draws succeed: the Poisson-binomial distribution's tail."""
+    """Return the probability of at least so many hits in independent draws: the tail of a Poisson-binomial."""
     from scipy import stats  # slow to load, and most steps compute nothing with it
 
     if chances.is_empty():
@@ -320,17 +317,17 @@ def _independent(hits: float, chances: pl.Series) -> float:
 
 
 def _tail(hits: NDArray[np.float64], above: Callable[[NDArray[np.float64]], Any]) -> NDArray[np.float64]:
-    """Return how likely as many hits or more are, of draws that each are right or wrong as a whole.
+    """Return the probability of at least so many hits, from the tail of a distribution of whole numbers.
 
-    A draw that is right in part (one of its wordings, or of a subject's facts) counts as that part: between whole
-    numbers the tail is interpolated, in its logarithm. To take the next whole number would hold a single right answer
-    of five, which may come about in five ways, against the chance of one. The log-concave hull of the tail is what
-    bounds sums of draws in part (Bentkus, Annals of Probability 32, 2004), but for a constant factor that draws with as
-    much freedom as these were not seen to need (`python -m benchmarks.chance`).
+    A draw may be right in part, such as in one of five wordings, and counts as that part. So the logarithm of the tail
+    is interpolated: P(hits ≥ 2.2) = P(hits ≥ 2)^.8 · P(hits ≥ 3)^.2. Rounding up would be wrong: one right answer of
+    five can come about in five ways, and would be held against the chance of one. The log-concave hull of the tail
+    bounds sums of partly right draws (Bentkus, Annals of Probability 32, 2004) up to a constant factor, for which
+    `python -m benchmarks.chance` sees no need.
 
     Args:
-        hits: sums of what the draws are right, from 0 to 1 each.
-        above: returns how likely more than so many are, of whole numbers.
+        hits: sums of the draws' hits, from 0 to 1 each.
+        above: returns the probability of *more* than a whole number of hits.
     """
     whole = np.floor(hits + EQUAL)
     part = np.where(hits - whole > EQUAL, hits - whole, 0.0)

@@ -1,4 +1,4 @@
-"""An answer held against the other facts of its relation: how often it would be right for these."""
+"""Compare an answer with the other facts of its relation: for how many of them would it be right?"""
 
 import math
 import re
@@ -16,23 +16,23 @@ from almanac.dataset.values import value_of, values_in
 from almanac.punctuation import UNSPACED, stands_in
 from almanac.suites.truths import Truths
 
-SEPARATORS = re.compile(r"(?<=\d)[.,'’](?=\d)")  # of thousands
-WITHIN = re.compile(r"(?<=[^\W_])[^\w\s](?=[^\W_])")  # a sign within a word, which a judge may leave out: McDonald's
+SEPARATORS = re.compile(r"(?<=\d)[.,'’](?=\d)")  # separate thousands
+WITHIN = re.compile(r"(?<=[^\W_])[^\w\s](?=[^\W_])")  # a sign inside a word, which a judge may ignore: McDonald's
 WORDS = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
-SHARES = ("by_chance", "drawn", "drawn_of_rest", "guess")  # how often an answer is right by chance (`Share`)
+SHARES = ("by_chance", "drawn", "drawn_of_rest", "guess")  # the numbers of a `Share`
 
 
 class Share(NamedTuple):
     """How often an answer is right by chance.
 
     Attributes:
-        by_chance: for the number.
-        drawn: for the test.
-        drawn_of_rest: for the test of the facts that names do not give away, by these alone.
-        guess: what a guess among the choices has; 0 of an open answer.
-        right: the truths for which it is right.
-        there: those that it is held against, with the part of the facts of each that counts; none: all.
-        held: how many items these have, without its own fact's.
+        by_chance: the share of *other* facts that it is right for: the metric.
+        drawn: the probability that it is right if objects are dealt out to facts at random: for the test.
+        drawn_of_rest: the same by the facts alone that names do not give away: for the test of these facts.
+        guess: the probability that a guess among the choices is right; 0 for an open answer.
+        right: the truths that it is right for.
+        there: the truths that it is compared with, and which part of the facts of each counts; None: all truths.
+        held: how many items of other subjects have these truths.
     """
 
     by_chance: float
@@ -48,32 +48,34 @@ NO_SHARE = Share(0.0, 0.0, 0.0, 0.0, frozenset(), None, 0.0)
 
 
 class RelationFacts:
-    """The facts of a relation that answers are held against, to tell how often these are right by chance.
+    """The facts of a relation that answers are compared with, to tell how often these are right by chance.
 
-    An answer has a share for the number and one for the test. The number is how often it would be right for the *other*
-    facts. For the test an open answer is held against its own fact too: to a model that knows nothing, objects might as
-    well have been dealt out to facts otherwise, and an object that one fact alone has is not impossible to hit. That
-    share is of one fact fewer than there are, so that dealing without replacement varies no more than the test expects.
+    Chance is the share of *other* facts for which an answer would be right. The test asks what happens if objects are
+    dealt out to facts at random. There an open answer is compared with its own fact too, since an object that only one
+    fact has can be hit. That share is of one fact fewer than there are, so that dealing without replacement varies no
+    more than the test expects.
+
+    A *truth* stands for what an item accepts: the number of a set of texts or, of a fact that was not asked, the set.
 
     Attributes:
         part: the items.
-        facts: how many there are, asked or not.
-        every: what is right, the numbers of truths and what unasked facts accept, with how many items it is right for.
+        facts: the number of facts, asked or not.
+        every: for each truth the number of items.
         rest: the same of the facts that names do not give away.
-        own: the truths of each fact.
-        of_subject: those of the facts of each subject, asked or not, which are no *other* facts.
-        of_name: for which of these a text is a name; ``of_text``: one that is read as such (`loosely`); ``of_words``:
-            the same of names that are no numbers; ``of_value``: a date or a number; ``of_number`` whatever its unit.
-        beginning: of these texts those that begin with a word.
-        judged: for which of these an answer was judged right, by whatever the suite takes for the same.
-        each: how many items a fact has, which an unasked one counts for too.
-        accepts: for which names an answer is right, if not for those that stand in it (`Suite.accepts`).
+        own: the truths of each fact, with their numbers of items.
+        of_subject: the same of each subject, facts not asked included: these are no *other* facts.
+        of_name: the truths by name; ``of_text``: by the name in its loose form (`loosely`); ``of_words``: the same
+            without dates and numbers; ``of_value``: by date or number; ``of_number``: by number, whatever its unit.
+        beginning: the loose names by their first word.
+        judged: the truths for which the suite judged an answer right.
+        each: the number of items of a fact; a fact that was not asked counts as many.
+        accepts: returns the names for which an answer is right (`Suite.accepts`); None: those that stand in it.
         common: how common the relation's objects are.
-        common_rest: how common among the facts that names do not give away.
+        common_rest: how common they are among the facts that names do not give away.
     """
 
     def __init__(self, part: pl.DataFrame, truths: Truths, left_out: Set[str] = frozenset()) -> None:
-        """Count the items of one relation, and the facts that were not asked; ``left_out`` as of `Truths.unasked`."""
+        """Count the items of one relation and its facts that were not asked; for ``left_out`` see `Truths.unasked`."""
         self.common, self.common_rest = (truths.common_in(part["relation"][0], but) for but in (False, True))
         self.accepts, names, every, own = truths.accepts, truths.names, True, part
         if "offered" in part.columns:
@@ -120,7 +122,7 @@ class RelationFacts:
         self.right = cache(self._right)
 
     def _called(self, text: str, truth: Hashable, forms: Iterable[str]) -> None:
-        """Note a name of what is right, in whatever forms it is looked for."""
+        """Index a name of a truth in each form in which answers may hold it."""
         self.of_name[text].add(truth)
         value = value_of(unaccented(text))
         own = _numbers_marked(text)
@@ -135,9 +137,9 @@ class RelationFacts:
     def _of_offered(
         self, part: pl.DataFrame, names: Mapping[int, frozenset[str]]
     ) -> tuple[pl.DataFrame, Mapping[int, frozenset[str]], bool]:
-        """Return the items with what is right of what is offered for ``truth``, its names, and whether any has several.
+        """Restrict truths to the offered objects; return the items, their truths' names, and if any accepts several.
 
-        An item may accept all objects of its subject where one alone is offered: it is right by that one.
+        An item may accept all objects of its subject, of which only one is offered: then that one is the truth.
         """
         key, numbers, found, several = self.common.object, dict[frozenset[str], int](), list[int](), False
         for truth, offered in part.select("truth", "offered").iter_rows():
@@ -150,15 +152,14 @@ class RelationFacts:
         return part, {number: own for own, number in numbers.items()}, several
 
     def held_against_others(self, keys: Sequence[str]) -> tuple[list[tuple[Any, ...]], list[tuple[Any, str, float]]]:
-        """Hold each answer, distinct by the columns ``keys``, against the other facts.
+        """Compare each answer, distinct by the columns ``keys``, with the other facts.
 
-        What is known above chance is a mean over facts, and over pairs of an answer and another fact. How far it would
-        be another for other facts depends on both parts that a fact has in such pairs, its answer and its objects
-        (Hoeffding 1948): an answer that fits many facts, and a fact that fits many answers.
+        Chance is a mean over pairs of an answer and another fact, a U-statistic. Its variance comes from both roles of
+        a fact in such pairs (Hoeffding 1948): its answer may fit many facts, and its objects may fit many answers.
 
         Returns:
-            The values of these columns for each distinct answer, and the answer's shares; and the relation, each fact,
-            and by how much this one makes the answers to others right by chance.
+            A row for each distinct answer: the values of ``keys`` and the answer's shares. And a row for each fact: the
+            relation, the fact, and by how much it raises the chance of the answers to other facts (their sum).
         """
         shares, lent, to_all = [], defaultdict[Hashable, float](float), 0.0
         to_itself: dict[str, dict[Hashable, float]] = defaultdict(lambda: defaultdict(float))  # by subject
@@ -194,10 +195,10 @@ class RelationFacts:
         ]
 
     def _right(self, answer: str) -> set[Hashable]:
-        """Return for which truths an answer is right: those of which an accepted name stands in it, as whole words.
+        """Return the truths for which an answer is right: those with an accepted name in it, as whole words.
 
-        It is read as its own judge reads it or, where the suite does not say how that does, as laxly as any: dates and
-        numbers by value. It is right besides for the truths for which it was judged so.
+        It is read as its suite's judge reads it (`accepts`). Where the suite does not say how, it is read as by the
+        laxest judge, dates and numbers by value. Truths for which the suite judged the answer right always count.
         """
         if self.accepts is not None:
             said = "\n".join(map(normalise, answer.split("\n")))
@@ -206,7 +207,7 @@ class RelationFacts:
         found = set[Hashable]()
         said = _numbers_marked(answer)
         forms = {loosely(said), loosely(WITHIN.sub("", said)), unsigned(said), normalise(said)}
-        parted = folded(unaccented(answer))  # to some judges HTML 4 stands in HTML 4.01, and 4 to none
+        parted = folded(unaccented(answer))  # some judges find HTML 4 in HTML 4.01, but none finds 4 there
         answer = normalise(answer)
         for word in {"", *(word for said in (*forms, parted) for word in _words(said))}:
             for name in self.beginning.get(word, ()):
@@ -219,12 +220,12 @@ class RelationFacts:
                 found |= self.of_value.get(value, set())
             for alone in (unaccented(answer).strip(" .!"), unsigned(said)):
                 match value_of(alone):
-                    case (number, None):  # an answer that is a number alone may lack its unit
+                    case (number, None):  # an answer that is only a number may lack its unit
                         found |= self.of_number.get(number, set())
         return found | self.judged.get(answer, set())
 
     def open(self, subject: str, answer: str) -> Share:
-        """Return the shares of an open answer to a fact, for the number and for the test; a guess's is 0."""
+        """Return how often an open answer about a subject is right by chance."""
         mine, said = self.of_subject[subject], self.right(answer)
         others = self.total - sum(mine.values())
         if not others:
@@ -236,17 +237,17 @@ class RelationFacts:
         return Share(hits / others, drawn, of_rest, 0.0, said, None, others)
 
     def chosen(self, item: Mapping[str, Any], answer: str, choices: Sequence[str]) -> Share:
-        """Return the shares of an answer that names one of k choices, and a guess's: 1/k; of one that names none 0.
+        """Return how often an answer that names one of k choices is right by chance; 0 if it names none.
 
-        For the number it is held against those facts alone whose objects were among the k, which may be few or none. So
-        one more fact is counted with them, for which the answer is right as by the test: else an answer that nothing
-        was held against would have no chance to be right. For the test, the true one is any of the k in proportion to
-        how many facts of the relation have it for an object, an object of none counting as of one: that is what they
-        say to one who knows how common objects are and nothing else, and 1/k to one who picks any.
+        For the test, each of the k choices is the true one in proportion to how many facts of the relation have it (at
+        least one). So a model that only knows how common objects are gains nothing. A guess is right once in k.
 
-        Where subjects have several objects, those facts of two choices count whose subject has one of the two, since
-        what is true is no wrong choice: next to rare objects a common one is the true one more often than its facts
-        say. An item that accepts several of the k is right as often.
+        Chance compares the answer only with other facts whose objects are among the k. These may be few or none, so one
+        more fact is counted, for which the answer is right with the probability of the test: else an answer that
+        nothing was compared with would have no chance to be right.
+
+        Where subjects have several objects, facts count as `Several.part` says: a true object is no wrong choice, so a
+        common one next to rare ones is true more often than its facts say. Accepting m of the k multiplies by m.
         """
         mine, answer = self.of_subject[item["subject"]], normalise(answer)
         offered = {text: self.of_name.get(text, set()) for text in map(normalise, choices)}
@@ -284,15 +285,15 @@ def loosely(text: str) -> str:
 
 
 def unsigned(text: str) -> str:
-    """Return a text without accents and signs, but for the plus of C++: *`Paris`* and *<b>Paris</b>* name Paris."""
-    for _ in range(2):  # TM is made of ™, and a sign of ½
+    """Return a text without accents and signs (except the plus of C++): *`Paris`* and *<b>Paris</b>* name Paris."""
+    for _ in range(2):  # the first pass turns ™ into TM, and ½ into a text with a sign
         plain = (" " if unicodedata.category(one)[0] == "S" and one != "+" else one for one in text)
         text = normalise("".join(plain))
     return folded(SEPARATORS.sub("", unaccented(text)))
 
 
 def _numbers_marked(text: str) -> str:
-    """Return a text in which a number's minus and the point of its fraction are letters: 1.5 is not 15 to any judge."""
+    """Return a text with the minus and decimal point of numbers spelt as words: to no judge is 1.5 the same as 15."""
     return marked(text, "point", "minus")
 
 

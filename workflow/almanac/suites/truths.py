@@ -1,4 +1,4 @@
-"""What is right: for each item, and for the facts that were not asked; and how common the objects of a relation are."""
+"""True answers, of each item and of facts that were not asked, and how common the objects of each relation are."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Set
@@ -14,26 +14,26 @@ from almanac.suites.answers import Answers
 from almanac.suites.commonness import Common, Several
 from almanac.suites.data import Data
 
-Accepts = Callable[[str, Iterable[str]], Iterable[str]]  # of an answer and some names those for which it is right
+Accepts = Callable[[str, Iterable[str]], Iterable[str]]  # (answer, names) -> the names for which the answer is right
 
 
 @dataclass(frozen=True)
 class Truths:
-    """What is right for each item, and what its answer was chosen among.
+    """What each item accepts as a true answer, and the choices that it offers.
 
     Attributes:
-        of_item: ``item`` and ``truth``, the number of what is accepted as right.
-        names: the accepted texts of each such number.
-        offered: what answers are chosen among (`Suite.offered`); none: they are open.
-        objects: of each relation's facts that can be asked the names of their objects, by fact: a sample's answers are
-            held against those, too, that were not drawn.
-        of_subject: the same of all objects of the fact's subject, where it has several; ``subject`` is that one.
+        of_item: ``item`` and ``truth``, the number of a set of accepted texts.
+        names: the accepted texts of each truth, normalised.
+        offered: the choices (`Suite.offered`); None: answers are open.
+        objects: by relation and test fact the names of its object. If a sample was asked, its answers are compared with
+            the test facts that were not drawn, too.
+        of_subject: by relation and fact the names of all objects of its subject, where that has several.
+        subject: the subject of each of these facts.
         common: how common the objects of each relation are, among all its facts.
-        others: how common they are among the facts that names do not give away, about: of as large a part of the facts
-            of each object as of its test facts.
+        others: an estimate of how common they are among the facts that names do not give away (`objects_of`).
         given: the facts that names give away (`Data.given_by_names`).
-        accepts: of an answer and names those for which it is right (`Suite.accepts`); none: those that stand in it.
-        forms: what is taken for a name of an object besides, by name (`Suite.forms`).
+        accepts: returns the names for which an answer is right (`Suite.accepts`); None: those that stand in it.
+        forms: by name of an object, other texts that count as its name (`Suite.forms`).
         by_subject: whether a subject is asked once, whatever objects it has (`Suite.asks_subjects`).
     """
 
@@ -60,7 +60,7 @@ class Truths:
         forms: Mapping[str, Set[str]] | None = None,
         by_subject: bool = False,
     ) -> "Truths":
-        """Read what the items accept (see `Suite.offered`), of a dataset whose facts have these objects."""
+        """Read what the items of all rounds accept; the other arguments are attributes, ``objects`` several of them."""
         found, names = [], {}
         for one in answers.rounds:
             for frame in frames(one.folder / "items.parquet", Item, ["item", "accepted"]):
@@ -71,26 +71,27 @@ class Truths:
         return cls(pl.concat(found), names, offered, *objects, accepts, forms or {}, by_subject)
 
     def common_in(self, relation: object, but_given: bool = False) -> Common:
-        """Return how common the objects of a relation are, ``but_given``: among facts that names do not give away."""
+        """Return how common a relation's objects are; ``but_given``: among facts that names do not give away."""
         common = self.common.get(str(relation), Common())
         return self.others.get(str(relation), common) if but_given else common
 
     def text_of(self, relation: object, truth: int, fact: object) -> str:
-        """Return a name of the object of a fact's item: of its own object where that is accepted; the commonest one."""
+        """Return the commonest accepted name of an item, of the fact's own object if that is accepted."""
         named, own = self.common_in(relation).named, self.objects.get(str(relation), {}).get(str(fact), frozenset())
         accepted = self.names[truth]
         return max(sorted(accepted & own or accepted), key=lambda text: named.get(text, 0), default="")
 
     def unasked(self, part: pl.DataFrame, every: bool, left_out: Set[str] = frozenset()) -> dict[str, frozenset[str]]:
-        """Return what the test facts of a relation accept that were not asked; none where items accept no such names.
+        """Return the accepted names of the test facts of a relation that were not asked.
 
-        Of an asked fact that is no test fact, any of the relation's objects says whether items accept such names.
+        Nothing where an asked item accepts no name of its fact's object (of any of the relation's objects, if the fact
+        is no test fact): such items accept something else than names.
 
         Args:
             part: the items of one relation, with ``truth``.
             every: whether a fact accepts all objects of its subject.
-            left_out: facts whose items are invalid, since no true name is one token, say. Where there are any none is
-                returned: which of the facts not asked would be invalid too is not known.
+            left_out: facts whose items are invalid, for instance since no true name is a single token. If there are
+                any, nothing is returned: it is not known which other facts would be invalid too.
         """
         relation = str(part["relation"][0])
         objects, more = self.objects.get(relation, {}), self.of_subject.get(relation, {}) if every else {}
@@ -121,8 +122,8 @@ class FactObjects(NamedTuple):
 def objects_of(data: Data) -> FactObjects:
     """Return the objects of a dataset's test facts and how common they are.
 
-    Among facts that names do not give away, an object has the part of its facts that its test facts have of these; one
-    without test facts the part of objects with one (as Good and Turing count what was not seen).
+    Which part of an object's facts names do not give away is estimated from its test facts. For an object without test
+    facts it is the mean part of objects with a single one (as Good and Turing estimate what was not seen).
     """
     given = data.given_by_names
     facts = data.frame("facts", Fact, ["fact_id", "relation_id", "subject_id", "object_id", "value", "split"])
