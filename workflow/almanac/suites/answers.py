@@ -1,7 +1,7 @@
-"""What was asked of a model and what it answered, joined a few items at a time.
+"""The questions to a model joined with its responses, a few items at a time.
 
-The join of links, requests and responses is by row numbers: what is held of a link are a few bytes, of a response only
-the columns that are wanted. Items are read, and handed on whole, in their order.
+Links, requests and responses are joined by row numbers, so that memory holds only a few bytes for each link and the
+wanted columns of responses. Items are yielded whole and in order.
 """
 
 from collections import Counter, defaultdict
@@ -21,18 +21,18 @@ from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import KEY, frame_of, frames, read_frame, request_key
 from almanac.rows import STATUSES, Item, Link, Request, Response, Setting
 
-SIZE = 20_000  # links that are handed on at once
+SIZE = 20_000  # links in a part
 ITEM = columns(Item)
 LINK = ("role", "index", "weight", "round")
 REQUEST = columns(Request)
 RESPONSE = [name for name in columns(Response) if name != "request_id"]
-BY = ("answerer", *KEY)  # what a response belongs to
-CODED = ("kind", "status", "reason", "model_digest", "engine")  # texts of which there are few, held as categories
-END = np.uint64(2**64 - 1)  # after every key
+BY = ("answerer", *KEY)  # the columns that identify a response
+CODED = ("kind", "status", "reason", "model_digest", "engine")  # columns with few distinct texts, held as categories
+END = np.uint64(2**64 - 1)  # sorts after every key
 
 
 def statuses(paths: Iterable[Path]) -> dict[str, Counter[str]]:
-    """Return how many responses of some files have which status, by their reasons; a file may not be there yet."""
+    """Count the responses in some files, by status and reason; files may not exist yet."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for path in paths:
         for frame in frames(path, Response, ["status", "reason"]) if path.is_file() else ():
@@ -47,10 +47,10 @@ class RoundFiles:
 
     Attributes:
         name: the round's.
-        folder: of what was asked.
+        folder: the folder with its questions.
         requests: the request files in it.
-        responses: the response files, where it was answered.
-        answerer: who answered; rounds of one answerer have one response to a request.
+        responses: the response files, if it was answered.
+        answerer: the model that answered; rounds with the same one share its response to a request.
     """
 
     name: str
@@ -61,16 +61,16 @@ class RoundFiles:
 
     @classmethod
     def of(cls, name: str, folder: Path, responses: Sequence[Path] = (), answerer: str = "") -> "RoundFiles":
-        """Return the files of a folder, whatever its number of shards."""
+        """Return the files of a folder with any number of shards."""
         return cls(name, folder, tuple(sorted(folder.glob("requests-*.parquet"))), tuple(responses), answerer)
 
 
 class Part(NamedTuple):
-    """Some items, whole.
+    """Some items, none of them split.
 
     Attributes:
-        links: a row a link, ``item`` and the columns that were wanted; links of an item stand together, in the order of
-            the rounds and as they were made.
+        links: a row for each link, with ``item`` and the wanted columns; the links of an item are adjacent, in the
+            order of the rounds and as they were made.
         own: the rows of the suite's own tables about these items, by name, in the order of the items.
     """
 
@@ -80,12 +80,12 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Answers:
-    """What was asked of a model in some rounds, and what was answered.
+    """The questions to a model in some rounds, and its responses.
 
     Attributes:
-        setting: the class of the suite's settings.
-        own_rows: the row classes of its own tables of what was asked.
-        exposures: how often the model was taught each fact (`rows.Exposure`); none where it was not taught the dataset.
+        setting: the class of the values that say how an item was asked (`Asks.setting`).
+        own_rows: the row classes of the suite's own tables of what was asked.
+        exposures: how often the model was taught each fact (`rows.Exposure`); None if it was not taught the dataset.
     """
 
     model: str
@@ -97,37 +97,37 @@ class Answers:
 
     @cached_property
     def count(self) -> int:
-        """How many items there are."""
+        """The number of items."""
         return sum(tables.count(one.folder / "items.parquet", Item) for one in self.rounds)
 
     @cached_property
     def settings(self) -> pl.DataFrame:
-        """The settings: ``setting``, ``setting_label`` and a column a field."""
+        """The settings: ``setting``, ``setting_label`` and a column for each field."""
         rows = {
             row.setting: row for one in self.rounds for row in tables.read(one.folder / "settings.parquet", Setting)
         }
         return expanded(list(rows.values()), self.setting)
 
     def own(self, table: str) -> pl.DataFrame:
-        """Return one of the suite's own tables of what was asked, all rounds."""
+        """Return one of the suite's own tables of what was asked, over all rounds."""
         if table not in self.own_rows:
             raise AlmanacError(f"there is no own table {table!r} of what was asked{did_you_mean(table, self.own_rows)}")
         row = self.own_rows[table]
         return pl.concat([read_frame(one.folder / f"{table}.parquet", row) for one in self.rounds])
 
     def parts(self, columns: Sequence[str], own: Sequence[str] = (), size: int = SIZE) -> Iterator[Part]:
-        """Yield the items with what was asked and answered, in their order; an item without a link has no row.
+        """Yield the items with their requests and responses, in order; an item without a link has no row.
 
         Args:
-            columns: what is wanted of items (``experiment``, ``accepted``, …), of settings (by field), of links
-                (``role``, ``index``, ``weight``), ``round``, of requests (``choices``, ``text``, …) and of responses
+            columns: the wanted columns of items (``experiment``, ``accepted``, …), settings (their fields), links
+                (``role``, ``index``, ``weight``, ``round``), requests (``choices``, ``text``, …) and responses
                 (``status``, ``logprobs``, …).
             own: the suite's own tables of items that are wanted too.
-            size: how many links stand in a part, at most; more where a single item has more.
+            size: the largest number of links in a part, unless a single item has more.
 
         Raises:
-            AlmanacError: a request has no response, or several; a column is unknown; items are not counted through the
-                rounds.
+            AlmanacError: a request has no response, or several; a column is unknown; the numbers of items do not go on
+                from round to round.
         """
         self._check_columns(columns)
         of_item = [name for name in columns if name in ITEM]
@@ -158,7 +158,7 @@ class Answers:
             yield Part(whole.select(wanted), {name: frame.filter(about) for name, frame in tables_of_items.items()})
 
     def _check_columns(self, columns: Sequence[str]) -> None:
-        """Refuse columns that there are not, or twice."""
+        """Refuse unknown and ambiguous columns."""
         there = Counter([*dict.fromkeys([*ITEM, "setting", "setting_label"]), *LINK, *REQUEST, *RESPONSE])
         there.update(self.setting._fields)
         if unknown := [name for name in columns if name not in there]:
@@ -174,13 +174,13 @@ class Answers:
 
     @cached_property
     def _answerers(self) -> list[int]:
-        """The first round that each round's answerer answers: rounds of one answerer have one number."""
+        """For each round the first round with the same answerer: a number for each answerer."""
         names = [one.answerer for one in self.rounds]
         assert len(names) < 16, "who answered stands in four bits of a key"
         return [names.index(name) for name in names]
 
     def _links(self, columns: Sequence[str]) -> pl.DataFrame:
-        """Return columns of the links of all rounds, with items, who answered and keys: a few bytes each."""
+        """Return columns of the links of all rounds, with item, answerer and key: a few bytes each."""
         types = {"role": pl.Categorical, "index": pl.Int32, "weight": pl.Float64}
         own = [pl.col(name).cast(kind) for name, kind in types.items() if name in columns]
         wanted = ["item", "request_id", *(name for name in types if name in columns)]
@@ -197,7 +197,7 @@ class Answers:
         )
 
     def _rows(self, row: type, columns: Sequence[str], files: Callable[[RoundFiles], Sequence[Path]]) -> pl.DataFrame:
-        """Return columns of the rows in some files of each round, in their order, with who answered and their keys."""
+        """Return columns of the rows in some files of each round, in order, with answerer and key."""
         wanted = list(dict.fromkeys(["request_id", *columns]))
         coded = [pl.col(name).cast(pl.Categorical) if name in CODED else pl.col(name) for name in columns]
 
@@ -213,7 +213,7 @@ class Answers:
         return pl.concat(found or [keyed(0, frame_of(row, ()).select(wanted))])
 
     def _check_answered(self, links: pl.DataFrame) -> None:
-        """Refuse links whose request has no response."""
+        """Refuse requests without a response."""
         missing = links.filter(pl.col("response").is_null()).unique(BY, maintain_order=True)
         if missing.is_empty():
             return
@@ -231,7 +231,7 @@ class Answers:
         )
 
     def _check_numbers(self) -> None:
-        """Refuse rounds with more or fewer responses than requests: one that stands twice would be passed over."""
+        """Refuse rounds with more or fewer responses than requests: the join would ignore a second response."""
         for one in self.rounds:
             asked = sum(tables.count(path, Request) for path in one.requests)
             if asked != (found := sum(tables.count(path, Response) for path in one.responses)):
@@ -244,7 +244,7 @@ class Answers:
     def _items(
         self, columns: Sequence[str], fields: Sequence[str], linked: NDArray[np.uint32], size: int
     ) -> Iterator[tuple[pl.DataFrame, int, int]]:
-        """Yield stretches of items of at most ``size`` links with their columns, and from and to which link is theirs.
+        """Yield runs of items with at most ``size`` links, and the indices of their first link and of the one after.
 
         ``linked`` has the item of each link, sorted.
         """
@@ -275,10 +275,10 @@ class Answers:
 
 
 def _possible(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
-    """Return responses as they are, having looked at their statuses and numbers, where these are wanted.
+    """Return responses unchanged, after a check of their statuses and log-probabilities, if they have these columns.
 
     Raises:
-        AlmanacError: one is none, as a file that another program wrote may have it.
+        AlmanacError: one is impossible, as in a file that another program wrote.
     """
     of = {
         "status": pl.col("status").is_in(STATUSES).fill_null(False),
@@ -292,18 +292,18 @@ def _possible(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _placed(links: pl.DataFrame, rows: pl.DataFrame, on: Sequence[str], name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return links with a column that says which row is theirs, of several that match the first, and the rows.
+    """Return links with the index of the first matching row, as a column called ``name``, and the rows without keys.
 
-    So of several responses of one model to one request that of the earliest round counts, whatever its status: what a
-    later round asks once more changes nothing of the earlier ones.
+    So of several responses of one model to one request, that of the earliest round counts, whatever its status: a later
+    round that repeats a request changes nothing about earlier ones.
     """
     (wanted, more), (there, more_there) = _numbers(links, on), _numbers(rows, on)
     order = np.append(np.argsort(there, kind="stable").astype(np.uint32), np.uint32(len(there)))
-    there, more_there = np.append(there, END)[order], np.append(more_there, 0)  # so that there is a row at every place
-    turns = np.argsort(wanted)  # keys are looked up in their order: at random it takes several times as long
+    there, more_there = np.append(there, END)[order], np.append(more_there, 0)  # a last row for keys beyond all others
+    turns = np.argsort(wanted)  # keys are looked up in sorted order: in random order it takes several times as long
     place = np.empty(len(wanted), np.uint32)
     place[turns] = np.searchsorted(there, wanted[turns])
-    # Rows of one key are tried one after the other until all of it is the same, not only its first number.
+    # Rows with the same first number of the key are tried one after the other, until the second number matches too.
     while (other := (there[place] == wanted) & (more_there[order[place]] != more)).any():
         place += other
     found = pl.DataFrame({name: order[place], "there": there[place] == wanted})
@@ -312,7 +312,7 @@ def _placed(links: pl.DataFrame, rows: pl.DataFrame, on: Sequence[str], name: st
 
 
 def _numbers(frame: pl.DataFrame, on: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the keys of rows as two numbers: the first, with who answered in the four bits that it leaves free."""
+    """Return the keys of rows as two numbers; four bits that are free in the first hold the answerer."""
     first = frame["key"].to_numpy().astype(np.uint64)
     if "answerer" in on:
         first |= frame["answerer"].to_numpy().astype(np.uint64) << np.uint64(60)
@@ -320,7 +320,7 @@ def _numbers(frame: pl.DataFrame, on: Sequence[str]) -> tuple[NDArray[np.uint64]
 
 
 def expanded(settings: Sequence[Setting], kind: type[Any]) -> pl.DataFrame:
-    """Return settings, each once, with a column for each field of their class, of its type; texts as categories."""
+    """Return settings with a typed column for each field of their class ``kind``; texts as categories."""
     texts = {name: [getattr(row, name) for row in settings] for name in ("setting", "label", "fields")}
     found = pl.DataFrame(texts, dict.fromkeys(texts, pl.String)).rename({"label": "setting_label"})
     types = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}

@@ -1,12 +1,11 @@
-"""Models compared on the same questions: what each knows, how similar their profiles are, whose facts contain whose.
+"""Compare models on the same questions: accuracy, similarity over relations, and whether one knows what another knows.
 
-Wu et al., sections 5.1 to 5.3, for any method. A model is measured on the facts of which an answer was judged. What it
-abstained from counts as not right, and so does what it refused where the suite scores that; what else it did not answer
-(refused, too long, unsupported, failed) is left out, and ``n`` is the number that remain. Of a fact that is asked
-several times the share of right answers counts; where a fact must be known or not, more than half make it known. So a
-difference is that of the shares of the table of methods, where both models answered the same. A model that answered
-none is listed without a number, and one whose answers mostly lack the form that was asked for has no difference from
-others: it would be one of forms.
+Wu et al., sections 5.1 to 5.3, for any method. A model is measured on the facts with a judged answer, ``n`` of them.
+Abstentions count as wrong, and so do refusals if the suite scores these. Other items without an answer (refused, too
+long, unsupported, failed) are left out. A fact that is asked several times counts by its share of right answers; it is
+*known* if more than half are right. If both models answered the same facts, their difference is that of their shares
+in the page's table of methods. A model that answered nothing is listed without a number. A model whose answers mostly
+lack the required form has no difference from others: it would measure form, not knowledge.
 """
 
 import math
@@ -31,30 +30,30 @@ from almanac.suites.judged import FACT, RELATION, Condition, Judged, Not, as_tex
 from almanac.suites.suite import Method
 from almanac.tables import seed_of
 
-USUAL_SIZE = 7_000_000_000  # a family stands where its member closest to this does
-DRAWS = 1000  # of the bootstraps
-TUNED, DIFFERENCE = "tuned_difference", "difference"  # the metrics
+USUAL_SIZE = 7_000_000_000  # families are ordered by the accuracy of their member of about this size
+DRAWS = 1000  # bootstrap samples
+TUNED, DIFFERENCE = "tuned_difference", "difference"  # names of metrics
 DIFFERENCE_OF_RELATION = "difference_of_relation"
 ALONE = "right_alone"  # facts that the model knows and the other does not
 BOTH = "right_both"  # facts that both know
-LISTED = 200  # of these, up to which the number says which they are
-PARTS = ("hit", RELATION, "bucket", FACT)  # by which a number is of some of a method's facts
-# Numbers that are of one model's items, as they are judged for a comparison (`Suite.comparable`).
+LISTED = 200  # up to so many facts are listed in the ``where`` of `ALONE`
+PARTS = ("hit", RELATION, "bucket", FACT)  # columns by which a metric may select some of a method's facts
+# Metrics of a single model, from its items as they are judged for a comparison (`Suite.comparable`).
 OF_ONE = ("mean_accuracy", "relation_deviation", "popularity_accuracy", ALONE)
-Shares = dict[str, dict[Any, tuple[Estimate, int]]]  # by model and value of a column; how many facts it is of
+Shares = dict[str, dict[Any, tuple[Estimate, int]]]  # accuracy and number of facts, by model and value of a column
 
 
 @dataclass(frozen=True)
 class Board:
-    """The facts that one method asked of several models, and which of them each has right.
+    """The facts that one method asked several models, and which of them each model has right.
 
     Attributes:
-        suite: the method's.
-        dataset: whose facts.
+        suite: the method's suite.
+        dataset: the dataset of the facts.
         where: the items that the method counts, in one of its settings.
         entrants: the models, by name.
-        hits: of each model the facts of which answers were judged (`recovery.facts_of`), sorted.
-        followed: the models most of whose answers have the form that was asked for.
+        hits: by model the facts with judged answers (`recovery.facts_of`), sorted.
+        followed: the models most of whose answers have the required form.
     """
 
     suite: str
@@ -66,7 +65,7 @@ class Board:
 
     @classmethod
     def each(cls, judged: Mapping[str, Judged], entrants: Sequence[Entrant], method: Method) -> "Iterator[Board]":
-        """Yield what the models answered in each setting of a method (`Method.by`) whose form any of them followed."""
+        """Yield a board for each setting of a method (`Method.by`) in which any model's answers have the right form."""
         settings: dict[str, dict[str, Called]] = defaultdict(dict)
         for name, own in judged.items():
             for one in called(own, [method]):
@@ -88,7 +87,7 @@ class Board:
         p: float | None = None,
         **more: Condition,
     ) -> Measure:
-        """Return one number."""
+        """Return one number of this method and dataset; ``more`` are further conditions on its items."""
         where = as_text({**self.where, **more})
         names = (self.suite, self.dataset, model, other, metric, where)
         return Measure(*names, "other", ("hit", "fact"), *estimate, p, n, 0, 0, 0, 0, 0)
@@ -99,7 +98,7 @@ class Board:
         return pl.concat(own.select(pl.lit(name).alias("model"), pl.all()) for name, own in self.hits.items())
 
     def shares(self, *by: str) -> Shares:
-        """Return the accuracies of each model, means over relations, by the values of a column, with how many facts."""
+        """Return each model's accuracy (mean over relations) and number of facts, by the values of a column."""
         kept = self.answered.drop_nulls(by)
         counts = {row[:-1]: row[-1] for row in kept.group_by("model", *by).len().rows()}
         found: Shares = {name: {} for name in self.hits}
@@ -109,32 +108,31 @@ class Board:
         return found
 
     def both(self, one: str, other: str) -> pl.DataFrame:
-        """Return the facts that two models answered, with ``hit``, ``known``, and ``other hit``, ``other known``."""
+        """Return the facts that two models answered: ``hit`` and ``known`` of one, ``other hit``, ``other known``."""
         second = self.hits[other].select("fact", pl.col("hit", "known").name.prefix("other "))
         return self.hits[one].join(second, on="fact", how="inner", maintain_order="left")
 
 
 def setting_of(row: Measure) -> dict[str, Condition]:
-    """Return the items that the method of a number between models counts, whatever facts the number is of."""
+    """Return the conditions on items that a number takes from its method, without those that select facts (`PARTS`)."""
     return {name: condition for name, condition in conditions_of(row).items() if name not in PARTS}
 
 
 def compare(found: Board, wanted: Callable[[str, str], bool] = lambda one, other: False) -> list[Measure]:
-    """Return every number between the models of one method.
+    """Return all metrics that compare models by one method.
 
-    ``wanted`` says whether a difference of two models, by name, has numbers by relation.
+    ``wanted(one, other)`` says whether the difference of two models, by name, is wanted by relation too.
 
     Returns:
-        ``mean_accuracy`` and ``relation_deviation``, that over relations, a model, in the order of the paper's figures
-        (`ordered`); ``relation_mean`` (over models but nulls), the best relation first; ``relation_accuracy`` a model
-        and relation; ``pearson`` between models and ``series_pearson`` between families, over relations;
-        ``subsumption_size`` (of the smallest model of a family in the largest) and ``subsumption_tuned`` (of a tuned
-        model in its base);
-        ``right_alone`` and ``right_both``, how many facts one of two models alone knows, and both;
-        ``tuned_difference`` (tuned less base) and ``difference`` (of any other two, the later one of the edition less
-        the earlier one), with the p of `paired.ps_of_differences`, and ``difference_of_relation``, either in one
-        relation; ``popularity_accuracy``, the mean over relations in head, torso and tail (Sun et al., section 3.2),
-        where the dataset has popularity.
+        Of each model, in the order of the paper's figures (`ordered`): ``mean_accuracy`` over relations, their standard
+        deviation ``relation_deviation``, ``relation_accuracy`` of each relation and, if the dataset has popularity,
+        ``popularity_accuracy`` in head, torso and tail, a mean over relations (Sun et al., section 3.2).
+        Of each relation, best first: ``relation_mean``, over all models but nulls.
+        Of two models: ``pearson`` over relations; how many facts one of them alone knows, ``right_alone``, and both,
+        ``right_both``; ``tuned_difference`` (tuned minus base) or ``difference`` (of any other two: the later one of
+        the edition minus the earlier), with the p of `paired.ps_of_differences`, and ``difference_of_relation``.
+        Of families: ``series_pearson`` between two, ``subsumption_size`` of the smallest model in the largest, and
+        ``subsumption_tuned`` of a tuned model in its base.
     """
     of_relations = found.shares("relation")
     table = {model: {name: one.value or 0.0 for name, (one, _) in own.items()} for model, own in of_relations.items()}
@@ -155,9 +153,9 @@ def compare(found: Board, wanted: Callable[[str, str], bool] = lambda one, other
 def ordered(entrants: Sequence[Entrant], means: Mapping[str, float]) -> list[str]:
     """Return the models' names in the order of the paper's figures.
 
-    Families go by the accuracy of the member closest to 7 B parameters that answered (of equals the untuned one, then
-    the better one; one of unknown size only where no other is known), members by their own; what answered nothing comes
-    last.
+    Families are sorted by the accuracy of their member closest to 7 B parameters that answered, and members of a family
+    by their own. If two are equally close, the untuned one counts, then the better one; a member of unknown size counts
+    only if no size is known. Models that answered nothing come last.
     """
     series: dict[str, list[Entrant]] = defaultdict(list)
     for one in entrants:
@@ -179,9 +177,9 @@ def _distance(one: Entrant) -> float:
 
 
 def size_pairs(entrants: Iterable[Entrant]) -> list[tuple[str, str]]:
-    """Return of each family its smallest and its largest untuned model, where these differ in size.
+    """Return the smallest and the largest untuned model of each family, if their sizes differ.
 
-    Models that were planted in different worlds were taught different facts, and are no family.
+    Models planted with different worlds were taught different facts, and so belong to different families.
     """
     series: dict[tuple[str, str | None], list[Entrant]] = defaultdict(list)
     for one in entrants:
@@ -196,7 +194,7 @@ def size_pairs(entrants: Iterable[Entrant]) -> list[tuple[str, str]]:
 
 
 def tuned_pairs(entrants: Mapping[str, Entrant]) -> list[tuple[str, str]]:
-    """Return each tuned model with its base, where that is compared too."""
+    """Return each tuned model with its base model, if that is compared too."""
     return [(one.name, one.base) for one in entrants.values() if one.base is not None and one.base in entrants]
 
 
@@ -237,7 +235,7 @@ def _relations(found: Board, table: Mapping[str, Mapping[str, float]]) -> list[M
 
 
 def _likeness(found: Board, order: Sequence[str], table: Mapping[str, Mapping[str, float]]) -> list[Measure]:
-    """Return correlations: of two models over the relations that both answered, of families over those that all did."""
+    """Return Pearson's r between models, over relations that both answered, and families, over those of all models."""
     rows = []
     for one, other in combinations(order, 2):
         shared = sorted(table[one].keys() & table[other].keys())
@@ -257,7 +255,7 @@ def _likeness(found: Board, order: Sequence[str], table: Mapping[str, Mapping[st
 
 
 def _subsumed(found: Board, kind: str, one: str, other: str) -> Measure:
-    """Return η: of what the first knows the share that the second knows too, averaged over relations."""
+    """Return η: the share of the facts known to the first model that the second knows too, a mean over relations."""
     known = found.both(one, other).filter("known")
     shares = grouped.macro(known, [], "other known", "relation", "subject").rows()
     return found.row(f"subsumption_{kind}", Estimate(*shares[0]) if shares else NOTHING, known.height, one, other)
@@ -266,7 +264,7 @@ def _subsumed(found: Board, kind: str, one: str, other: str) -> Measure:
 def _differences(
     found: Board, answered: Mapping[str, Entrant], wanted: Callable[[str, str], bool]
 ) -> Iterator[Measure]:
-    """Yield the paired difference of each two models: the tuned one less its base, else the later less the earlier."""
+    """Yield the metrics of each two models: the tuned one minus its base, else the later one minus the earlier."""
     names = [name for name in found.entrants if name in answered and name in found.followed]
     for at, later in enumerate(names[1:], 1):
         both: dict[tuple[str, str], pl.DataFrame] = {}
@@ -302,7 +300,7 @@ def _differences(
 
 
 def _alone(found: Board, facts: Iterable[str], one: str, other: str, relation: str | None = None) -> Measure:
-    """Return how many facts one model has right and another does not and, where these are few, which."""
+    """Return how many facts one model knows and another does not; up to `LISTED` are listed in its ``where``."""
     listed = sorted(facts)
     more: dict[str, Condition] = {} if relation is None else {RELATION: relation}
     alone = found.row(ALONE, Estimate(len(listed), None, None), len(listed), one, other, None, **more)
@@ -311,7 +309,7 @@ def _alone(found: Board, facts: Iterable[str], one: str, other: str, relation: s
 
 
 def _tested(both: pl.DataFrame, by: Sequence[str], strata: str | None) -> dict[tuple[Any, ...], tuple[Estimate, float]]:
-    """Return by group the difference of two models and the p that there is none."""
+    """Return for each group the difference of two models, and the p of there being none."""
     of = (both, by, "hit", "other hit", strata, "subject")
     ps = ps_of_differences(*of)
     return {key: (estimate, ps[key]) for key, estimate in macro_differences(*of).items()}

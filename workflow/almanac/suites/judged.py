@@ -1,8 +1,8 @@
-"""The scored items of one model, as columns, and the numbers that are computed from them.
+"""The scored items of one model, as a data frame, and the numbers that are computed from them.
 
-A number is computed by choosing items (`Judged.where`), grouping them and applying a formula. The columns by which they
-were chosen and grouped are written with the number, as its ``where``: so the items of a number can always be found, and
-a number cannot say one thing and count another.
+A number is computed by selecting items (`Judged.where`), grouping them and applying a formula. The conditions of the
+selection and the group are stored with the number, as its ``where``: so the items of a number can always be found, and
+a number cannot claim one thing and count another.
 """
 
 import json
@@ -22,39 +22,39 @@ from almanac.statistics.intervals import Estimate
 from almanac.tables import canonical
 
 OUTCOMES: tuple[OutcomeKind, ...] = get_args(OutcomeKind)
-INTERVALS = ("mean", "macro", "macro_of_facts")  # formulas whose interval is of values in 0 to 1
+INTERVALS = ("mean", "macro", "macro_of_facts")  # formulas with an interval for values from 0 to 1
 Formula = Literal["mean", "macro", "macro_of_facts", "ratio", "median", "auc", "spearman", "count", "other"]
 NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:e[-+]\d+)?)")
-RELATION, FACT, SUBJECT = "relation", "fact", "subject"  # columns that formulas know
+RELATION, FACT, SUBJECT = "relation", "fact", "subject"  # columns that formulas use
 
 
 class Range(NamedTuple):
-    """Values from ``least`` on and below ``below``; none: without end. What has no value is in no range."""
+    """Values from ``least`` (included) to ``below`` (excluded); None: unbounded. A null is in no range."""
 
     least: float | None = None
     below: float | None = None
 
 
 class Not(NamedTuple):
-    """Any value but this one; ``Not(None)``: any value at all. What has no value never meets it."""
+    """Any other value; ``Not(None)``: any value at all. A null never meets it."""
 
     value: str | float | None = None
 
 
 Value = str | float | bool | None
-# A value, one of several, none, within a range, or another than one.
+# A value, null, one of several, a range, or any but one.
 Condition = Value | Range | Not | Sequence[Value]
 
 
 def values_of(condition: Condition) -> Sequence[Value] | None:
-    """Return the values that meet a condition, where it lists them."""
+    """Return the values that a condition lists; None for a range or `Not`."""
     if isinstance(condition, Range | Not):
         return None
     return condition if isinstance(condition, list | tuple) else (condition,)
 
 
 def chosen(column: str, condition: Condition) -> pl.Expr:
-    """Return the expression that is true where a column meets a condition; elsewhere it is false or has no value."""
+    """Return the expression that is true where a column meets a condition, else false or null."""
     own = pl.col(column)
     if isinstance(condition, Range):
         ends = [own.is_not_null()]
@@ -68,7 +68,7 @@ def chosen(column: str, condition: Condition) -> pl.Expr:
 
 
 def narrows(new: Condition, old: Condition) -> bool:
-    """Return whether what meets one condition surely meets another one on the same column."""
+    """Return whether each value that meets the new condition surely meets the old one, on the same column."""
     values = values_of(new)
     if values is None:
         return (type(new), new) == (type(old), old) or (type(old), old) == (Not, Not())
@@ -85,7 +85,7 @@ def narrows(new: Condition, old: Condition) -> bool:
 
 
 def as_text(conditions: Mapping[str, Condition]) -> str:
-    """Return conditions as they are written with a number: JSON, a range as ``{"from", "below"}``, else ``{"not"}``."""
+    """Return conditions as JSON, as they are stored in `Measure.where`."""
 
     def plain(condition: Condition) -> Any:
         if isinstance(condition, Range):
@@ -100,7 +100,7 @@ def as_text(conditions: Mapping[str, Condition]) -> str:
 
 @lru_cache(65536)
 def from_text(text: str) -> Mapping[str, Condition]:
-    """Return the conditions that a number is written with; the inverse of `as_text`."""
+    """Return the conditions in a `Measure.where`; the inverse of `as_text`."""
 
     def condition(value: Any) -> Condition:
         if isinstance(value, dict):
@@ -111,7 +111,7 @@ def from_text(text: str) -> Mapping[str, Condition]:
 
 
 def order(text: str) -> list[tuple[str, float]]:
-    """Return what conditions that are written as text are sorted by: numbers in them by their value, so 2 before 16."""
+    """Return the sort key of conditions in text form: numbers in it sort by value, so 2 before 16."""
     parts = NUMBER.split(text)
     return [(words, float(number)) for words, number in zip_longest(parts[::2], parts[1::2], fillvalue="-1")]
 
@@ -123,11 +123,11 @@ def conditions_of(row: Measure) -> Mapping[str, Condition]:
 
 @dataclass(frozen=True)
 class Judged:
-    """Items of one model, judged; a row an item (and reading), in the order of the items.
+    """The judged items of one model.
 
     Attributes:
-        frame: the columns that `joining.join` lists.
-        conditions: what the items were chosen by.
+        frame: a row for each item (and reading), in the order of the items; `joining.join` lists the columns.
+        conditions: those by which the items were selected.
     """
 
     suite: str
@@ -137,12 +137,12 @@ class Judged:
     conditions: Mapping[str, Condition] = field(default_factory=dict)
 
     def where(self, conditions: Mapping[str, Condition] | None = None, /, **more: Condition) -> "Judged":
-        """Return the items that meet conditions, each on one column.
+        """Return the items that meet all conditions, each on one column.
 
         Raises:
             AlmanacError: there is no such column.
-            ValueError: the items were chosen by the same column before, and a condition is no part of that one: a
-                number has one condition a column.
+            ValueError: the items were selected by the same column before, and the new condition does not imply the old
+                one: a number stores one condition for each column.
         """
         wanted = {**(conditions or {}), **more}
         if not wanted:
@@ -155,7 +155,7 @@ class Judged:
         return replace(self, frame=kept, conditions={**self.conditions, **wanted})
 
     def groups(self, *by: str) -> Iterator["Judged"]:
-        """Yield the items of each combination of values, sorted, none first; all of them where no column is named."""
+        """Yield the items of each combination of values, sorted, nulls first; without columns, all items."""
         if not by:
             yield self
             return
@@ -166,19 +166,19 @@ class Judged:
             yield replace(self, frame=parts[values], conditions=where)
 
     def measures(self, metric: str, formula: Formula, *of: str, by: Sequence[str] = ()) -> list[Measure]:
-        """Return a number of each group, sorted, by a formula that has an interval for groups.
+        """Return one number for each group, sorted, by a formula that has an interval for groups.
 
         Args:
-            metric: its name.
-            formula: ``mean`` (of true values a share; facts of a subject being one draw), ``macro`` (mean over
-                relations of means), ``macro_of_facts`` (a fact's items averaged first) or ``ratio`` (of two sums).
-            of: the column that it is of, in 0 to 1; of a ratio what is above and what below. A group in which these
-                have no value has a number without one.
-            by: what the items are grouped by.
+            metric: the number's name.
+            formula: ``mean`` (clustered by subject), ``macro`` (the mean over relations of their means),
+                ``macro_of_facts`` (the same, a fact's items averaged first) or ``ratio`` (of two sums).
+            of: the column to aggregate, with values from 0 to 1; for a ratio the columns of numerator and denominator.
+                A group without values gets a number without a value.
+            by: the columns to group by.
 
         Raises:
-            AlmanacError: there is no such column, it holds texts, or it has values that are none of 0 to 1.
-            ValueError: the formula is none for groups.
+            AlmanacError: there is no such column, it holds texts, or it has values outside 0 to 1.
+            ValueError: the formula is not defined for groups.
         """
         self._check((*by, *of))
         for column in of:
@@ -207,9 +207,10 @@ class Judged:
         estimates: Mapping[tuple[Any, ...], Estimate],
         ps: Mapping[tuple[Any, ...], float] | None = None,
     ) -> list[Measure]:
-        """Return a number of each group, sorted, that was computed elsewhere; without a value where there is none.
+        """Return one number for each group, sorted, from values that were computed elsewhere.
 
-        ``estimates`` and the p of tests, ``ps``, are by the values of the columns that the items are grouped by.
+        The keys of ``estimates`` and of ``ps``, the p-values, are values of the columns ``by``. A group that
+        ``estimates`` lacks gets a number without a value.
         """
         rows = []
         for values, counts in self._counts(by):
@@ -226,9 +227,9 @@ class Judged:
         p: float | None = None,
         other: str | None = None,
     ) -> Measure:
-        """Return one number of all these items, which was computed from them.
+        """Return one number of all these items, from a value that was computed from them.
 
-        ``p`` is that of a test, ``other`` the other model of a number between two.
+        ``p`` is the p-value of a test, ``other`` the other model of a number between two.
         """
         if not isinstance(estimate, Estimate):
             estimate = Estimate(None if estimate is None else float(estimate), None, None)
@@ -236,7 +237,7 @@ class Judged:
         return self._measure(metric, formula, of, {}, counts, estimate, p, other)
 
     def _check(self, columns: Iterable[str]) -> None:
-        """Refuse a column that there is not."""
+        """Refuse unknown columns."""
         for column in columns:
             if column not in self.frame.columns:
                 raise AlmanacError(
@@ -244,7 +245,7 @@ class Judged:
                 )
 
     def _check_number(self, column: str) -> None:
-        """Refuse texts, of which no formula is."""
+        """Refuse a column of texts, which no formula can aggregate."""
         kind = self.frame.schema[column]
         if not (kind.is_numeric() or kind in (pl.Boolean, pl.Null)):
             raise AlmanacError(
@@ -253,7 +254,7 @@ class Judged:
             )
 
     def _check_shares(self, column: str) -> None:
-        """Refuse values for which a share's interval says nothing."""
+        """Refuse values outside 0 to 1, for which the interval of a share is not valid."""
         low, high = self.frame[column].min(), self.frame[column].max()
         if isinstance(low, float | int) and isinstance(high, float | int) and not 0 <= low <= high <= 1:
             raise AlmanacError(
@@ -262,7 +263,7 @@ class Judged:
             )
 
     def _counts(self, by: Sequence[str]) -> list[tuple[tuple[Any, ...], tuple[int, ...]]]:
-        """Return each group's values, how many items it has, and how many by outcome; groups sorted, none first."""
+        """Return each group's values and its number of items, in all and by outcome; sorted, nulls first."""
         counted = [
             pl.len().alias("all outcomes"),
             *((pl.col("outcome") == name).sum().alias(f"outcome {name}") for name in OUTCOMES),

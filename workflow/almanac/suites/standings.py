@@ -1,9 +1,9 @@
-"""Which method tells best what models were taught? All on the same facts, and whether their order stands.
+"""Rank the methods by how well they recover what planted models were taught, and check how stable the ranking is.
 
-Planted models were taught each fact a known number of times. A method recovers that if it scores facts taught most
-often above those never taught. Methods are compared where all of them were asked: on the same facts of the same models.
-Their order is then looked at again in parts of what was asked, and where something else was (`CalledFacts.axis`), for
-facts taught fewer times, and by what each method calls known in the place of its scores.
+Planted models were taught each fact a known number of times, its dose. A method recovers this if it scores facts of the
+highest dose above facts never taught: the AUC. All methods are compared on the same facts of the same models. Their
+order is then computed again on parts and variants of the data (`CalledFacts.axis`), for facts of lower doses, and from
+what each method calls known in the place of its scores.
 """
 
 import math
@@ -39,24 +39,24 @@ from almanac.suites.judged import Judged
 ALL, WORLD, MODEL, TEMPLATES, CHOICES, FORMAT = "all", "world", "model", "templates", "choices", "format"
 DOSE, CRITERION, BALANCED = "dose", "criterion", "balanced accuracy"
 HALVES = ("first half", "second half")
-SINGLE = 0.01  # of wrong answers may score above the others, as a text that has a part of a true name
-MOST = 0.5  # a method is compared that was asked of at least this share of worlds and models
+SINGLE = 0.01  # the share of wrong answers whose score may differ by accident, such as a text with part of a true name
+MOST = 0.5  # methods that were asked of a smaller share of worlds and models are not compared
 
-Key = tuple[str, str, str]  # a method: its suite, its name, and the items that it counts
+Key = tuple[str, str, str]  # identifies a method: its suite, its name, and the items that it counts
 
 
 class CalledFacts(NamedTuple):
-    """What one method calls the facts of one planted model in one world.
+    """The scores and verdicts of one method for the facts of one planted model in one world.
 
     Attributes:
-        model: the model's name in every world.
-        axis: in what this differs from what is compared: ``all`` in nothing; ``templates`` half of the templates was
-            asked, of methods that ask a relation in several; ``choices`` another number of choices; ``format`` the
-            model read no documents of a kind that others read.
+        model: the model's name, the same in every world.
+        axis: how these data differ from the main comparison: ``all`` not at all; ``templates``: half of the templates
+            of each relation with several; ``choices``: another number of choices; ``format``: the model read no
+            documents of a kind that others read.
         level: which half, how many choices, or which model.
-        found: what the method calls the facts.
-        decoder: whether the model is a decoder: others are held against no bars, and their methods not compared.
-        chance: how often the method is right where nothing is known; of halves of the templates it is not said.
+        found: the scores and verdicts.
+        decoder: whether the model is a decoder. Other models have no bars to meet, and their methods are not compared.
+        chance: how often the method is right where nothing is known; not computed for halves of the templates.
     """
 
     world: str
@@ -83,9 +83,9 @@ def asked(
     level: str = "",
     decoder: bool = True,
 ) -> Iterator[CalledFacts]:
-    """Yield what the methods of a suite call the facts of one model; with ``all``, by each half of their templates too.
+    """Yield the scores and verdicts of a suite's methods for one model; on the axis ``all`` by half of templates too.
 
-    ``choices`` is how many choices a fact of the dataset has at most; all else is as in `CalledFacts`.
+    ``choices`` is the largest number of choices of a fact of the dataset; for the rest see `CalledFacts`.
     """
     validated = [one for one in found if one.method.validated]
     for one in validated:
@@ -111,7 +111,7 @@ def _chance(found: Called, judged: Judged, choices: int) -> float:
 
 
 def _halves(judged: Judged) -> Iterator[tuple[str, Judged]]:
-    """Yield the items of each half of every relation's templates, all of those with one; nothing where each has one."""
+    """Yield the items of each half of a relation's templates, all items if it has one; nothing if all have one."""
     name = pl.col("template").cast(pl.String)
     count, place = name.n_unique().over("relation"), (name.rank("dense") - 1).over("relation")
     if judged.frame.filter(count > 1).is_empty():
@@ -122,10 +122,10 @@ def _halves(judged: Judged) -> Iterator[tuple[str, Judged]]:
 
 
 def standings(found: Sequence[CalledFacts]) -> list[Standing]:
-    """Return how the methods stand to each other, asked of decoders; nothing where no two were asked the same facts.
+    """Return the ranking of the methods on decoders; nothing if no two methods were asked the same facts.
 
     Args:
-        found: what was asked; where several datasets of one world were, those of the axis ``all`` are of one of them.
+        found: scores and verdicts. If a world has several datasets, those of the axis ``all`` are of one of them.
     """
     found = [one for one in found if one.decoder]
     plain = [one for one in found if one.axis == ALL]
@@ -141,7 +141,7 @@ def standings(found: Sequence[CalledFacts]) -> list[Standing]:
     order = {(row.suite, row.method, row.where): row.auc for row in rows}
     rows += _level(CRITERION, BALANCED, every, order)
     doses = {dose for one in every for dose in one.found.facts["dose"].drop_nulls().unique()}
-    for dose in sorted(doses)[1:-1]:  # but for never, and most often
+    for dose in sorted(doses)[1:-1]:  # all but never and most often
         rows += _level(DOSE, str(dose), every, order, dose)
     for axis, names in ((WORLD, [one.world for one in every]), (MODEL, [one.model for one in every])):
         levels = dict.fromkeys(names)
@@ -170,9 +170,9 @@ def _places(found: Iterable[CalledFacts]) -> dict[tuple[str, str], list[CalledFa
 
 
 class _Facts(NamedTuple):
-    """The facts of a world that all methods asked of all models; scores and hits by method, a row a model.
+    """The facts of a world that all methods asked of all models; scores and hits by method, ``(models, facts)``.
 
-    ``most``: how often those were taught that are held against facts never taught.
+    ``most`` is the dose of the positives; the negatives are the facts never taught.
     """
 
     most: int
@@ -189,7 +189,7 @@ class _Facts(NamedTuple):
 
     @property
     def at_ends(self) -> int:
-        """Return how many facts these are together."""
+        """Return how many facts were taught ``most`` times or never."""
         return sum(int(end.sum()) for end in self.ends)
 
     def parted(self, values: NDArray[Any]) -> tuple[list[Any], list[Any]]:
@@ -201,14 +201,14 @@ class _Facts(NamedTuple):
 def _level(
     axis: str, level: str, found: Sequence[CalledFacts], order: Mapping[Key, float], dose: int | None = None
 ) -> list[Standing]:
-    """Return the rows of one level; none where fewer than two methods are left.
+    """Return the ranking at one level of an axis, best method first; nothing if fewer than two methods are left.
 
     Args:
-        axis: of what.
-        level: which.
-        found: what was asked there. Methods that were not asked of all its models and worlds are left out.
-        order: the AUC of each method in all that is compared; empty: these are those.
-        dose: how often the facts were taught that are held against those never taught; none: as often as any.
+        axis: see `CalledFacts`.
+        level: see `CalledFacts`.
+        found: scores and verdicts. Methods that were not asked of all its models and worlds are left out.
+        order: each method's AUC in the main comparison, to compute Kendall's tau; empty: this is the main comparison.
+        dose: the dose of the facts that are compared with those never taught; None: the highest.
     """
     places = _places(found)
     keys = {one.key for one in found}.intersection(*({one.key for one in own} for own in places.values()))
@@ -254,9 +254,9 @@ def _level(
 
 
 def _shared(own: Sequence[Sequence[CalledFacts]], dose: int | None) -> _Facts | None:
-    """Return the facts of a world that every method scored for every model; none where an end has none of them.
+    """Return the facts of a world that every method scored for every model; None without facts of either dose.
 
-    ``dose`` is `_Facts.most`; none: the largest.
+    ``dose`` is `_Facts.most` (None: the highest dose); the other dose is 0.
     """
     frames = [one.found.facts.drop_nulls(["score", "dose"]) for model in own for one in model]
     texts = [frame.with_columns(pl.col("fact", "subject").cast(pl.String)).sort("fact") for frame in frames]
@@ -276,9 +276,9 @@ def _shared(own: Sequence[Sequence[CalledFacts]], dose: int | None) -> _Facts | 
 
 
 def _graded(facts: _Facts, key: Key) -> bool:
-    """Return whether a method's scores differ among facts that it does not call known, or not always.
+    """Return whether a method's scores differ among facts that it does not call known in all items.
 
-    More than in single cases; partial credit of facts that are called known is not enough.
+    Single cases (`SINGLE`) do not count, nor do scores that differ only among facts that it calls known.
     """
     each = (scores[hits < 1] for scores, hits in zip(facts.scores[key], facts.hits[key], strict=True))
     return any(float(np.mean(wrong > wrong.min())) > SINGLE for wrong in each if len(wrong))
@@ -291,13 +291,13 @@ def _placed(facts: _Facts, scores: NDArray[Any]) -> Placements:
 
 
 def _placed_by_verdicts(facts: _Facts, hits: NDArray[Any]) -> Placements:
-    """Return what balanced accuracy is the mean of, over the models: of two-valued scores, their placements."""
+    """Return placements whose mean is the balanced accuracy over the models: of two-valued scores it is the AUC."""
     most, never = map(np.asarray, facts.parted(hits.mean(axis=0)))
     return Placements((most + 1 - never.mean()) / 2, (most.mean() + 1 - never) / 2)
 
 
 def _spread(placed: Sequence[Placements], facts: Sequence[_Facts]) -> float | None:
-    """Return the variance of a mean over worlds, which are strata; none where one has too few subjects."""
+    """Return the variance of a mean over worlds, which are strata; None if a world has too few subjects."""
     each = [variance(one, *own.parted(own.subjects)) for one, own in zip(placed, facts, strict=True)]
     known = [one for one in each if one is not None]
     return sum(known) / len(known) ** 2 if len(known) == len(each) else None
@@ -311,11 +311,11 @@ def _within(placed: Sequence[Placements], facts: Sequence[_Facts], level: float 
 
 
 def _gap(first: Sequence[Placements], own: Sequence[Placements], facts: Sequence[_Facts], methods: int) -> Estimate:
-    """Return how much larger one AUC is than another, with the interval of the difference on the same facts.
+    """Return the first AUC minus another one on the same facts, with a simultaneous 95 % interval.
 
-    The first is the best of so many methods, chosen by the same facts: intervals of the differences between any two of
-    them hold together in 95 % (Tukey's studentized range). Near 1 an AUC errs to one side, and so does a difference:
-    its limits follow from those of both AUCs (`correlated_difference`).
+    The first is the best of ``methods``, chosen on the same facts. So the interval is one of those that hold for the
+    differences of all pairs together (Tukey's studentized range). Near 1 the distribution of an AUC is skewed, and so
+    is that of a difference: its limits follow from those of both AUCs (`correlated_difference`).
     """
     less = [
         Placements(one.positive - other.positive, one.negative - other.negative)
@@ -336,10 +336,10 @@ def _gap(first: Sequence[Placements], own: Sequence[Placements], facts: Sequence
 def _limits(
     placed: Sequence[Placements], spread: float, facts: Sequence[_Facts], level: float
 ) -> tuple[float, float, float]:
-    """Return an AUC and its limits by its logit; at 0 and 1, where it has none, those of `_within`.
+    """Return an AUC with its limits on the logit scale; at 0 and 1, which have no logit, with those of `_within`.
 
-    Those of `_within` reach farther near 1. For a difference they need not: with these the intervals of all differences
-    hold together as often as they say (`python -m benchmarks.coverage`), with those nearly always.
+    Those of `_within` are wider near 1, and differences of AUCs do not need that: with logit limits the intervals of
+    all differences hold together in 95 % (`python -m benchmarks.coverage`), with those of `_within` nearly always.
     """
     area, low, high = (value or 0.0 for value in _within(placed, facts, level))
     if 0 < area < 1:
@@ -350,14 +350,14 @@ def _limits(
 
 @cache
 def _level_of_each(methods: int) -> float:
-    """Return the level of each interval, so that those of all differences of so many equal methods hold in 95 %."""
+    """Return the level of a single interval with which those of all pairs of so many equal methods hold in 95 %."""
     from scipy.stats import studentized_range  # slow to load, and most steps compute nothing with it
 
     return 2 * NormalDist().cdf(float(studentized_range.ppf(LEVEL, methods, np.inf)) / math.sqrt(2)) - 1
 
 
 def _mean(facts: Sequence[_Facts], key: Key, number: Callable[[_Facts, Any, Any], float]) -> float:
-    """Return the mean over worlds and models of a number of scores and hits."""
+    """Return the mean over worlds and models of ``number``, computed from one model's scores and hits."""
     each = [
         number(one, scores, hits) for one in facts for scores, hits in zip(one.scores[key], one.hits[key], strict=True)
     ]
@@ -365,7 +365,7 @@ def _mean(facts: Sequence[_Facts], key: Key, number: Callable[[_Facts, Any, Any]
 
 
 def _rho(facts: Sequence[_Facts], key: Key) -> float | None:
-    """Return the mean over worlds and models of the rank correlation of doses and hits; none where one has none."""
+    """Return the mean over worlds and models of Spearman's rho of doses and hits; None if any is undefined."""
     each = [spearman(one.doses.tolist(), hits.tolist()).value for one in facts for hits in one.hits[key]]
     known = [one for one in each if one is not None]
     return float(np.mean(known)) if len(known) == len(each) else None

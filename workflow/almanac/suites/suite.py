@@ -1,7 +1,7 @@
-"""The form of a suite: its settings, its rounds of questions, how it judges answers and which numbers it makes of them.
+"""The base class of suites: their settings, rounds of questions, judging of answers and metrics.
 
-`suites/listing.py` lists the suites. Whatever walks over all of them (the verbs, the layout of an edition, the rules,
-the page) does so through this form and knows no suite by its name: a new one is a folder and a line of that list.
+`suites/listing.py` lists the suites. All code that loops over them (the verbs, the layout of an edition, the rules, the
+page) uses this class only and knows no suite by its name: a new suite is a folder and a line of that list.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
@@ -26,13 +26,13 @@ Settings = TypeVar("Settings", bound=Options)
 
 @dataclass(frozen=True)
 class Round:
-    """One round of questions: all that is asked before answers are needed to ask more.
+    """One round of questions: those that can be asked before answers are needed to ask more.
 
     Attributes:
         name: its folder, and its name in tables.
-        answered_by: the option that names the model which answers; none: each model that the suite is asked of.
-        about_one: whether it is made of one model's answers in earlier rounds, and so made anew for each.
-        wanted: whether the settings want it.
+        answered_by: the option that names the model which answers; None: each model that the suite evaluates.
+        about_one: whether the questions depend on a model's answers in earlier rounds, and so differ between models.
+        wanted: whether these settings need the round.
     """
 
     name: str
@@ -43,14 +43,14 @@ class Round:
 
 @dataclass(frozen=True)
 class Own:
-    """A table that is a suite's own.
+    """A table that only this suite has.
 
     Attributes:
         row: its row class.
-        of: ``item``: one row an item at most, or ``outcome``: one row an item and reading at most, of what is judged;
-            their other columns then are columns of `Judged`; or ``free``.
-        at: written with what is ``asked``, in every round, or with what is ``judged``.
-        frozen: whether an edition holds it; else it follows from the responses.
+        of: what a row is about: ``item``, at most one row for each; ``outcome``, at most one for each judged item and
+            reading; or ``free``, anything. The other columns of the first two become columns of `Judged`.
+        at: when it is written: in every round with what is ``asked``, or with what is ``judged``.
+        frozen: whether an edition stores it; if not, it can be computed from the responses.
     """
 
     row: type
@@ -59,7 +59,7 @@ class Own:
     frozen: bool = True
 
 
-# Of a method that asks a subject and a relation once, for any of the true objects.
+# `Method.compared` of a method that asks once for a subject and relation, and accepts any true object.
 ANY_TRUE = (
     "any true object of the subject is right, so a fact that is listed stands for all that it has in its relation."
 )
@@ -67,23 +67,23 @@ ANY_TRUE = (
 
 @dataclass(frozen=True)
 class Method:
-    """One method, compared on the page with those of other suites: a headline number.
+    """One method, with a headline number that the page compares with those of other methods.
 
     Attributes:
         name: unique in its suite.
         label: what the page calls it.
-        where: the items that it counts; a fact may stand among them several times, once a draw, say.
-        by: columns of the setting that part these items further; each value is a method of its own.
-        guess: how often an answer is right where nothing is known: a share, or the items whose share it is; none: one
-            in as many as the column ``offered`` of its items says or, without one, as the dataset's setting.
-        by_answer: whether a fact is right or wrong by the answer alone, so that the same answer can be held against
-            other facts (`suites.chance`); else chance is made of the items of false objects (``guess``), if any.
-        answer: the column that holds the answer so: the prediction, or what a table of outcomes says was read in it.
+        where: the items that it counts; there may be several of a fact, such as one for each draw.
+        by: columns of the setting that split these items further; each value makes a method of its own.
+        guess: how often an answer is right where nothing is known: a share, or conditions on the items whose share of
+            hits it is; None: 1/k of k choices, by the items' column ``offered`` or else by the dataset's setting.
+        by_answer: whether the answer alone makes a fact right or wrong, so that it can be compared with other facts
+            (`suites.chance`). If not, chance is computed from the items with false objects (``guess``), if any.
+        answer: the column with the answer to compare: the prediction, or a column of the suite's table of outcomes.
         validated: whether its recovery of planted knowledge is measured.
-        held: whether that is held against the edition's bars (`config.validation`).
-        format: the kind of documents that teach how it asks. A planted model that read none of them was not taught to
-            answer so, and its answers say nothing of what it knows; none: every model is taken to understand.
-        compared: what a reader of models compared must know: how they are judged alike there (`Suite.comparable`), or
+        held: whether that recovery must meet the edition's bars (`config.validation`).
+        format: the kind of documents that teach the form of its questions. The answers of a planted model that read
+            none of them say nothing about what it knows. None: every model is assumed to understand the questions.
+        compared: a note for readers of the comparison of models: how models are judged alike (`Suite.comparable`), or
             what a fact stands for (`ANY_TRUE`).
     """
 
@@ -102,12 +102,12 @@ class Method:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """What a file made elsewhere asks, and what was answered.
+    """The questions, and perhaps answers, of a file that another program made.
 
     Attributes:
-        batches: what is asked.
-        data: the dataset, as far as the file says it.
-        responses: of each model; none where the file holds no answers.
+        batches: the questions.
+        data: the dataset, as far as the file contains it.
+        responses: by model; empty if the file has no answers.
     """
 
     batches: Iterable[Batch]
@@ -117,11 +117,11 @@ class Elsewhere:
 
 @dataclass(frozen=True)
 class Judgements:
-    """What a suite makes of some items' answers.
+    """A suite's judgements of the answers to some items.
 
     Attributes:
-        outcomes: one row an item and reading, in the order of the items: ``item``, ``outcome``, ``score`` and
-            ``confidence``, and where there are any ``prediction`` and ``reading``.
+        outcomes: one row for each item and reading, in the order of the items: ``item``, ``outcome``, ``score``,
+            ``confidence`` and, if there are any, ``prediction`` and ``reading``.
         own: rows of the suite's own tables, by name.
     """
 
@@ -130,7 +130,7 @@ class Judgements:
 
 
 class BarResult(NamedTuple):
-    """Whether a model's numbers meet a bar that a suite sets: what was found, in words, and whether that is enough."""
+    """Whether a model's numbers meet a bar that a suite sets: a sentence with the numbers, and the verdict."""
 
     found: str
     met: bool
@@ -144,18 +144,18 @@ def _read_as(reading: str, method: Method) -> Method:
 
 
 class Asks(Generic[Settings]):
-    """What asks of models: a suite, or what has texts written for a person to proofread.
+    """Base class of what asks models: a suite, or an author, which has models write texts for a person to proofread.
 
     Attributes:
         name: its key in the configuration and its folder in an edition.
         label: what the page calls it.
         summary: one line for ``--help``.
-        paper: what it follows, to be cited.
+        paper: the paper to cite.
         options: the class of its settings.
-        setting: the class of the value that says how one item was asked; its fields are columns of `Judged`.
+        setting: the class that says how one item was asked; its fields are columns of `Judged`.
         rounds: in the order in which they are asked.
-        own: its own tables, by name.
-        reads: what `elsewhere` reads, for ``--help``: the ``questions`` or the ``answers`` of a file; none: nothing.
+        own: the tables that only this suite has, by name.
+        reads: what `elsewhere` reads, for ``--help``: the ``questions`` or the ``answers`` of a file; None: nothing.
     """
 
     name: ClassVar[str]
@@ -169,61 +169,61 @@ class Asks(Generic[Settings]):
     reads: ClassVar[Literal["questions", "answers"] | None] = None
 
     def ask(self, at: Round, data: Data, options: Settings, before: Answers | None) -> Iterator[Batch]:
-        """Yield what is asked in a round, some facts at a time.
+        """Yield the questions of a round, some facts at a time.
 
-        ``before`` is what was asked in the earlier rounds and, in a round about one model, its answers; none in the
-        first round. Items are counted on from ``before.count``.
+        ``before`` has the questions of earlier rounds and, in a round about one model, its answers; None in the first
+        round. The first item of a later round has the number ``before.count``.
         """
         raise NotImplementedError
 
     def elsewhere(self, path: Path, options: Settings) -> Elsewhere:
-        """Return what a file made elsewhere asks, of a suite that `reads` one.
+        """Read a file that another program made, if the suite `reads` any.
 
         Raises:
-            AlmanacError: the file has a mistake, naming the row.
+            AlmanacError: the file has a mistake; the message names the row.
         """
         raise NotImplementedError
 
     def rounds_of(self, options: Options) -> list[Round]:
-        """Return the rounds that the settings want."""
+        """Return the rounds that these settings need."""
         return [one for one in self.rounds if one.wanted(options)]
 
     def tables(self, at: Literal["asked", "judged"], *, frozen: bool = False) -> dict[str, type]:
-        """Return its own tables of a step with their row classes; ``frozen``: those alone that an edition holds."""
+        """Return the row classes of its own tables of a step; ``frozen``: only of those that an edition stores."""
         return {name: own.row for name, own in self.own.items() if own.at == at and (own.frozen or not frozen)}
 
 
 class Author(Asks[Settings]):
-    """What has a model write texts for a person to proofread: it ends in a file.
+    """Has a model write texts for a person to proofread; the result is a file.
 
     Attributes:
         row: the row class of the file.
-        texts: what the file holds, in a word or two.
+        texts: the content of the file, in a word or two.
     """
 
     row: ClassVar[type]
     texts: ClassVar[str]
 
     def write(self, answers: Answers, data: Data, options: Settings) -> Iterable[Any]:
-        """Return the rows of the file; what is of no use stands in it with the reason.
+        """Return the rows of the file; useless texts are kept, with the reason.
 
         Raises:
-            AlmanacError: a request has no response, or the model answered none.
+            AlmanacError: a request has no response, or the model answered no request.
         """
         raise NotImplementedError
 
 
 class Suite(Asks[Settings]):
-    """A suite: what it asks ends in numbers.
+    """A suite; the result is a table of metrics.
 
     Attributes:
         methods: those that the page compares with other suites'.
-        scores: what the score of an item is, said to a reader of the page.
-        reads_predictions: whether its numbers read what models said: then that is a column of `Judged`.
-        held_architectures: those of the planted models that are held against its own bars (`bars`).
-        nulls_miss: whether nulls are held against them too, as if they had been taught their world: they must miss.
-        pools: whether it has numbers over all its datasets of sources together (`over`).
-        asks_subjects: whether it asks for any of a subject's objects and so each subject once, not each fact.
+        scores: the definition of an item's score, for readers of the page.
+        reads_predictions: whether its metrics use predictions: then `Judged` has them as a column.
+        held_architectures: the architectures of planted models that must meet its own `bars`.
+        nulls_miss: whether nulls are tested on these bars too, as if they had been taught their world: they must fail.
+        pools: whether it has metrics over all its datasets of sources together (`over`).
+        asks_subjects: whether it asks each subject once, for any of its objects, rather than each fact.
     """
 
     methods: ClassVar[tuple[Method, ...]] = ()
@@ -235,49 +235,50 @@ class Suite(Asks[Settings]):
     asks_subjects: ClassVar[bool] = False
 
     def readings(self, options: Settings) -> tuple[str, ...]:
-        """Return the ways in which an answer is read, the headline's first; one without a name where there is one."""
+        """Return the names of the ways in which an answer is read, the headline's first; one empty name if only one."""
         return ("",)
 
     def counted(self, options: Settings) -> tuple[Method, ...]:
-        """Return its methods, each of one reading: of the first, where there are several and the method names none.
+        """Return its methods, each with one reading: the first, if there are several and the method names none.
 
-        A suite whose methods depend on its settings (how many choices there are, and so a guess) returns others.
+        Suites whose methods depend on settings override this (the number of choices changes the guess, for instance).
         """
         first, *more = self.readings(options)
         return tuple(map(partial(_read_as, first), self.methods)) if more else self.methods
 
     def judge(self, answers: Answers, data: Data, options: Settings) -> Iterator[Judgements]:
-        """Yield what becomes of one model's items, in their order, each item whole."""
+        """Yield judgements of one model's items, in their order; no item is split between two yields."""
         raise NotImplementedError
 
     def offered(self, method: Method, answers: Answers, data: Data, options: Settings) -> pl.DataFrame | None:
-        """Return what a method's answers are chosen among; none: they are open.
+        """Return the choices that a method offers; None: answers are open.
 
         Returns:
-            ``item`` or ``fact``, and ``offered``: the texts. Of statements that are called true or false besides
-            ``shown``, the name of their object, and ``holds``, whether they are true; ``offered`` begins with the word
-            for true.
+            ``item`` or ``fact``, and ``offered``: the texts. For statements to call true or false also ``shown``, the
+            name of the statement's object, and ``holds``, whether it is true; ``offered`` begins with the word for
+            true.
         """
         return None
 
     def accepts(self, method: Method, options: Settings) -> Accepts | None:
-        """Return how a method's judge takes an answer for names; none: it takes those that stand in it, laxly read.
+        """Return the matcher of a method's judge: (answer, names) -> names for which the answer is right.
 
-        Chance holds open answers against the names of other facts, and has to be as lax as the suite's own judge. Both
-        are given as they are compared (`dataset.text.normalise`; an answer's lines remain), so that case is nothing.
+        Chance compares open answers with the names of other facts, and must be as lax as the suite's own judge. Answer
+        and names come normalised (`dataset.text.normalise`, an answer's line breaks kept), so case does not matter.
+        None: a name matches if it stands in the answer, laxly read.
         """
         return None
 
     def forms(self, data: Data, options: Settings) -> Mapping[str, Set[str]]:
-        """Return what its judge takes for names of objects besides them, by name (`normalise`): *C. Monet*."""
+        """Return texts that its judge accepts for a name, by normalised name: *C. Monet* for *claude monet*."""
         return {}
 
     def raised(self, items: pl.DataFrame, asked: int, counts: Sequence[RelationCount], options: Settings) -> str | None:
-        """Return the setting that has it ask more facts if it is raised, ``test`` of the dataset; none: it asks all.
+        """Return the setting to raise so that it asks more facts (``test`` is the dataset's); None: it asks all.
 
         Args:
-            items: ``fact_id``, ``relation_id`` and ``template_id`` of what it asks.
-            asked: how many test facts these are.
+            items: ``fact_id``, ``relation_id`` and ``template_id`` of its items.
+            asked: the number of test facts among them.
             counts: what became of the facts of each relation.
             options: its settings.
         """
@@ -286,44 +287,44 @@ class Suite(Asks[Settings]):
         return "test" if any(row.surplus for row in counts) else None
 
     def by_label(self, data: Data, options: Settings) -> Collection[str]:
-        """Return the relations that it asks by their label, having no sentences for them."""
+        """Return the relations that it has no sentences for and asks by their label."""
         return ()
 
     def derived(self, frame: pl.DataFrame, options: Settings) -> pl.DataFrame:
-        """Return what was judged with further columns, which follow from those that are there."""
+        """Return the judged items with further columns, computed from those that they have."""
         return frame
 
     def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: Settings) -> list[Measure]:
-        """Return the numbers of one model on one dataset, of its items and of the suite's own tables, by name."""
+        """Return the metrics of one model on one dataset, from its items and the suite's own tables (by name)."""
         raise NotImplementedError
 
     def comparable(self, method: Method, judged: Mapping[str, Judged], shown: Shown) -> Mapping[str, Judged]:
-        """Return the items of the models of one dataset by which a method compares them, each judged as the others."""
+        """Return the items by which a method compares models on one dataset, judged in the same way for each."""
         return judged
 
     def across(self, judged: Mapping[str, Judged], shown: Shown, options: Settings) -> list[Measure]:
-        """Return the suite's own numbers between the models of one dataset, by their names."""
+        """Return the suite's own metrics between models on one dataset; ``judged`` is by model."""
         return []
 
     def over(self, judged: Mapping[str, Judged]) -> list[Measure]:
-        """Return the suite's own numbers over several datasets of sources together; their ``dataset`` is empty.
+        """Return the suite's own metrics over several datasets of sources together; their ``dataset`` is empty.
 
-        Counted are the items of each model that was asked of all of them, by its name (`joining.together`).
+        ``judged`` has the items of each model that was asked of all these datasets (`joining.together`).
         """
         return []
 
     def bars(self, measures: Sequence[Measure], options: Settings) -> list[BarResult]:
-        """Return which of its own bars a model's numbers meet that was taught the facts."""
+        """Return which of its own bars the numbers of a model that was taught the facts meet."""
         return []
 
     def tuned_bars(self, measures: Sequence[Measure], base: Sequence[Measure], options: Settings) -> list[BarResult]:
-        """Return which of its own bars the numbers of a tuned model meet, next to those of the model it comes from."""
+        """Return which of its own bars a tuned model meets, from its numbers and those of its base model."""
         return []
 
     def chapter(self, shown: Shown, options: Settings) -> Chapter | None:
-        """Return what the page shows of a dataset; none where there is nothing to show."""
+        """Return the page's chapter on one dataset; None if there is nothing to show."""
         return None
 
     def overview(self, shown: Shown, datasets: Sequence[str]) -> Chapter | None:
-        """Return what the page shows of several datasets together, by the numbers of `over`."""
+        """Return the page's chapter on several datasets together, from the metrics of `over`."""
         return None
