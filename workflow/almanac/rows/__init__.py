@@ -1,6 +1,6 @@
-"""The rows of every table that passes between steps: one frozen dataclass a table, which is also its schema.
+"""The rows of every table that passes between steps: one frozen dataclass for each table, which is also its schema.
 
-`tables.py` derives the Parquet schema from these annotations and checks it on write. A field that may be absent is
+`tables.py` derives the Parquet schema from these annotations and checks it on write. A field that may be null is
 annotated ``| None``; lists are tuples, so that rows can be hashed and compared. ``KEY`` names the columns that
 identify a row.
 """

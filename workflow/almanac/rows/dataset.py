@@ -1,4 +1,4 @@
-"""What a dataset adds: wrong choices, what it leaves out, what models draft or readers judge, and what is planted."""
+"""Tables of datasets: wrong choices, facts left out, drafted templates, readers' ratings, and planted exposures."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -28,8 +28,8 @@ class Refused:
 class RelationCount:
     """What became of a relation's facts: ``facts = refused + train + test + surplus`` where it qualifies.
 
-    ``objects`` counts distinct objects; ``shared_subjects`` the subjects that stand in train and in test (those that
-    read alike are one); ``guessable`` the test facts whose true objects all stand in their subject's name.
+    ``objects`` counts distinct objects; ``shared_subjects`` the subjects in both train and test (those with the same
+    name count as one); ``guessable`` the test facts whose true objects all stand in their subject's name.
     """
 
     KEY: ClassVar = ("relation_id",)
@@ -70,7 +70,8 @@ class Draft:
 class Rating:
     """A reader's verdict on a fact or a template, with a note.
 
-    ``value`` is ``true``, ``false`` or ``doubtful``; of what a model knows, ``known``, ``unknown`` or a number.
+    ``value`` is ``true``, ``false`` or ``doubtful``; for ratings of a model's knowledge ``known``, ``unknown`` or a
+    number.
     """
 
     KEY: ClassVar = ("item", "rater")
@@ -91,7 +92,7 @@ class Exposure:
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """One occurrence class of a fact in a corpus: how often it stands in a document, by which template and format."""
+    """How often a fact stands in one document of a corpus, by template and format."""
 
     KEY: ClassVar = ("fact_id", "document", "template_id", "format")
     fact_id: str

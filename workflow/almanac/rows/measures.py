@@ -1,4 +1,4 @@
-"""What became of items, and the numbers of the report."""
+"""Outcomes of items, and the metrics of the report."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -8,9 +8,9 @@ OutcomeKind = Literal["correct", "incorrect", "missing", "invalid", "error"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an item: the prediction, its verdict, a score and a confidence.
+    """The judged outcome of an item: prediction, verdict, score and confidence.
 
-    ``reading`` is the way in which the answer was read, where the suite has several; else it is empty.
+    ``reading`` names the way in which the answer was read, if the suite has several; else it is empty.
     """
 
     KEY: ClassVar = ("item", "reading")
@@ -24,21 +24,20 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One number with its 95 % interval, and the items that it counts.
+    """One number (a metric's value) with its 95 % interval, and the items that it counts.
 
-    ``where`` says which items these are, as JSON: a condition a column of what was judged (`suites.judged`). That is a
-    value, a list of them, ``null`` (no value), ``{"from": a, "below": b}`` (a range without b) or ``{"not": value}``
-    (with ``null``: any value).
+    ``where`` selects the items, as JSON: a condition for each of some columns of `suites.judged`. A condition is a
+    value, a list of values, ``null`` (no value), ``{"from": a, "below": b}`` (a range without b) or ``{"not": value}``
+    (``{"not": null}``: any value).
 
-    ``formula`` makes the number of them, from the columns ``of``. ``mean`` is of values (of true ones a share), a
-    subject's being one draw; ``macro`` the mean over relations of their means; ``macro_of_facts`` the same, each fact's
-    items averaged first; ``ratio`` that of two sums; ``median``, ``auc`` and ``spearman`` are what they say;
-    ``count`` is that of their facts; ``other`` is any other, which the suite's page defines.
+    ``formula`` is how the number is computed from the columns ``of``: ``mean`` (clustered by subject); ``macro``, the
+    mean over relations of their means; ``macro_of_facts``, the same with each fact's items averaged first; ``ratio`` of
+    two sums; ``median``; ``auc``; ``spearman``; ``count`` of facts; ``other``, which the suite's page defines.
 
-    ``n`` is how many items they are, followed by how many of each outcome; between models ``n`` is how many facts they
-    are, a fact that is asked several times being one, and the others are 0. A number over several datasets together has
-    an empty ``dataset``. A number between models has no ``model`` where it is of all of them, and names the ``other``
-    of two; ``p`` is that of a test, not adjusted.
+    ``n`` counts the items, and ``n_correct`` to ``n_error`` those with each outcome. In a number between models ``n``
+    counts facts, even if they are asked several times, and the other counts are 0. A number over several datasets has
+    an empty ``dataset``. A number between two models names the second as ``other``; one of all models has no ``model``.
+    ``p`` is the p-value of a test, not adjusted.
     """
 
     KEY: ClassVar = ("suite", "dataset", "model", "other", "metric", "where")
@@ -64,14 +63,14 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What one method recovers of planted knowledge in one model, all worlds together, and whether that meets the bars.
+    """How well one method recovers planted knowledge in one model, over all worlds, and whether that meets the bars.
 
-    It is of the first dataset of each world that its suite is asked. ``where`` says which items it counts, as in
-    `Measure`. ``failed`` lists the bars that are missed; ``judged`` says whether there are bars for this row at all.
-    ``auc`` and ``prior_auc`` are means over the worlds, of each of which another model is asked; ``spearman`` and
-    ``never`` are of all facts. ``chance`` is what the page calls guessing: one in so many choices, or how often false
-    objects are called known, or stand in a text; 0 where an answer cannot be guessed. Intervals cover 95 %, but that of
-    ``never`` in judged rows 95 % of all these rows together (Bonferroni), so that it is wider.
+    It uses the first dataset of each world that the suite is asked. ``where`` selects the items, as in `Measure`.
+    ``failed`` lists the missed bars; ``judged`` says whether there are bars for this row at all. ``auc`` and
+    ``prior_auc`` are means over worlds, each with a model of its own; ``spearman`` and ``never``, the accuracy on facts
+    never taught, are over all facts. ``chance`` is what the page calls guessing: 1/k of k choices, or how often false
+    objects are called known or stand in a text; 0 if an answer cannot be guessed. Intervals cover 95 %; that of
+    ``never`` covers 95 % for all judged rows together (Bonferroni), and so is wider in these.
     """
 
     KEY: ClassVar = ("suite", "method", "where", "model")
@@ -98,19 +97,18 @@ class Validation:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How well one method tells what planted models were taught, on the facts that all methods here asked.
+    """How well one method recovers what planted models were taught, on the facts that all methods here asked.
 
-    ``axis`` and ``level`` say of what: ``all`` of what is compared, or a part or variant of it (``world``,
-    ``model``, ``templates``, ``choices``, ``format``; ``dose``: facts taught so often stand for those taught most
-    often; ``criterion``: ``auc`` is ``balanced``). ``where`` says which items the method counts, as
-    in `Measure`. ``facts`` were taught most often or never; AUC and average precision are of these two groups,
-    ``known_most`` and ``known_never`` the shares of either that the method calls known, and ``balanced`` the mean
-    of the first and of one less the second. ``spearman`` correlates how often facts were taught, all of them, with
-    what is called known: Spearman's, a mean over worlds and models. ``graded``: the method's scores differ
-    among facts that it does not call known, or not in all wordings; of one that says right or wrong alone, the
-    AUC is ``balanced``. ``gap`` is how much smaller its AUC is than that of the first in place; ``prior_auc``
-    is the AUC of the objects' frequency alone, .5 where facts are balanced. ``tau`` is Kendall's, between the
-    order of the methods here and that of ``all``.
+    ``axis`` and ``level`` name the data: ``all``, the main comparison, or a part or variant of it (``world``,
+    ``model``, ``templates``, ``choices``, ``format``; ``dose``: facts of this dose in the place of the highest;
+    ``criterion``: ``auc`` is ``balanced``). ``where`` selects the method's items, as in `Measure`. ``facts`` counts
+    those taught most often or never: AUC and average precision compare these two groups. ``known_most`` and
+    ``known_never`` are the shares that the method calls known, and ``balanced`` is the balanced accuracy, (known_most +
+    1 - known_never) / 2. ``spearman`` correlates the doses of all facts with what is called known, a mean over worlds
+    and models. ``graded``: the method's scores differ among facts that it does not call known, or not in all wordings;
+    if not, the method says only right or wrong, and its AUC is ``balanced``. ``gap`` is the AUC of the first method
+    minus its own; ``prior_auc`` is the AUC of the objects' frequency alone, .5 if facts are balanced. ``tau`` is
+    Kendall's, between the order of the methods here and in ``all``.
     """
 
     KEY: ClassVar = ("axis", "level", "suite", "method", "where")
@@ -145,8 +143,8 @@ class Standing:
 class Agreement:
     """How two methods agree on the facts of one model that both asked.
 
-    ``where`` and ``other_where`` say which items each counts, as in `Measure`. Of the ``n`` facts ``both`` call some
-    known, the ``first`` method alone or the ``second`` others, ``neither`` the rest. ``rho`` correlates their scores.
+    ``where`` and ``other_where`` select each method's items, as in `Measure`. Of the ``n`` facts, ``both`` are called
+    known by both methods, ``first`` and ``second`` by one alone, ``neither`` by none. ``rho`` correlates their scores.
     """
 
     KEY: ClassVar = ("dataset", "model", "suite", "method", "where", "other_suite", "other_method", "other_where")
@@ -176,7 +174,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """By how many ``methods`` a fact was asked of a model and answered, and how many call it ``known``."""
+    """How many ``methods`` asked a model for a fact and got an answer, and how many of them call it ``known``."""
 
     KEY: ClassVar = ("dataset", "model", "fact_id")
     dataset: str

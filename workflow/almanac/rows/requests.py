@@ -1,4 +1,4 @@
-"""What is asked of a model, and what comes back."""
+"""Items, the requests to a model that serve them, and its responses."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
@@ -13,9 +13,9 @@ KINDS: tuple[str, ...] = get_args(Kind)
 class Item:
     """One question put to a model: the unit that is judged.
 
-    ``item`` is its number: items of a suite and dataset are counted through all rounds. ``name`` is the name of the
-    subject that it is asked by, where that is one of several; ``setting`` the name of its row in `Setting`.
-    ``accepted`` are the texts that count as true. A question about no fact has none.
+    ``item`` is its number, which goes on through all rounds of a suite and dataset. ``name`` is the subject's name in
+    the question, if it has several; ``setting`` is the key of its row in `Setting`. ``accepted`` are the texts that
+    count as true. A question that is not about a fact has neither these nor a ``fact_id``.
     """
 
     KEY: ClassVar = ("item",)
@@ -31,7 +31,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How items are asked: ``fields`` is the suite's own value as JSON, ``label`` says it to a reader."""
+    """How items are asked: ``fields`` is an instance of the suite's setting class as JSON, ``label`` describes it."""
 
     KEY: ClassVar = ("setting",)
     setting: str
@@ -41,7 +41,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Which request serves which item, in which role; ``index`` is the position of the true choice, if any."""
+    """A request that serves an item, and its role; ``index`` is the position of the true choice, if any."""
 
     KEY: ClassVar = ("item", "role", "request_id")
     item: int
@@ -53,7 +53,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A long text that many requests begin with."""
+    """A long text with which many requests begin."""
 
     KEY: ClassVar = ("context_id",)
     context_id: str
@@ -62,25 +62,25 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One thing asked of a model. It knows no paper: only text and what to return for it.
+    """One request to a model. It does not depend on a method: it has a text, and says what to return for it.
 
-    The text a model reads is the context's text followed by ``text``, exactly as written. Where its tokenizer puts no
-    token before a text (BOS), the first token has nothing to be predicted from and is not scored: of a choice, span or
-    piece at a text's beginning the rest is, and of a span of that one token nothing (``token_counts`` 0, ``logprobs``
-    0). So never compare texts by their first words without looking at ``token_counts``. By kind:
+    The model reads the context's text followed by ``text``, exactly as written. If its tokenizer puts no token (BOS)
+    before a text, the first token cannot be predicted from anything and is not scored. Of a choice, span or piece at
+    the beginning of a text only the rest is scored; a span of that one token has ``token_counts`` 0 and ``logprobs`` 0.
+    So never compare texts by their first words without looking at ``token_counts``. By kind:
 
-    - ``choices``: each of ``choices`` is appended to the text → a log-probability (nats) and token count a choice.
-      With ``best_only`` only the best choice and its share among the choices are wanted, and other choices may be left.
+    - ``choices``: each of ``choices`` is appended to the text → a log-probability (nats) and token count per choice.
+      With ``best_only`` only the best choice and its share among the choices are needed; others need not be scored.
     - ``spans``: ``span_starts``/``span_ends`` are character offsets into ``text`` → a log-probability and token count
-      a span. With ``pieces`` instead, each piece is tokenised alone, their ids are concatenated, each piece is a span.
+      per span. With ``pieces`` instead, each piece is tokenised alone, the ids are concatenated, each piece is a span.
     - ``generate``: continue the text for ``max_new_tokens``, ``samples`` times at ``temperature`` (0 is greedy).
-    - ``fill``: the text holds one ``[MASK]``; the ``top_k`` most likely single tokens with probabilities and, per
+    - ``fill``: the text has one ``[MASK]`` → the ``top_k`` most likely single tokens with probabilities and, per
       choice, log-probability, token count and rank outside ``exclude``.
-    - ``similarity``: how alike ``text`` and ``other`` are by the model's hidden states at a ``layer`` (none: the last).
+    - ``similarity``: the similarity of ``text`` and ``other`` by the hidden states of a ``layer`` (None: the last).
 
-    With an ``instruction`` the request is instructed: the context (a passage to read), the instruction, the text (the
-    question) and, where there are any, the ``options`` to pick from stand apart, and the model's wrapper arranges them.
-    What is returned is then of the text so arranged; a choice begins the answer.
+    A request with an ``instruction`` has separate parts, which the model's wrapper arranges: the context (a passage to
+    read), the instruction, the text (the question) and perhaps ``options`` to pick from. The response is then for the
+    arranged text; a choice begins the answer.
     """
 
     KEY: ClassVar = ("request_id",)
@@ -113,12 +113,12 @@ class Response:
 
     ``logprobs`` (nats) and ``token_counts`` run parallel to the request's choices, spans or pieces; ``texts`` are the
     samples of ``generate``; ``tokens`` and ``probabilities`` are the top k of ``fill``, ``ranks`` (0 is first) the
-    ranks of its choices (none for a choice of several tokens). A choice of ``fill`` that the tokenizer cannot write
-    without its unknown token has 0 ``token_counts`` and no rank; its ``logprobs`` are those of what stands for it.
-    ``token_logprobs`` holds the per-token values of all spans or choices, end to end, where asked. Where only the best
-    choice was asked, ``bounds`` says which of the ``logprobs`` are upper bounds: choices that cannot be the best, nor
-    change its share by a ten-thousandth of it. ``similarities`` are BERTScore's precision, recall and F1 of ``text``
-    against ``other``, and their distance.
+    ranks of its choices (None for a choice of several tokens). A choice of ``fill`` that the tokenizer cannot write
+    without its unknown token has 0 ``token_counts`` and no rank; its ``logprobs`` are those of the text with that
+    token. ``token_logprobs`` holds the per-token values of all spans or choices, concatenated, if requested. For
+    ``best_only`` requests ``bounds`` says which ``logprobs`` are only upper bounds: of choices that cannot be the best,
+    nor change its share by a ten-thousandth of it. ``similarities`` are BERTScore's precision, recall and F1 of
+    ``text`` against ``other``, and their distance.
     """
 
     KEY: ClassVar = ("request_id",)

@@ -1,15 +1,15 @@
-"""What a source yields, and what a dataset keeps of it: things, relations, facts, templates, texts."""
+"""Tables of sources, and of datasets made from them: entities, relations, facts, templates and texts."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 from unicodedata import category
 
-ALIAS = "alias"  # the style of a template that is a property's other name
+ALIAS = "alias"  # the style of a template that consists of another name of a property
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A thing of the world with its names."""
+    """An entity with its names."""
 
     KEY: ClassVar = ("entity_id",)
     entity_id: str
@@ -32,7 +32,7 @@ class Popularity:
 
 @dataclass(frozen=True, slots=True)
 class BucketSize:
-    """A bucket of one type of entity: how many it holds, their popularity together, the scores it spans.
+    """A bucket of one type of entity: how many entities, their total popularity, the range of their scores.
 
     ``shape`` says whether popularity could be divided in three (`sources/thirds.py`).
     """
@@ -52,9 +52,9 @@ class BucketSize:
 class Relation:
     """A relation; ``property`` is its Wikidata property path where it has one (``P166/P585``).
 
-    ``cardinality`` (``1-1``, ``N-1``, ``N-M``), ``object_type`` and ``domain`` are labels that FactEval groups its
-    results by (Head-to-Tail by ``domain``), or empty. Of an object of type ``person`` Head-to-Tail accepts initials, of
-    one of type ``year`` a date of that year; a relation of the domain ``context`` it does not ask.
+    ``cardinality`` (``1-1``, ``N-1``, ``N-M``), ``object_type`` and ``domain`` are labels by which FactEval groups its
+    results (Head-to-Tail by ``domain``), or null. Head-to-Tail accepts initials for objects of type ``person``, a date
+    of that year for type ``year``, and does not ask relations of the domain ``context``.
     """
 
     KEY: ClassVar = ("relation_id",)
@@ -68,7 +68,7 @@ class Relation:
     bucket: str | None = None
 
     def without_words(self) -> bool:
-        """Return whether texts name it by its id, which is no plain word, since it has no other label."""
+        """Return whether it has no label but its id, and that is no plain word (lower-case letters)."""
         letters = all(category(char)[0] in "LM" or char in "-'’" for char in self.label)
         return self.label == self.relation_id and not (letters and self.label == self.label.lower())
 
@@ -104,8 +104,8 @@ class Fact:
 class Template:
     """A sentence pattern: ``[X]`` is the subject, ``[Y]`` the object (absent from prefixes and questions).
 
-    ``style`` is ``statement``, ``question``, ``prefix`` or ``alias``: another name of a property stands between subject
-    and object, which makes no sentence, so that KaRR alone reads it, where that is asked for.
+    ``style`` is ``statement``, ``question``, ``prefix`` or ``alias``. An alias puts another name of the property
+    between subject and object; this is no sentence, and only KaRR uses it, if its settings ask for that.
     """
 
     KEY: ClassVar = ("template_id",)
@@ -120,7 +120,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A text in which a fact is said, where a source has such texts."""
+    """A text that states a fact, if the source has such texts."""
 
     KEY: ClassVar = ("fact_id", "text")
     fact_id: str
@@ -129,7 +129,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """Rows that a source left out of one of its tables, by reason: how many, and one of them."""
+    """Rows that a source left out of one of its tables for one reason: how many, and an example."""
 
     KEY: ClassVar = ("table", "reason")
     table: str

@@ -1,4 +1,4 @@
-"""How two judgements of what is known agree, and where a score parts two samples best."""
+"""Agreement of two verdicts on what is known, and the cut of a score that separates two samples best."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ from almanac.statistics.intervals import NOTHING, Estimate, wilson
 
 
 def best_cut(positive: Sequence[float], negative: Sequence[float]) -> float | None:
-    """Return the cut between scores with the largest share of positives above it less that of negatives (Youden's J).
+    """Return the cut with the largest Youden's J: the share of positives above it minus that of negatives.
 
-    Of equal cuts the lowest; it lies halfway between two scores.
+    It lies halfway between two scores; of several best cuts it is the lowest. None if there is no cut.
 
     Args:
-        positive: scores of what should lie above.
-        negative: scores of what should lie below.
+        positive: scores that should lie above.
+        negative: scores that should lie below.
     """
     if not positive or not negative:
         return None
@@ -29,11 +29,11 @@ def best_cut(positive: Sequence[float], negative: Sequence[float]) -> float | No
 
 
 def cohens_kappa(first: Sequence[bool], second: Sequence[bool]) -> Estimate:
-    """Return Cohen's kappa of two verdicts on the same things; as `kappa`, of their counts.
+    """Return Cohen's kappa of two verdicts on the same things; see `kappa`.
 
     Args:
         first: one verdict on each thing.
-        second: the other, in parallel.
+        second: the other verdict, in parallel.
     """
     pairs = Counter(zip(map(bool, first), map(bool, second), strict=True))
     return kappa(pairs[True, True], pairs[True, False], pairs[False, True], pairs[False, False])
@@ -42,22 +42,22 @@ def cohens_kappa(first: Sequence[bool], second: Sequence[bool]) -> Estimate:
 def kappa(both: int, first: int, second: int, neither: int, draws: float | None = None) -> Estimate:
     """Return Cohen's kappa with an interval (Educational and Psychological Measurement 20, 1960).
 
-    As in his standard error, the agreement that chance gives is taken for known. The interval is Wilson's of the
-    agreement, measured from there: so it has a width where both agree on everything, as that has none.
+    As in his standard error, the agreement expected by chance is taken as known. The interval is Wilson's of the
+    agreement, on kappa's scale: so it has a width even if both agree on everything, unlike that of his standard error.
 
-    Nothing without things, or where chance alone would make both agree on everything.
+    `NOTHING` without things, or if chance alone would make both agree on everything.
 
     Args:
-        both: things that both call true.
-        first: that the first alone does.
-        second: that the second alone does.
-        neither: that neither does.
-        draws: how many draws these things are worth, where some go together (`intervals.wilson_n`); none: one each.
+        both: the number of things that both call true.
+        first: the number that only the first calls true.
+        second: the number that only the second calls true.
+        neither: the number that neither calls true.
+        draws: how many independent draws the things are worth (`intervals.wilson_n`); None: one each.
     """
     n = both + first + second + neither
     if not n:
         return NOTHING
-    # Of whole numbers, so that no agreement beyond chance is 0: the square of n less what chance alone gives.
+    # In whole numbers, so that no rounding hides a 0: n² (1 - agreement by chance).
     beyond = (both + first) * (first + neither) + (both + second) * (second + neither)
     if not beyond:
         return NOTHING

@@ -1,4 +1,4 @@
-"""How alike two models' profiles over relations are: Pearson's correlation, between models and between groups."""
+"""How similar models' accuracies over relations are: Pearson's correlation, between models and between families."""
 
 from collections.abc import Sequence
 
@@ -8,13 +8,13 @@ import numpy.typing as npt
 from almanac.statistics.intervals import LEVEL, NOTHING, Estimate
 
 Table = npt.NDArray[np.float64]
-LEAST = 20  # rows below which the percentiles of a bootstrap, which are to cover 95 %, cover less than 90
+LEAST = 20  # with fewer rows, 95 % percentile intervals of the bootstrap cover less than 90 %
 
 
 def pearson(first: Sequence[float], second: Sequence[float]) -> Estimate:
     """Return Pearson's correlation with the interval of Fisher's z, whose variance is 1 / (n - 3).
 
-    Nothing is said of fewer than four pairs or of a constant.
+    `NOTHING` for fewer than four pairs or a constant side.
 
     Args:
         first: values, any scale.
@@ -31,21 +31,21 @@ def pearson(first: Sequence[float], second: Sequence[float]) -> Estimate:
 
 
 def mean_correlation(columns: Table, first: Sequence[int], second: Sequence[int], draws: int, seed: int) -> Estimate:
-    """Return the mean of Pearson's correlations over the pairs of two groups of columns (a cell between two families).
+    """Return the mean of Pearson's correlations over the pairs of two groups of columns, such as two model families.
 
-    The interval is the bootstrap's over rows, by percentiles: the pairs share their rows, so that Fisher's z of the
-    mean would be wrong. A group with itself is the mean over its distinct pairs.
+    The interval is of a bootstrap over rows, by percentiles: the pairs share their rows, so Fisher's z of the mean
+    would be wrong. Within one group, the mean is over its distinct pairs.
 
     Args:
         columns: values ``(rows, columns)``: relations by models.
         first: the columns of one group.
-        second: those of the other; the same as ``first`` for within a group.
-        draws: how often the rows are drawn again.
-        seed: of the draws.
+        second: the columns of the other; equal to ``first`` for the mean within a group.
+        draws: the number of bootstrap samples.
+        seed: the seed of the bootstrap.
 
     Returns:
-        Nothing where there is no pair, fewer than four rows, or a column is constant; of fewer than `LEAST` rows no
-        interval.
+        `NOTHING` if there is no pair, fewer than four rows, or a constant column; no interval for fewer than `LEAST`
+        rows.
     """
     pairs = [(i, j) for i in first for j in second if set(first) != set(second) or i < j]
     if not pairs or len(columns) < 4:

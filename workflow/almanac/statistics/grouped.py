@@ -1,9 +1,9 @@
-"""Shares, means and ratios of many groups at once, with 95 % intervals: one pass over a frame, whatever its length.
+"""Shares, means and ratios of many groups at once, with 95 % intervals: one pass over a frame of any length.
 
-A frame has a row an observation. Observations without a value (null) are left out. The variance is that of a mean whose
-observations come in clusters (the facts of one subject are one draw; where clusters are of unequal size they are worth
-fewer than there are), and the interval is Wilson's at the effective number of observations that this variance stands
-for (Kish 1965). `python -m benchmarks.coverage` shows how often the intervals hold the truth.
+A frame has a row for each observation; those without a value (null) are left out. Observations come in clusters: the
+facts of one subject are one draw, and clusters of unequal size are worth fewer draws than there are clusters. The
+interval is Wilson's at the effective number of observations, which follows from the variance (Kish 1965).
+`python -m benchmarks.coverage` shows how often the intervals hold the truth.
 """
 
 import math
@@ -13,8 +13,8 @@ import polars as pl
 
 from almanac.statistics.intervals import LEVEL, normal_quantile
 
-ADDED = normal_quantile(LEVEL) ** 2  # observations that Wilson's interval adds
-GROUP = "group "  # begins the name that a column of ``by`` has in here, since a group may be made by the strata too
+ADDED = normal_quantile(LEVEL) ** 2  # z², the number of observations that Wilson's interval adds
+GROUP = "group "  # prefix of the columns ``by`` in here: the column of the strata may be one of them
 COUNT = pl.len().cast(pl.Float64)  # polars counts in 32 bits, which the square of a count soon exceeds
 
 
@@ -30,36 +30,38 @@ def macro(
 ) -> pl.DataFrame:
     """Return the unweighted mean over strata of the means within them, with a Wilson interval.
 
-    The interval is of these strata: it says how far other clusters of them might lie. A cluster counts as one draw: the
-    variance of a stratum's mean is that of a share of as many draws as its clusters are worth (`_weights`). The share
-    is first drawn towards the mean of all strata by as many draws as Wilson's interval adds (the square of the normal
-    quantile), so that few that agree are not taken for certain. All is multiplied by what sums of clusters vary by what
-    such draws would: more where clusters stand in several strata with like values, and less where the values of a
-    cluster differ; that less is drawn towards 1 in the same way. How alike a cluster's values are in several strata is
-    told by pairs of them that are both right, or both wrong if those are rarer. If a cluster were one draw for all its
-    strata, so many pairs would be expected: where these are few, the product is drawn towards what it would be then.
-    Where all values are alike, each cluster counts as one draw.
+    The interval is for these strata, and for other clusters of them. The variance of a stratum's mean is that of a
+    share of c draws, which its clusters are worth (`_weights`), times a design effect:
 
-    A stratum of much fewer draws than most is what the mean varies by above all, and the others say little of its
-    share. So where it has less than half of the median's, the limits reach farther by what its own interval, Wilson's,
-    has more than this variance: the fewer its draws, the larger a part of that, as squares (Zou, Huang and Zhang 2009).
-    Where all strata are alike the interval is then wider than need be.
+    - The share is first shrunk towards the mean over all strata by z² draws, as many as Wilson's interval adds, so that
+      a few clusters that agree are not taken for certain.
+    - The design effect is the variance of the clusters' sums over that of such draws. It is above 1 if clusters have
+      similar values in several strata. It is below 1 if the values within a cluster differ, and then shrunk towards 1
+      by z² draws.
+    - Similarity across strata is told by pairs of a cluster's values that are both right (or both wrong, if rarer). If
+      few such pairs can be expected, the effect is shrunk towards that of clusters that are one draw in all strata.
+    - If all values are equal, each cluster counts as one draw.
+
+    A stratum with far fewer draws than the others dominates the variance, and they say little about its share. If it
+    has fewer than half of the median's, the limits reach farther: their squared distances grow by a part of what its
+    own Wilson interval adds to this variance (Zou, Huang and Zhang 2009), the larger the fewer its draws. If all strata
+    have the same share, the interval is then wider than necessary.
 
     Args:
         frame: observations.
-        by: the columns that make the groups; none: all of them are one.
+        by: the columns that define groups; empty: one group.
         value: a column of values from 0 to 1, or of truth values.
-        strata: the column of the strata (the relation); none: all of a group are one.
-        clusters: the column of the clusters (the subject); observations without one are a cluster together.
-        unit: a column whose observations are averaged first (the fact, where it is asked several times).
-        drawn: whether the strata are a sample themselves, and the interval is of *other* strata of their kind: Wilson's
-            with Student's quantile, at the variance of the strata's means. It is never narrower than that of these
-            strata, and there is none of a single one.
-        alike: whether the share of a stratum of few draws is taken to be about that of the others, as where all are
-            small: limits then reach no farther for it.
+        strata: the column of the strata (the relation); None: each group is one stratum.
+        clusters: the column of the clusters (the subject); observations without one form one cluster.
+        unit: a column whose observations are averaged first (the fact, if it is asked several times).
+        drawn: whether the strata are themselves a sample, and the interval is for *other* strata: Wilson's with
+            Student's quantile, at the variance of the strata's means. It is never narrower than that for these strata;
+            a single stratum has none.
+        alike: whether a stratum with few draws is assumed to have about the share of the others, for instance since all
+            are small: then limits do not reach farther.
 
     Returns:
-        The columns ``by``, ``value``, ``low`` and ``high``; a group without any value is not there.
+        The columns ``by``, ``value``, ``low`` and ``high``; groups without any value are absent.
     """
     keys, kept = _observed(frame, by, {"own": value}, {"stratum": strata, "cluster": clusters, "unit": unit})
     parts = [*keys, "stratum"]
@@ -77,7 +79,7 @@ def macro(
     worth = pl.when(pl.col("variance") > 0).then(spread / pl.col("variance")).otherwise(pl.col("clusters' worth"))
     these = _with_wilson(found.with_columns(worth.alias("worth")), by)
     draws = of_strata["clusters"].to_numpy()
-    if not alike and draws.size and 2 * draws.min() < draws.max():  # else none has less than half of the median's
+    if not alike and draws.size and 2 * draws.min() < draws.max():  # else none has fewer than half of the median's
         these = _reaching(these, of_strata, keys)
     if not drawn:
         return these
@@ -97,11 +99,11 @@ def _reaching(these: pl.DataFrame, of_strata: pl.DataFrame, keys: Sequence[str])
 
     Args:
         these: groups with their limits.
-        of_strata: their strata, as of `_of_strata`, in the order of the groups.
-        keys: the columns of these that make the groups.
+        of_strata: the result of `_of_strata`, in the order of the groups.
+        keys: its columns that define groups.
     """
     c, mean = pl.col("clusters"), pl.col("mean")
-    few = (1 - 2 * c * (1 / c).median().over(keys)).clip(0)  # how much fewer draws than most, from none to 1
+    few = (1 - 2 * c * (1 / c).median().over(keys)).clip(0)  # 0 from half of the median's draws on, 1 for no draws
     own = zip(("below", "above"), _wilson(mean, c / pl.col("effect"), pl.lit(normal_quantile(LEVEL))), strict=True)
     more = ((few * ((end - mean) ** 2 - ADDED * pl.col("variance")).clip(0)).alias(name) for name, end in own)
     squares = of_strata.with_columns(*more).group_by(keys, maintain_order=True)
@@ -116,9 +118,9 @@ def _reaching(these: pl.DataFrame, of_strata: pl.DataFrame, keys: Sequence[str])
 
 
 def _of_strata(kept: pl.DataFrame, keys: Sequence[str], parts: Sequence[str]) -> pl.DataFrame:
-    """Return a row a stratum: its ``mean``, the mean of ``all`` strata, their ``worth`` in draws, its ``variance``.
+    """Return for each stratum its ``mean``, ``variance`` and draws (``clusters``), and three numbers of its group.
 
-    With how many draws its ``clusters`` are worth, and by how much (``effect``) more or less than these they vary.
+    These are ``all``, the mean over strata; ``effect``, the design effect; ``worth``, the draws of all clusters.
     """
     cluster = kept.group_by([*parts, "cluster"], maintain_order=True).agg(
         COUNT.alias("n"), pl.col("own").sum().alias("sum")
@@ -126,7 +128,7 @@ def _of_strata(kept: pl.DataFrame, keys: Sequence[str], parts: Sequence[str]) ->
     n, mean, c, weight = (pl.col(name) for name in ("n", "mean", "clusters", "weight"))
     mean_of = pl.col("sum").sum().over(parts) / n.sum().over(parts)
     cluster = cluster.with_columns(mean_of.alias("mean"), *_weights(parts))
-    # What a cluster adds to the sum of the strata's means; one alone in its stratum says nothing of how clusters vary.
+    # A cluster's deviation in the stratum's mean; a single cluster in a stratum says nothing about how clusters vary.
     part = (pl.col("sum") - n * mean) / n.sum().over(parts) / pl.col("varies")
     cluster = cluster.with_columns(pl.when(c > 1).then(part).otherwise(0.0).alias("part"))
     whole, draws = (one.sum().over([*keys, "cluster"]) for one in (pl.col("part"), weight))
@@ -144,9 +146,9 @@ def _of_strata(kept: pl.DataFrame, keys: Sequence[str], parts: Sequence[str]) ->
             (weight**4).sum().alias("fourths"),
         )
     )
-    # Of a sample the product of both shares is too small by the variance of the mean.
+    # In a sample p(1 - p) is too small by the variance of the mean.
     draws = pl.when(c > 1).then((mean * (1 - mean) + pl.col("squares")) / c).otherwise(0.0)
-    # Values of a cluster in several strata that happen to go against each other make nothing surer.
+    # If a cluster's values in several strata happen to be opposite, that must not make the variance smaller.
     vary = pl.col("squares").sum().over(keys) + pl.max_horizontal(pl.lit(0.0), pl.col("shared").sum().over(keys))
     stratum = stratum.with_columns(
         mean.mean().over(keys).alias("all"),
@@ -158,7 +160,7 @@ def _of_strata(kept: pl.DataFrame, keys: Sequence[str], parts: Sequence[str]) ->
     )
     share = (c * mean + ADDED * pl.col("all")) / (c + ADDED)
     effect = _cautious(pl.col("effect"), pl.col("told by"))
-    alike = pl.col("pairs") * pl.min_horizontal("all", 1 - pl.col("all"))  # if a cluster's values are one
+    alike = pl.col("pairs") * pl.min_horizontal("all", 1 - pl.col("all"))  # expected if a cluster is one draw
     effect += (pl.col("most") - effect.clip(1)).clip(0) * ADDED / (alike + ADDED)
     return stratum.with_columns(
         (share * (1 - share) / c * effect).alias("variance"),
@@ -168,13 +170,13 @@ def _of_strata(kept: pl.DataFrame, keys: Sequence[str], parts: Sequence[str]) ->
 
 
 def _weights(parts: Sequence[str]) -> list[pl.Expr]:
-    """Return what clusters of ``n`` observations weigh in a mean of all of a part.
+    """Return the weights of clusters of ``n`` observations in the mean of their part, such as a stratum.
 
     Returns:
-        ``weight``, a cluster's share of the observations; ``clusters``, how many of equal size have a mean that varies
-        as much, where the values of each are one (Kish 1965, section 8.2): as many as there are if all are of equal
-        size; and ``varies``, the standard deviation of a cluster from the mean of all, itself among them, in units of
-        that from the true mean. It is small where a cluster makes most of that mean.
+        ``weight``, a cluster's share of the observations; ``clusters``, the number c = (Σ n)² / Σ n² of clusters of
+        equal size whose mean varies as much, if all values within a cluster are equal (Kish 1965, section 8.2); and
+        ``varies``, the standard deviation of a cluster from the observed mean, relative to that from the true mean. It
+        is small for a cluster that makes up most of the observed mean.
     """
     n = pl.col("n")
     worth = n.sum().over(parts) ** 2 / (n**2).sum().over(parts)
@@ -183,7 +185,7 @@ def _weights(parts: Sequence[str]) -> list[pl.Expr]:
 
 
 def _student(counts: pl.Series) -> dict[float, float | None]:
-    """Return the quantile of Student's distribution for means of so many values each; none for fewer than two."""
+    """Return by number of values the quantile of Student's distribution for their mean; None for fewer than two."""
     from scipy import stats  # slow to load, and most steps compute nothing with it
 
     own = counts.unique().to_list()
@@ -191,19 +193,19 @@ def _student(counts: pl.Series) -> dict[float, float | None]:
 
 
 def ratio(frame: pl.DataFrame, by: Sequence[str], part: str, whole: str, clusters: str) -> pl.DataFrame:
-    """Return ratios of sums in 0 to 1, such as precision, recall or F1, with a Wilson interval.
+    """Return ratios of sums between 0 and 1, such as precision, recall or F1, with a Wilson interval.
 
-    The variance is the linearised one of a ratio (Cochran 1977, section 2.11). The clusters are worth what the wholes
-    come to in units of the largest, at what share of the observations the clusters are worth (`_weights`): that many
-    draws stand for the interval of a single cluster, and of a ratio of 0 or 1. Where the ratio varies less than that of
-    so many draws, as one of a cluster's many observations does, that less is drawn towards 1 as in `macro`.
+    The variance is the linearised variance of a ratio (Cochran 1977, section 2.11). For a single cluster, and for a
+    ratio of 0 or 1, the number of draws is Σ whole / max whole · c / n, where the n observations are worth c clusters
+    (`_weights`). If the ratio varies less than with so many draws, as within clusters of many observations, its design
+    effect is shrunk towards 1 as in `macro`.
 
     Args:
         frame: observations.
-        by: the columns that make the groups; none: all are one group.
-        part: what each observation adds above, at most its whole. F1 has 2 for a true positive.
-        whole: what each adds below; an observation of 0 is left out. F1 has 2 for a true positive, and 1 for each error
-            of either kind.
+        by: the columns that define groups; empty: one group.
+        part: what each observation adds to the numerator, at most its whole. For F1: 2 for a true positive.
+        whole: what it adds to the denominator; observations with 0 are left out. For F1: 2 for a true positive, 1 for
+            an error of either kind.
         clusters: the column of the clusters (the subject).
 
     Returns:
@@ -226,19 +228,19 @@ def ratio(frame: pl.DataFrame, by: Sequence[str], part: str, whole: str, cluster
         pl.col("worth") * pl.col("variance") / (spread * pl.col("total") ** 2), pl.col("worth") * pl.col("told by")
     )
     worth = pl.when(varies).then(pl.col("worth") / effect).otherwise(pl.col("worth"))
-    least = pl.min_horizontal(pl.lit(1.0), pl.col("worth"))  # what one draw tells, at least
+    least = pl.min_horizontal(pl.lit(1.0), pl.col("worth"))  # never fewer than one draw, if there is one
     return _with_wilson(found.with_columns(pl.max_horizontal(worth, least).alias("worth")), by)
 
 
 def residuals(
     frame: pl.DataFrame, by: Sequence[str], part: str, whole: str, clusters: str
 ) -> tuple[list[str], pl.DataFrame]:
-    """Return by how much each cluster's part is more than the ratio of its group makes of its whole; see `ratio`.
+    """Return the residual of each cluster, Σ (part - ratio of its group · whole); see `ratio`.
 
     Returns:
-        The names that the columns of the groups have, and a row a cluster: these, ``cluster``, its ``residual``, how
-        many observations it has (``n``), the largest of their wholes (``whole``), the group's ratio (``value``) and the
-        sum of the group's wholes (``total``).
+        The names of the columns that define groups, and a row for each cluster: these columns, ``cluster``, its
+        ``residual``, its number of observations ``n``, the largest of their wholes (``whole``), the group's ratio
+        (``value``) and the sum of the group's wholes (``total``).
     """
     keys, kept = _observed(frame, by, {"part": part, "whole": whole}, {"cluster": clusters})
     kept = kept.filter(pl.col("whole") > 0)
@@ -256,13 +258,13 @@ def residuals(
 def _observed(
     frame: pl.DataFrame, by: Sequence[str], values: Mapping[str, str], roles: Mapping[str, str | None] | None = None
 ) -> tuple[list[str], pl.DataFrame]:
-    """Return the names of the columns that make groups, and the observations that have all values, as numbers.
+    """Return the names of the columns that define groups, and the observations that have all values, as numbers.
 
     Args:
         frame: observations.
-        by: the columns that make groups.
-        values: columns of numbers or truth values by the names that they get.
-        roles: further columns by the names that they get; one that is none is the same for all.
+        by: the columns that define groups.
+        values: columns of numbers or truth values, by their new names.
+        roles: further columns, by their new names; None: a constant.
     """
     groups: dict[str, str | None] = {f"{GROUP}{name}": name for name in by}
     groups = groups or {GROUP: None}
@@ -275,17 +277,17 @@ def _observed(
 
 
 def _cautious(effect: pl.Expr, told_by: pl.Expr) -> pl.Expr:
-    """Return how much a variance is of that of draws; where it is less, drawn towards 1 by `ADDED` draws.
+    """Return a design effect; one below 1 is shrunk towards 1 by `ADDED` draws.
 
     Args:
-        effect: how much it is.
-        told_by: of how many draws of equal weight it would be told as well.
+        effect: the variance over that of independent draws.
+        told_by: the number of draws of equal weight that would estimate it as well.
     """
     return pl.when(effect < 1).then((told_by * effect + ADDED) / (told_by + ADDED)).otherwise(effect)
 
 
 def _with_wilson(found: pl.DataFrame, by: Sequence[str], quantile: pl.Expr | None = None) -> pl.DataFrame:
-    """Return groups with Wilson's interval of ``value`` at ``worth`` observations; without a quantile the normal's."""
+    """Return groups with Wilson's interval of ``value`` at ``worth`` observations; the default quantile is normal."""
     z = pl.lit(normal_quantile(LEVEL)) if quantile is None else quantile
     low, high = _wilson(pl.col("value"), pl.col("worth"), z)
     groups = (pl.col(f"{GROUP}{name}").alias(name) for name in by)
@@ -293,7 +295,7 @@ def _with_wilson(found: pl.DataFrame, by: Sequence[str], quantile: pl.Expr | Non
 
 
 def _wilson(share: pl.Expr, n: pl.Expr, z: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-    """Return the ends of Wilson's interval of a share of ``n`` observations, by ``z``, the quantile."""
+    """Return the limits of Wilson's interval of a share of ``n`` observations; ``z`` is the quantile."""
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * (share * (1 - share) / n + z * z / (4 * n * n)).sqrt()
     # Both limits are exact at shares of 0 and 1, where rounding would put them a little past the share.

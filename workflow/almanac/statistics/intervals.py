@@ -6,11 +6,11 @@ from statistics import NormalDist
 from typing import Any, NamedTuple
 
 LEVEL = 0.95
-QUANTILE = 1.959963984540054  # that of `LEVEL`, to the last digit, in which the standard library's is off by two
+QUANTILE = 1.959963984540054  # the normal quantile of `LEVEL`; the standard library's last digit is off by two
 
 
 class Estimate(NamedTuple):
-    """A value with its interval; all three are none where nothing can be said."""
+    """A value with the limits of its interval; None for whatever is not defined."""
 
     value: float | None
     low: float | None
@@ -31,7 +31,7 @@ NOTHING = Estimate(None, None, None)
 
 
 def normal_quantile(level: float) -> float:
-    """Return how many standard deviations about the mean of a normal distribution hold a share ``level`` of it."""
+    """Return the z for which mean ± z standard deviations hold a share ``level`` of a normal distribution."""
     return QUANTILE if level == LEVEL else NormalDist().inv_cdf(0.5 + level / 2)
 
 
@@ -40,7 +40,7 @@ def wilson(share: float, n: float, level: float = LEVEL) -> Estimate:
 
     Args:
         share: the observed share, 0 to 1.
-        n: how many observations it rests on; may be an effective number and not whole.
+        n: the number of observations; it may be an effective number, not whole.
         level: the interval's coverage.
     """
     if n <= 0:
@@ -53,10 +53,10 @@ def wilson(share: float, n: float, level: float = LEVEL) -> Estimate:
 
 
 def wilson_n(found: Estimate) -> float | None:
-    """Return how many observations a Wilson interval rests on, from the interval; none where there is none."""
+    """Return the number of observations that a Wilson interval is for, from its limits; None if it has none."""
     if found.value is None or found.low is None or found.high is None:
         return None
-    # Both limits tell it; the one farther away is the less rounded.
+    # Either limit gives it; the one farther away is rounded less.
     limit = found.high if found.high - found.value > found.value - found.low else found.low
     return normal_quantile(LEVEL) ** 2 * limit * (1 - limit) / (limit - found.value) ** 2
 
@@ -64,14 +64,14 @@ def wilson_n(found: Estimate) -> float | None:
 def combined(terms: Sequence[tuple[float, Estimate]]) -> Estimate:
     """Return a weighted sum of independent estimates, with the interval that follows from theirs.
 
-    Each limit recovers a variance from the limit on its side of each value (Zou, Huang and Zhang 2009); of two with
-    weights 1 and -1 it is Newcombe's interval of their difference (1998, method 10), if theirs are Wilson's.
+    Each limit recovers a variance from the limit on its side of each value (Zou, Huang and Zhang 2009). For two Wilson
+    intervals and the weights 1 and -1, it is Newcombe's interval of the difference (1998, method 10).
 
     Args:
-        terms: the weight and the estimate of each.
+        terms: weights and estimates.
 
     Returns:
-        Nothing where any has no value or no interval.
+        `NOTHING` if any estimate has no value or no interval.
     """
     total = below = above = 0.0
     for weight, (value, low, high) in terms:

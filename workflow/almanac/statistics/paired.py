@@ -1,4 +1,4 @@
-"""Two models on the same questions: the difference with its interval, and the test that there is none."""
+"""Two models on the same questions: the difference with its interval, and the test of no difference."""
 
 import math
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from almanac.statistics import grouped
 from almanac.statistics.intervals import NOTHING, Estimate
 
-EXACT = 500  # clusters that differ, up to which their signs are counted out
-STEPS = 2**17  # of the grid on which the parts of the difference then lie
-SAME = 1e-12  # parts that are no larger are rounding
-MISSED = 1e-12  # the most by which p may err downwards where parts fit no grid, if it were not added
+EXACT = 500  # up to so many differing clusters the distribution over all signs is computed exactly
+STEPS = 2**17  # steps of the grid on which the parts of the difference then lie
+SAME = 1e-12  # smaller parts are rounding errors
+MISSED = 1e-12  # the probability that rounding to the grid moves a sum farther than allowed for; it is added to p
 
 
 def p_of_difference(frame: pl.DataFrame, one: str, other: str, strata: str, clusters: str) -> float:
@@ -25,12 +25,12 @@ def p_of_difference(frame: pl.DataFrame, one: str, other: str, strata: str, clus
 def ps_of_differences(
     frame: pl.DataFrame, by: Sequence[str], one: str, other: str, strata: str | None, clusters: str
 ) -> dict[tuple[Any, ...], float]:
-    """Return the p of each of `macro_differences` being 0, two-sided, by the signs of what each cluster adds to it.
+    """Return the two-sided p of each of `macro_differences` being 0, by a sign-flipping test over clusters.
 
-    If it does not matter which model is which, each cluster's part of the difference may as well have the other sign:
-    p is the share of all signs by which their sum is as far from 0. Where each cluster has one question and all strata
-    are of equal size, this is McNemar's exact test (1947). Of more than `EXACT` clusters the sum is taken to be normal,
-    with his correction for continuity. Arguments and groups as those of `macro_differences`.
+    If the models are exchangeable, each cluster's part of the difference may as well have the other sign: p is the
+    share of all sign assignments whose sum is at least as far from 0. If each cluster has one question and all strata
+    are of equal size, this is McNemar's exact test (1947). For more than `EXACT` clusters the sum is taken to be
+    normal, with his correction for continuity. Arguments and groups are those of `macro_differences`.
     """
     keys = ["every group", *by]
     less = pl.col(one).cast(pl.Float64) - pl.col(other).cast(pl.Float64)
@@ -45,7 +45,7 @@ def ps_of_differences(
 
 
 def _p(sums: NDArray[np.float64], whole: int) -> float:
-    """Return the p of a sum of what clusters add to it, of which ``whole`` times each is mostly a whole number."""
+    """Return the p of the sum of the clusters' parts; ``whole`` times each part is mostly a whole number."""
     differing = sums[np.abs(sums) > SAME]
     if not len(differing):
         return 1.0
@@ -58,11 +58,11 @@ def _p(sums: NDArray[np.float64], whole: int) -> float:
 
 
 def _by_signs(parts: NDArray[np.float64], whole: int) -> float:
-    """Return how often a sum of parts with random signs is as far from 0 as theirs.
+    """Return the probability that the parts' sum with random signs is at least as far from 0 as their own sum.
 
-    It is exact where ``whole`` times each part is a whole number and these are at most `STEPS` together. Else parts are
-    rounded to a grid, and sums that may be as far, for all that the grid can tell, are counted too: all that rounding
-    could add, or as much as it adds but with the probability `MISSED` (Hoeffding 1963), which is then added to p.
+    It is exact if ``whole`` times each part is a whole number and these add up to at most `STEPS`. Otherwise parts are
+    rounded to a grid. Sums then count if they may be as far with the largest possible rounding error, or with one that
+    is exceeded with probability `MISSED` (Hoeffding 1963), which is added to p.
     """
     sizes = np.abs(parts) * min(whole, 2**53)  # a larger one fits on no grid, and in no float
     if sizes.sum() > STEPS or not np.allclose(sizes, np.rint(sizes), rtol=0, atol=SAME * STEPS):
@@ -75,7 +75,7 @@ def _by_signs(parts: NDArray[np.float64], whole: int) -> float:
     if (mostly := math.sqrt(2 * math.log(2 / MISSED) * float((off**2).sum()))) < reach:
         reach, missed = mostly, MISSED
     most = int(steps.sum())
-    chance = np.zeros(most + 1)  # of each sum of the parts whose sign is +
+    chance = np.zeros(most + 1)  # the probability of each sum of the parts whose sign is +
     chance[0] = 1.0
     for step in steps:
         chance[step:] += chance[: most + 1 - step].copy()
@@ -92,26 +92,25 @@ def macro_difference(frame: pl.DataFrame, one: str, other: str, strata: str, clu
 def macro_differences(
     frame: pl.DataFrame, by: Sequence[str], one: str, other: str, strata: str | None, clusters: str
 ) -> dict[tuple[Any, ...], Estimate]:
-    """Return the mean over strata of a paired difference of each group, with a 95 % score interval.
+    """Return the mean over strata of a paired difference in each group, with a 95 % score interval.
 
-    A difference is what one has right that the other has not, less what the other alone has right. Both are shares of
-    the same questions, with the intervals of `grouped.macro`, its strata taken to be alike, and go against each other:
-    what is one is not the other. Each limit of the difference recovers both variances from the limits on its side, and
-    the covariance from that of a multinomial (Zou, Huang and Zhang 2009; Tang, Tang and Rosner 2010). Where no question
-    differs it is Tango's interval (1998), which has a width. `python -m benchmarks.coverage` shows how often it holds
-    the truth.
+    The difference is the share of questions that only the first has right, minus the share that only the second has
+    right. Both shares have intervals of `grouped.macro` (``alike``), and they exclude each other. Each limit of the
+    difference recovers both variances from the limits on its side, and the covariance from that of a multinomial (Zou,
+    Huang and Zhang 2009; Tang, Tang and Rosner 2010). If no question differs it is Tango's interval (1998), which has a
+    width. `python -m benchmarks.coverage` shows how often it holds the truth.
 
     Args:
-        frame: a row a question.
-        by: the columns that make the groups; none: all are one group, whose key is empty.
+        frame: a row for each question.
+        by: the columns that define groups; empty: one group, whose key is empty.
         one: a column of truth values, or of values from 0 to 1.
         other: the column that it is compared with.
-        strata: the column of the strata (the relation); none: a group is one stratum.
+        strata: the column of the strata (the relation); None: each group is one stratum.
         clusters: the column of the clusters (the subject).
 
     Returns:
-        By group the unweighted mean over strata of the mean of ``one`` less ``other``; a group without a question is
-        not there.
+        By group the unweighted mean over strata of the mean of ``one`` minus ``other``; groups without a question are
+        absent.
     """
     less = pl.col(one).cast(pl.Float64) - pl.col(other).cast(pl.Float64)
     own = [strata] if strata else []
@@ -126,23 +125,23 @@ def macro_differences(
 def ratio_differences(
     one: pl.DataFrame, other: pl.DataFrame, by: Sequence[str], part: str, whole: str, clusters: str
 ) -> dict[tuple[Any, ...], Estimate]:
-    """Return the difference of two ratios of sums, such as F1, of the same clusters, with a 95 % interval.
+    """Return the difference of two ratios of sums, such as F1, on the same clusters, with a 95 % interval.
 
     Each limit recovers the variances from the limits of `grouped.ratio` on its side, and the covariance from the
-    correlation of the clusters' residuals (Zou, Huang and Zhang 2009). The correlation is drawn towards 0 by as many
-    draws as Wilson's interval adds, so that few clusters that do not differ are not taken for certain.
+    correlation of the clusters' residuals (Zou, Huang and Zhang 2009). The correlation is shrunk towards 0 by as many
+    draws as Wilson's interval adds, so that a few clusters without a difference are not taken for certain.
     `python -m benchmarks.coverage` shows how often the interval holds the truth.
 
     Args:
-        one: observations.
-        other: those of what it is compared with.
-        by: the columns that make the groups; none: all are one group, whose key is empty.
-        part: as of `grouped.ratio`; the other columns too.
-        whole: what each observation adds below.
+        one: observations of the first.
+        other: observations of the second.
+        by: the columns that define groups; empty: one group, whose key is empty.
+        part: the column of what each observation adds to the numerator (`grouped.ratio`).
+        whole: the column of what it adds to the denominator.
         clusters: the column of the clusters (the subject).
 
     Returns:
-        The ratio of ``one`` less that of ``other``, by group; a group that either lacks is not there.
+        By group the ratio of ``one`` minus that of ``other``; groups that either lacks are absent.
     """
     size = len(by)
     own, less = (
@@ -163,7 +162,7 @@ def ratio_differences(
 def correlated_difference(
     one: tuple[float, float, float], other: tuple[float, float, float], correlation: float
 ) -> Estimate:
-    """Return the difference of two shares, each with its lower and upper limit, that are correlated.
+    """Return the difference of two correlated shares, each given with its lower and upper limit.
 
     Each limit recovers the variances from the limits on its side (Zou, Huang and Zhang 2009).
     """
@@ -178,7 +177,7 @@ def correlated_difference(
 
 
 def _difference(more: tuple[float, float, float], fewer: tuple[float, float, float]) -> Estimate:
-    """Return the difference of two shares that go against each other, each with its lower and upper limit."""
+    """Return the difference of two shares that exclude each other, each given with its lower and upper limit."""
     first, second = more[0], fewer[0]
     neither = (1 - first) * (1 - second)
     return correlated_difference(more, fewer, -math.sqrt(first * second / neither) if neither > 0 else 0.0)

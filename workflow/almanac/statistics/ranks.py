@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from almanac.statistics.intervals import LEVEL, NOTHING, Estimate, normal_quantile, wilson
 
-ROUNDING = 1e-9  # of a correlation
-DIGITS = 12  # of an AUC: what differs only by rounding is equal
+ROUNDING = 1e-9  # the largest rounding error of a correlation
+DIGITS = 12  # AUCs are rounded to so many, so that those that differ by rounding errors are equal
 
 
 class Placements(NamedTuple):
-    """What the AUC is the mean of, over positives as over negatives; those of several scores may be added or averaged.
+    """Placements: the AUC is their mean over positives, and over negatives. Those of several scores may be averaged.
 
     Attributes:
-        positive: of each positive the share of the negatives that score below it, ties counting half; shape (m,).
-        negative: of each negative the share of the positives that score above it; shape (n,).
+        positive: for each positive the share of negatives that score below it, ties counting half; shape (m,).
+        negative: for each negative the share of positives that score above it, ties counting half; shape (n,).
     """
 
     positive: NDArray[np.float64]
@@ -30,7 +30,7 @@ class Placements(NamedTuple):
 def placements(positive: Sequence[float], negative: Sequence[float]) -> Placements:
     """Return the placements of positives among negatives, and of negatives among positives.
 
-    They are the structural components of DeLong, DeLong and Clarke-Pearson (Biometrics 44, 1988).
+    These are the structural components of DeLong, DeLong and Clarke-Pearson (Biometrics 44, 1988).
 
     Args:
         positive: scores of the positives, any scale; at least one, no NaN.
@@ -50,13 +50,13 @@ def placements(positive: Sequence[float], negative: Sequence[float]) -> Placemen
 
 
 def variance(found: Placements, positive: Sequence[Any], negative: Sequence[Any]) -> float | None:
-    """Return the variance of an AUC, or of any sum of AUCs of the same facts, by its placements.
+    """Return the variance of an AUC, or of a weighted sum of AUCs on the same facts, from its placements.
 
-    The facts of a subject are one draw (Obuchowski, Biometrics 53, 1997, whose formula this is). None where there are
-    not at least two subjects on either side.
+    The facts of a subject are one draw; the formula is Obuchowski's (Biometrics 53, 1997). None if either side has
+    fewer than two subjects.
 
     Args:
-        found: the placements, or a weighted sum of those of several scores.
+        found: the placements, or a weighted sum of the placements of several scores.
         positive: the subject of each positive.
         negative: the subject of each negative.
     """
@@ -84,7 +84,7 @@ def auc(positive: Sequence[float], negative: Sequence[float], level: float = LEV
 
 
 class Sides(NamedTuple):
-    """Values of the positives and of the negatives of a stratum: scores, or whose they are."""
+    """Values of the positives and of the negatives of a stratum: their scores, or their subjects."""
 
     positive: Sequence[Any]
     negative: Sequence[Any]
@@ -93,14 +93,14 @@ class Sides(NamedTuple):
 def mean_auc(strata: Sequence[Sides], level: float = LEVEL, subjects: Sequence[Sides] | None = None) -> Estimate:
     """Return the mean over strata of the probability that a positive scores above a negative, ties counting half.
 
-    Scores are compared within a stratum alone, so that those of two models need no scale in common. The interval is
-    that of `mean_of_placed`.
+    Scores are compared only within a stratum, so the scores of two models need no common scale. The interval is that of
+    `mean_of_placed`.
 
     Args:
-        strata: of each the scores, any scale, finite or infinite, no NaN. If one has none on either side, there is no
-            mean.
+        strata: the scores of each stratum, any scale, finite or infinite, no NaN. If a side of one is empty, there is
+            no mean.
         level: the interval's coverage.
-        subjects: whose each of them is, in parallel; none: each is a subject's of its own.
+        subjects: the subjects of the scores, in parallel; None: each score has a subject of its own.
 
     Raises:
         ValueError: a score is NaN.
@@ -114,20 +114,20 @@ def mean_auc(strata: Sequence[Sides], level: float = LEVEL, subjects: Sequence[S
 def mean_of_placed(
     placed: Sequence[Placements], subjects: Sequence[Sides], level: float = LEVEL, scores: int = 1
 ) -> Estimate:
-    """Return the mean over strata of AUCs, by their placements, with an interval that stays within 0 and 1.
+    """Return the mean over strata of AUCs, from their placements, with an interval that stays within 0 and 1.
 
-    It is Wilson's, at the number of draws that the variance stands for. The variance of a probability of pairs is at
-    most that of a share of as many draws as there are on the smaller side, which it is where a positive is above all
-    negatives or below all (Hoeffding 1948). By how much it is less (`variance`) is told by the pairs in the wrong order
-    alone, or by those in the right order if these are fewer: near 1 by hardly any. So that part is drawn towards 1 by
-    one draw. Where no pair is in the wrong order, the interval is that of a share in which all draws are right.
+    It is Wilson's interval, at the effective number of draws. The variance of an AUC is at most that of a share of as
+    many draws as there are on the smaller side, and equal to it if each positive is above all negatives or below all
+    (Hoeffding 1948). How much smaller it is, the design effect (`variance`), is told only by pairs in the wrong order
+    (or in the right order, if these are fewer), and near 1 there are hardly any. So the effect is shrunk towards 1 by
+    one draw. If no pair is in the wrong order, the interval is that of a share in which all draws are right.
     `python -m benchmarks.coverage` shows how often it holds the truth.
 
     Args:
-        placed: of each stratum the placements, or the mean of those of several scores.
-        subjects: whose each of them is. A subject's are one draw.
+        placed: the placements of each stratum, or the mean of the placements of several scores.
+        subjects: their subjects, in parallel; those of one subject are one draw.
         level: the interval's coverage.
-        scores: of how many scores placements are the mean.
+        scores: the number of scores that the placements are the mean of.
     """
     value = round(fmean(float(own.positive.mean()) for own in placed), DIGITS)
     each = [variance(own, *of) for own, of in zip(placed, subjects, strict=True)]
@@ -142,7 +142,7 @@ def mean_of_placed(
 
 
 def _worth(clusters: Sequence[Any]) -> float:
-    """Return how many clusters of equal size these are worth, if the values of each are one (Kish 1965)."""
+    """Return how many clusters of equal size these are worth, if all values within a cluster are equal (Kish 1965)."""
     sizes = np.array([*Counter(clusters).values()], dtype=float)
     return float(sizes.sum() ** 2 / (sizes**2).sum())
 
@@ -150,7 +150,7 @@ def _worth(clusters: Sequence[Any]) -> float:
 def average_precision(positive: Sequence[float], negative: Sequence[float]) -> float:
     """Return the mean, over the positives, of the share of positives among all that score at least as high.
 
-    Scores that are equal are passed together, so no order of the input matters.
+    Equal scores are passed together, so the order of the input does not matter.
 
     Args:
         positive: scores of the positives, any scale; at least one, no NaN.
@@ -168,8 +168,8 @@ def average_precision(positive: Sequence[float], negative: Sequence[float]) -> f
 def spearman(first: Sequence[float], second: Sequence[float]) -> Estimate:
     """Return Spearman's rank correlation with the interval of Bonett and Wright (Psychometrika 65, 2000).
 
-    Fisher's z with variance (1 + rho²/2) / (n - 3). Nothing is said of fewer than four pairs or of a constant; of pairs
-    that are all in the same order, or all in the reverse, it has no interval.
+    Fisher's z has the variance (1 + rho²/2) / (n - 3). `NOTHING` for fewer than four pairs or a constant side; a rho of
+    1 or -1 has no interval.
 
     Args:
         first: values, any scale; finite or infinite, no NaN.
@@ -192,7 +192,7 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> Estimate:
 
 
 def _numbers(values: Sequence[float]) -> NDArray[np.float64]:
-    """Return values that can be ranked; refuse NaN, which sorting would put above all others."""
+    """Return values as an array; refuse NaN, which sorting would put above all others."""
     found = np.asarray(values, dtype=float)
     missing = np.flatnonzero(np.isnan(found))
     if len(missing):
@@ -208,9 +208,9 @@ class Kendall(NamedTuple):
 
 
 def kendall(first: Sequence[float], second: Sequence[float]) -> Kendall | None:
-    """Return Kendall's tau-b (Kendall 1945) of two or more pairs; nothing where either side is constant.
+    """Return Kendall's tau-b (Kendall 1945) of two or more pairs; None if either side is constant.
 
-    Its p is scipy's: counted for few pairs without ties, else that of the normal distribution, ties minded.
+    The p is scipy's: exact for few pairs without ties, otherwise of a normal approximation that allows for ties.
 
     Args:
         first: values, any scale; finite or infinite, no NaN.
