@@ -1,4 +1,4 @@
-"""Do methods agree? The same facts of one model, called known or not by each method that asked them."""
+"""Do methods agree? Each method's verdicts, known or not, on the same facts of one model."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -16,16 +16,16 @@ from almanac.suites.recovery import facts_of
 from almanac.suites.suite import Method
 
 SAME = "headline_same_facts"
-GRADES = 10  # different scores, of which either of two methods must have as many for an interval of their correlation
+GRADES = 10  # the interval of a correlation needs at least so many distinct scores of one of the two methods
 
 
 class Called(NamedTuple):
-    """What one method calls the facts of a model.
+    """The scores and verdicts of one method for the facts of one model.
 
     Attributes:
-        conditions: which items the method counts.
-        facts: `recovery.facts_of` these.
-        followed: whether the model answered in the form that was asked for; if not, nothing is known of these facts.
+        conditions: the items that the method counts.
+        facts: `recovery.facts_of` these items.
+        followed: whether most answers have the required form; if not, they say nothing about knowledge of the facts.
     """
 
     suite: str
@@ -41,7 +41,7 @@ class Called(NamedTuple):
 
 
 def called(judged: Judged, methods: Iterable[Method]) -> Iterator[Called]:
-    """Yield what each method calls the facts: known where more than half of a fact's items are right."""
+    """Yield the verdicts of each method: a fact is known if more than half of its items are right."""
     for method in methods:
         for own in judged.where(method.where).groups(*method.by):
             facts = facts_of(own)
@@ -52,12 +52,12 @@ def called(judged: Judged, methods: Iterable[Method]) -> Iterator[Called]:
 
 
 def agreements(dataset: str, model: str, found: Sequence[Called]) -> list[Agreement]:
-    """Return how each two methods agree on the facts that both asked; nothing of two that share fewer than `FEW`.
+    """Return how each pair of methods agrees on the facts that both asked, if these are at least `FEW`.
 
-    The share of facts on which they agree has the interval of `grouped.macro`, a subject's facts as one draw; Cohen's
-    kappa (Educational and Psychological Measurement 20, 1960) Wilson's of that agreement and as many draws, measured
-    from what chance gives; and the rank correlation of the scores Bonett and Wright's, which holds the truth too rarely
-    where both have few values, such as right and wrong: then it has none.
+    Intervals: for the share of facts on which they agree that of `grouped.macro`, a subject's facts being one draw; for
+    Cohen's kappa (Educational and Psychological Measurement 20, 1960) the same on kappa's scale (`kappa`); for the
+    rank correlation of scores Bonett and Wright's. If both methods have few distinct scores, such as right and wrong,
+    the last would hold the truth too rarely, and is left out.
     """
     rows = []
     for at, one in enumerate(found):
@@ -90,9 +90,10 @@ def _agreed(pairs: Sequence[pl.DataFrame]) -> list[Estimate]:
 
 
 def on_same_facts(dataset: str, model: str, found: Sequence[Called]) -> Iterator[Measure]:
-    """Yield what each method calls known of the facts that all of them asked, with the interval of these relations.
+    """Yield the share that each method calls known of the facts that all of them asked.
 
-    A method is left out that shares too few facts with all those before it. Nothing is said of one method.
+    The interval is for these relations. A method that shares fewer than `FEW` facts with all methods before it is left
+    out. A single method has no such number.
     """
     kept, shared = list[Called](), set[str]()
     for one in found:
@@ -124,7 +125,7 @@ def on_same_facts(dataset: str, model: str, found: Sequence[Called]) -> Iterator
 
 
 def of_facts(dataset: str, model: str, found: Sequence[Called]) -> list[Knowledge]:
-    """Return of each fact how many methods asked it, and how many call it known."""
+    """Return for each fact how many methods asked it, and how many call it known."""
     if not found:
         return []
     every = pl.concat(one.facts.select(pl.col("fact").cast(pl.String), "known") for one in found)

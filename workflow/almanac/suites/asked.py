@@ -1,8 +1,8 @@
-"""What a suite asks, some facts at a time: items, the requests that serve them, and what could not be asked.
+"""The questions of a suite, some facts at a time: items, the requests that serve them, and what could not be asked.
 
-`Asked` is filled question by question and gives up what it holds as a `Batch` of columns (`take`), so that no more than
-a batch is ever held as objects. What is equal in several batches (requests, contexts, settings) stands once in what
-`edition.asking` writes.
+`Asked` is filled question by question. `Asked.take` empties it into a `Batch` of Arrow tables, so that memory never
+holds more than one batch as objects. Requests, contexts and settings may repeat between batches; `edition.asking`
+writes each once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,14 +16,14 @@ from almanac.rows import Context, Fact, Item, Link, NotAsked, Request, Setting
 from almanac.rows.requests import KINDS
 from almanac.tables import arrow_of, as_dict, canonical, identity
 
-# What each kind of request cannot be answered without, one of these. What was generated elsewhere has no limit.
+# Fields of which a request of each kind needs one. `generate` needs none: texts generated elsewhere have no limit.
 NEEDS = {
     "choices": ("choices",),
     "spans": ("span_starts", "pieces"),
     "fill": ("top_k", "choices"),
     "similarity": ("other",),
 }
-LINE = ("\n",)  # where an answer of one line ends
+LINE = ("\n",)  # ends an answer of one line
 
 
 def greedy(
@@ -35,7 +35,7 @@ def greedy(
     instruction: str | None = None,
     options: tuple[str, ...] | None = None,
 ) -> Request:
-    """Return a request for the likeliest text by which a model answers; ``stop`` ends it, or its length alone."""
+    """Return a request for a greedy answer of at most so many tokens; ``stop`` ends it earlier (None: nothing does)."""
     return Request(
         request_id="",
         kind="generate",
@@ -52,12 +52,12 @@ def greedy(
 
 @dataclass(frozen=True)
 class Batch:
-    """A part of what is asked, as Arrow tables of their row classes.
+    """A part of the questions, as Arrow tables of their row classes.
 
     Attributes:
         items: in the order of their numbers, which go on from batch to batch and from round to round.
-        links: of these items, or of items of earlier rounds.
-        requests: a request may stand in several batches, and so may a context and a setting.
+        links: links of these items, or of items of earlier rounds.
+        requests: requests; several batches may hold the same one, and so with contexts and settings.
         refused: what could not be asked, and why.
         own: rows of the suite's own tables, by name.
     """
@@ -72,7 +72,7 @@ class Batch:
 
 
 def _changeable(what: str, parts: Mapping[str, Any], error: TypeError) -> AlmanacError:
-    """Return which part of something is a list or the like, for which it cannot be told from its equals."""
+    """Return the error for a value that cannot be hashed, naming the part of it that is a list or the like."""
     wrong = [name for name, value in parts.items() if isinstance(value, list | dict | set)]
     which = f"{wrong[0]} is {parts[wrong[0]]!r:.60}; give a tuple, or a text" if wrong else str(error)
     return AlmanacError(f"{what} is of texts, numbers and tuples: {which}")
@@ -80,12 +80,12 @@ def _changeable(what: str, parts: Mapping[str, Any], error: TypeError) -> Almana
 
 @dataclass
 class Asked:
-    """Collects what is asked.
+    """Collects questions.
 
     Attributes:
         own_rows: the row classes of the suite's own tables, by name.
-        first: the number that the next batch begins with; at the start, how many items there are in earlier rounds.
-        own: rows of these tables, to be added to.
+        first: the number of the first item in the next batch; at the start, the number of items in earlier rounds.
+        own: rows of the suite's own tables, by name; the suite appends to them.
     """
 
     own_rows: Mapping[str, type] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class Asked:
         """Add a request, named by its content, and return its id.
 
         Raises:
-            AlmanacError: its kind is none that models answer, or a part of it is a list.
+            AlmanacError: its kind is unknown, a field that its kind needs is missing, or a part of it is a list.
         """
         named = replace(request, request_id="") if request.request_id else request
         try:
@@ -135,10 +135,10 @@ class Asked:
 
         Args:
             setting: a NamedTuple of texts, numbers and truth values; its fields become columns, and its method
-                ``label``, if it has one, says it to a reader.
+                ``label``, if it has one, returns its description for readers.
 
         Raises:
-            AlmanacError: a field is a list or the like, which may change, or has another type than its class says.
+            AlmanacError: a field is a list or the like, or has another type than its class says.
         """
         try:
             known = self._settings.get(setting)
@@ -147,7 +147,7 @@ class Asked:
         if known is None:
             arrow_of(type(setting), [setting])  # refuses a value of another type
             fields = {name: value for name, value in setting._asdict().items() if value is not None}
-            # Values as JSON, whose texts stand in quotes, so that no two settings share a name.
+            # Values as JSON, with quotes around texts, so that no two settings share a name.
             name = ",".join(f"{name}={canonical(value)}" for name, value in fields.items()) or "only"
             label = setting.label() if hasattr(setting, "label") else name
             known = self._settings[setting] = Setting(name, label, canonical(setting._asdict()))
@@ -166,11 +166,11 @@ class Asked:
     ) -> int:
         """Add a question and return its number.
 
-        Where it is about no ``fact`` it may have a ``relation``; ``name`` is the subject's by which it is asked, where
-        that is one of several, and ``template`` what words it.
+        A question without a ``fact`` may have a ``relation``. ``template`` is the id of its template, and ``name`` the
+        subject's name in the question, if the subject has several.
 
         Raises:
-            AlmanacError: ``accepted`` is one text, whose letters would each count as true.
+            AlmanacError: ``accepted`` is a single text; each of its letters would count as a true answer.
         """
         if isinstance(accepted, str):
             raise AlmanacError(f"accepted must be a list of texts, found the text {accepted!r}; write [{accepted!r}]")
@@ -184,20 +184,20 @@ class Asked:
     def link(
         self, item: int, role: str, request: Request, index: int | None = None, weight: float | None = None
     ) -> None:
-        """Say which request serves an item, in which role; said twice, it counts once.
+        """Record that a request serves an item in a role; repeated calls count once.
 
-        The item may be of an earlier round. ``index`` is the position of the true choice, if any, or whatever number
-        the suite's `judge` needs, and ``weight`` how much the request counts, if that is said.
+        The item may be of an earlier round. ``index`` is the position of the true choice, if any, or another number
+        that the suite's `judge` needs, and ``weight`` the weight of the request, if any.
         """
         request_id = self.request(request)
         self._links.setdefault((item, role, request_id), Link(item, role, request_id, index, weight))
 
     def refuse(self, thing: str, reason: str) -> None:
-        """Say what could not be asked, and why."""
+        """Record what could not be asked, and why."""
         self._refused.setdefault(thing, NotAsked(thing, reason))
 
     def take(self) -> Batch:
-        """Return what has been asked since the last time, and hold it no longer."""
+        """Return the questions since the last call, and forget them."""
         requests = [replace(request, request_id=name) for request, name in self._requests.items()]
         batch = Batch(
             items=arrow_of(Item, self._items),

@@ -1,6 +1,6 @@
-"""From items and outcomes to `Judged`: items joined with their outcomes, facts, popularity and doses.
+"""Join items with their outcomes, facts, popularity and doses to make `Judged`.
 
-All that is joined is a number or a category: no text is repeated, so that millions of items fit into memory.
+All joined columns are numbers or categories: no text is repeated, so millions of items fit into memory.
 """
 
 from collections.abc import Mapping
@@ -56,18 +56,18 @@ def join(
     outcomes: pl.DataFrame,
     own: Mapping[str, pl.DataFrame],
 ) -> Judged:
-    """Return what became of one model's items.
+    """Return the judged items of one model.
 
-    ``outcomes`` has one row an item and reading, in the order of the items; an item without one is left out. ``own``
-    are the suite's own tables of what was judged.
+    ``outcomes`` has a row for each item and reading, in the order of the items; items without an outcome are left out.
+    ``own`` are the suite's own tables of what was judged.
 
     Returns:
-        A row an item and reading, with the columns of `EVERY` (``prediction`` where the suite reads it, ``dataset`` in
-        `together` alone), the fields of the item's setting, the columns of the suite's own tables of items and of
-        outcomes, and those that the suite derives.
+        A row for each item and reading, with the columns of `EVERY` (``prediction`` if the suite reads it, ``dataset``
+        only in `together`), the fields of the item's setting, the columns of the suite's own tables of items and of
+        outcomes, and the columns that `Suite.derived` adds.
 
     Raises:
-        AlmanacError: two of these have one name, or what the suite derives has other rows.
+        AlmanacError: two of these columns have the same name, or `Suite.derived` changes the rows.
     """
     check_names(suite)
     frame = _items(answers)
@@ -90,7 +90,7 @@ def join(
 
 
 def _joined(suite: Suite[Any], name: str, frame: pl.DataFrame, rows: pl.DataFrame, key: list[str]) -> pl.DataFrame:
-    """Add the columns of a suite's own table; refuse one with two rows of a key, whose items would count twice."""
+    """Add the columns of a suite's own table; refuse a table with a repeated key, whose items would count twice."""
     joined = frame.join(_narrow(rows), on=key, how="left", maintain_order="left")
     if joined.height > frame.height:
         first = rows.filter(pl.struct(key).is_duplicated()).row(0, named=True)
@@ -102,14 +102,14 @@ def _joined(suite: Suite[Any], name: str, frame: pl.DataFrame, rows: pl.DataFram
 
 
 def together(judged: Mapping[str, Mapping[str, Judged]]) -> dict[str, Judged]:
-    """Return the items of each model on several datasets as one table, of the models that were asked of all of them.
+    """Return the items on several datasets as one table per model, for the models that were asked on all of them.
 
     Args:
-        judged: what became of the items, by dataset and model.
+        judged: the judged items, by dataset and model.
 
     Returns:
-        By model, its items, counted on from dataset to dataset, with one column more: ``dataset``. Facts and subjects
-        of two datasets are never the same.
+        By model, its items, with numbers that go on from dataset to dataset, and the additional column ``dataset``.
+        Facts and subjects of two datasets are never the same.
     """
     models = [name for name in next(iter(judged.values()), {}) if all(name in own for own in judged.values())]
     found = {}
@@ -126,10 +126,10 @@ def together(judged: Mapping[str, Mapping[str, Judged]]) -> dict[str, Judged]:
 
 
 def check_names(suite: Suite[Any]) -> None:
-    """Refuse a suite whose own columns bear the names of others: numbers would be counted by the wrong one.
+    """Refuse a suite with two columns of the same name: metrics would be grouped by the wrong one.
 
     Raises:
-        AlmanacError: naming the column and where it is already.
+        AlmanacError: naming the column and where else it is.
     """
     if taken := [name for name in suite.own if name in BATCH]:
         raise AlmanacError(f"suite {suite.name}: table {taken[0]}: every suite has a table of that name; rename it")
@@ -159,7 +159,7 @@ def _items(answers: Answers) -> pl.DataFrame:
 
 
 def _facts(data: Data, exposures: pl.DataFrame | None) -> pl.DataFrame:
-    """Return facts with subject, object, the bucket of the subject's popularity, and how often each was taught."""
+    """Return facts with subject, object, the popularity bucket of the subject, and the doses of fact and object."""
     facts = _narrow(
         data.frame("facts", Fact, ["fact_id", "subject_id", "object_id", "value"]).select(
             pl.col("fact_id").alias("fact"),

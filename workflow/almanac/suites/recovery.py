@@ -1,4 +1,4 @@
-"""What a method recovers of what a model was taught: accuracy by dose, AUC, rank correlation, the rate at dose 0."""
+"""How well a method recovers what a model was taught: accuracy by dose, AUC, rank correlation, accuracy at dose 0."""
 
 from collections.abc import Sequence
 
@@ -10,8 +10,8 @@ from almanac.statistics.ranks import Sides, mean_auc, spearman
 from almanac.suites.judged import OUTCOMES, Condition, Formula, Judged, Not
 
 BY_DOSE = "accuracy_by_exposure"
-HALF = 0.5  # of its items that are right, above which a fact is called known
-# How each number of `estimates` is computed, of which columns; a fact's items are averaged first.
+HALF = 0.5  # a fact is called known if a larger share of its items is right
+# The formula and columns of each metric of `estimates`; a fact's items are averaged first.
 METRICS: dict[str, tuple[Formula, tuple[str, ...]]] = {
     "recovery_auc": ("auc", ("score", "dose")),
     "prior_auc": ("auc", ("object_dose", "dose")),
@@ -21,13 +21,13 @@ METRICS: dict[str, tuple[Formula, tuple[str, ...]]] = {
 
 
 def facts_of(judged: Judged) -> pl.DataFrame:
-    """Return the facts that were answered, each once.
+    """Return the facts with a scored answer, one row each.
 
     Returns:
-        ``fact``, its ``relation`` and ``subject`` and the ``bucket`` of the subject's popularity, the means of its
-        items' ``score`` and ``hit``, ``known``, whether more than half of them are right, the ``dose`` at which it was
-        taught and that of all facts of its object, ``object_dose`` (none: the model was not taught the dataset), and
-        how many of its items had each outcome.
+        ``fact``, ``relation``, ``subject`` and the ``bucket`` of the subject's popularity; the means of its items'
+        ``score`` and ``hit``; ``known``: whether more than half of the items are right; its ``dose``, and
+        ``object_dose``, that of all facts of its object (null if the model was not taught the dataset); and the number
+        of items with each outcome.
     """
     items = judged.frame.filter(pl.col("fact").is_not_null())
     facts = items.group_by("fact", maintain_order=True).agg(
@@ -39,22 +39,21 @@ def facts_of(judged: Judged) -> pl.DataFrame:
 
 
 def estimates(*worlds: pl.DataFrame, never_level: float = LEVEL) -> dict[str, Estimate]:
-    """Return the recovery of facts with doses, by metric; nothing where in a world nothing was taught.
+    """Return the recovery metrics of facts with doses; nothing if a world taught nothing.
 
-    Where everything was taught, there are no facts never taught, and ρ alone is left, if doses differ.
+    If a world taught all its facts, only ρ can be computed, and only if doses differ.
 
-    - ``recovery_auc``: the chance that a fact of the highest dose scores above one never taught, a mean over worlds:
-      of each another model is asked, whose scores may have another scale.
-    - ``prior_auc``: the same for how often the object was taught at all, a score that knows no model. In a block design
-      it is .50; where it is not, a method's AUC may come from the answer's frequency and not from the fact.
-    - ``recovery_spearman``: rank correlation of dose and correctness.
-    - ``never_accuracy``: accuracy on the facts never taught, to be held against chance; its interval covers
+    - ``recovery_auc``: the probability that a fact of the highest dose scores above one never taught, a mean over
+      worlds: each has a model of its own, whose scores may have another scale.
+    - ``prior_auc``: the same with the object's total dose as the score, which needs no model. In a block design it is
+      .50; if it is not, a method's AUC may come from the answer's frequency and not from the fact.
+    - ``recovery_spearman``: rank correlation of dose and correctness, over all worlds.
+    - ``never_accuracy``: accuracy on the facts never taught, to compare with chance; its interval covers
       ``never_level``.
 
     Args:
-        worlds: of each world's facts ``subject``, ``dose``, ``object_dose``, ``score`` and ``hit`` (1 for correct, 0
-            for not, or a share of both), a row a fact; worlds of one design, so that what is right or wrong is taken
-            together.
+        worlds: the facts of each world, a row each: ``subject``, ``dose``, ``object_dose``, ``score`` and ``hit`` (1 if
+            correct, 0 if not, or a share). Worlds have the same design, so that hits may be pooled.
         never_level: the coverage of the interval at dose 0.
     """
     if any(facts.is_empty() or facts["dose"].max() == 0 for facts in worlds):
@@ -74,7 +73,7 @@ def estimates(*worlds: pl.DataFrame, never_level: float = LEVEL) -> dict[str, Es
 
 
 def area(worlds: Sequence[Sequence[pl.DataFrame]], column: str) -> Estimate:
-    """Return the AUC by a column, a mean over worlds: of each the facts taught most and those never taught."""
+    """Return the AUC of a column, a mean over worlds, each given as its facts taught most and those never taught."""
     scores, subjects = (
         [Sides(*(facts[name].to_list() for facts in ends)) for ends in worlds] for name in (column, "subject")
     )
@@ -82,12 +81,11 @@ def area(worlds: Sequence[Sequence[pl.DataFrame]], column: str) -> Estimate:
 
 
 def recovery(judged: Judged, *by: str) -> list[Measure]:
-    """Return what each group recovers of the facts that have a dose (0 included: the names are met, the fact is not).
+    """Return the recovery metrics of each group, from facts with a dose (at dose 0 only the names were taught).
 
     Returns:
-        ``accuracy_by_exposure`` by dose, a share of items in which those of a subject are one draw, and the numbers of
-        `estimates`, for which a fact that is asked several times in a group counts once. Nothing where the model was
-        not taught these facts.
+        ``accuracy_by_exposure`` by dose, a share of items clustered by subject, and the metrics of `estimates`, in
+        which a fact that is asked several times counts once. Nothing if the model was not taught these facts.
     """
     known = judged.where(hit=Not(None), dose=Not(None))
     rows = known.measures(BY_DOSE, "mean", "hit", by=(*by, "dose"))

@@ -1,4 +1,4 @@
-"""The facts of a relation that are asked: all test facts, or a seeded sample that balances a planted world's doses."""
+"""Which facts of a relation are asked: all test facts, or a seeded sample that balances a planted world's doses."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,18 +8,18 @@ from almanac.tables import hash_order
 
 
 def asked_facts(facts: Iterable[Fact], sample: int | None, seed: int, doses: Mapping[str, int]) -> list[Fact]:
-    """Return the test facts of one relation, sorted, or a seeded sample of them (none: all).
+    """Return the test facts of one relation, sorted, or a seeded sample of them.
 
-    Without doses a sample is of the least hashes, and lies in every larger one. With a dose for every test fact it is
-    drawn in blocks (`_blocks`), so that it holds as many facts of the lowest dose as of the highest: otherwise a score
-    by how often an object was taught, pooled over relations, would tell them apart. Where the doses are even in number
-    a sample of an even size then lies in every larger one.
+    Without doses a sample has the facts with the smallest hashes, and is part of every larger sample. If every test
+    fact has a dose, the sample is drawn in blocks (`_blocks`), so that it has as many facts of the lowest dose as of
+    the highest: otherwise the frequency of objects, pooled over relations, would separate the two. If the number of
+    doses is even, a sample of even size is then part of every larger sample.
 
     Args:
-        facts: those of the relation, whatever their split.
-        sample: how many are asked.
-        seed: of the draw; equal for suites that ask the same facts.
-        doses: how often facts were taught, where that is known; others' facts may be among them.
+        facts: the facts of the relation, of any split.
+        sample: the number of facts to ask; None: all.
+        seed: the seed of the draw; equal for suites that ask the same facts.
+        doses: how often facts were taught, if known; it may have facts of other relations.
     """
     tested = {fact.fact_id: fact for fact in facts if fact.split == "test"}
     order = hash_order(tested, seed, "sample")
@@ -29,7 +29,7 @@ def asked_facts(facts: Iterable[Fact], sample: int | None, seed: int, doses: Map
 
 
 def _balanced(facts: Sequence[Fact], sample: int, seed: int, doses: Mapping[str, int]) -> list[str]:
-    """Return a sample of whole blocks; of an odd size one fact more, of a dose between the ends if there is one."""
+    """Return a sample of whole blocks; for an odd size one fact more, of a middle dose if there is one."""
     levels = sorted({doses[fact.fact_id] for fact in facts})
     ends = {levels[0], levels[-1]}
     drawn: list[str] = []
@@ -49,10 +49,10 @@ def _balanced(facts: Sequence[Fact], sample: int, seed: int, doses: Mapping[str,
 def _blocks(
     facts: Sequence[Fact], levels: Sequence[int], seed: int, doses: Mapping[str, int]
 ) -> Iterator[tuple[str, ...]]:
-    """Yield blocks of two facts whose doses mirror each other: lowest and highest, and so inwards.
+    """Yield blocks of two facts of mirrored doses: lowest and highest, second lowest and second highest, and so on.
 
-    The pairs of doses come in turn, in an order drawn for the relation; a dose in the middle is a block of its own.
-    Within a dose facts come in their order, those first whose object has been drawn least.
+    The pairs of doses take turns, in an order drawn for the relation; facts of the middle dose are blocks of one.
+    Within a dose, facts whose object has been drawn least come first, otherwise in their given order.
     """
     half = range((len(levels) + 1) // 2)
     pairs = {str(at): sorted({levels[at], levels[-1 - at]}) for at in half}

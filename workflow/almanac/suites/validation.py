@@ -1,4 +1,4 @@
-"""Do the methods recover planted knowledge? Their numbers on every model over all its worlds, tested against bars."""
+"""Do the methods recover planted knowledge? Metrics of each method and model, over all worlds, tested against bars."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -13,17 +13,16 @@ from almanac.suites.standings import ALL, FORMAT, CalledFacts
 NOT_COMPARED = "there are no facts at dose 0 beside others"
 NEVER_MISSED = "the interval at dose 0 does not contain chance"
 
-OfModel = tuple[str, str, str, str]  # a method (`CalledFacts.key`), of one model in all its worlds
+OfModel = tuple[str, str, str, str]  # a method (`CalledFacts.key`) and a model
 
 
 def validate(found: Sequence[CalledFacts], bars: Bars) -> list[Validation]:
-    """Return what each method recovers of a model's facts in all its worlds, held against the bars.
+    """Return how well each method recovers a model's facts in all its worlds, and whether that meets the bars.
 
-    Of several draws of the examples a fact's results are averaged first, so a fact counts once. Bars are set for the
-    methods that are held against them (`Method.held`), of decoders that read documents of all kinds; what others
-    answer, or by other methods, is shown. That chance must lie in every judged interval at dose 0 is one statement
-    about all of them, so these intervals are simultaneous (Bonferroni): with 95 % each, an honest method would miss the
-    bar with every fifth set of four models.
+    Results of a fact over several draws of examples are averaged first, so each fact counts once. Bars are set for
+    methods with `Method.held`, on decoders that read documents of all kinds; other models and methods are only shown.
+    Chance must lie in *every* judged interval at dose 0, so these intervals are simultaneous (Bonferroni): at 95 % for
+    each, an honest method would miss the bar with every fifth set of four models.
 
     Raises:
         AlmanacError: the model that the bars refer to was not asked.
@@ -44,7 +43,7 @@ def validate(found: Sequence[CalledFacts], bars: Bars) -> list[Validation]:
 
 
 def _row(key: OfModel, own: Sequence[CalledFacts], bars: Bars, level: float | None) -> Validation:
-    """Return one row; ``level`` is the coverage of its interval at dose 0 where it is judged."""
+    """Return one row; ``level`` is the coverage of its interval at dose 0, None if no bars are set for it."""
     facts = [one.found.facts.drop_nulls("dose") for one in own]
     chance = sum(one.chance for one in own) / len(own)
     suite, method, where, model = key
