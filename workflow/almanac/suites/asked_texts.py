@@ -11,7 +11,7 @@ from almanac.suites.answers import Answers
 
 
 def asked_texts(answers: Answers) -> dict[int, str]:
-    """Return the text that each item shows, its context first: of several requests the first, and how many more."""
+    """Return the text of each item's first request, after its context, with a note on how many more requests it has."""
     contexts = {
         row.context_id: row.text
         for one in answers.rounds
@@ -26,7 +26,7 @@ def asked_texts(answers: Answers) -> dict[int, str]:
 
 
 def _shown(row: Mapping[str, Any]) -> str:
-    """Return what is asked, as a reader sees it; a model's wrapper arranges instructed requests."""
+    """Return a request as a reader sees it; the parts of instructed requests are arranged by a model's wrapper."""
     parts = (row["instruction"], row["text"], *(row["options"] or ()))
     notes = []
     if row["kind"] == "choices" and row["choices"]:

@@ -1,4 +1,4 @@
-"""A suite's chapter of the page, as data: tables whose cells are numbers linked to their items, and figures."""
+"""A suite's chapter of the page as data: tables, whose numbers are linked to their items, and figures."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PageLink:
-    """A text that leads to a place of the page, such as ``#fact=…``."""
+    """A text that links to a place of the page, such as ``#fact=…``."""
 
     text: str
     target: str
 
 
-NOT_TAUGHT = "format not taught"  # what stands instead of a number that says nothing of a model's knowledge
+NOT_TAUGHT = "format not taught"  # replaces a number that says nothing about the model's knowledge
 Cell = Measure | PageLink | str | int | float | None
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table: its cells are numbers, which open their items and stand with their intervals, texts and counts.
+    """A table. Its cells are texts, counts, and numbers, which are shown with intervals and open their items.
 
     Attributes:
         name: unique in the chapter.
-        caption: what it shows; a blank line parts paragraphs.
+        caption: what it shows; blank lines separate paragraphs.
         head: the columns' names.
-        rows: as many cells each.
-        folded: whether it is shown only when it is asked for.
-        hidden: the places of rows that are in the table's files and not on the page.
-        narrow: whether it has room next to the page's first figure.
-        common: columns that the page leaves out where all of its rows say the same, such as its only model.
-        first: how many rows the page shows until all are asked for; none: all.
-        spreads: columns of numbers whose files have their ends also where no row has a number.
+        rows: the cells, as many in each row as there are columns.
+        folded: whether a reader has to unfold it.
+        hidden: the indices of rows that are in the table's files but not on the page.
+        narrow: whether it fits next to the page's first figure.
+        common: columns that the page omits if all rows have the same value, such as the only model.
+        first: how many rows the page shows at first; None: all.
+        spreads: columns that have columns for interval limits in the files, even if no row has a number.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Table:
 
     @property
     def on_page(self) -> "Table":
-        """The table as the page shows it: without hidden rows, and without the common columns that say nothing."""
+        """The table as the page shows it: without hidden rows, and without common columns of a single value."""
         rows = [row for at, row in enumerate(self.rows) if at not in self.hidden]
         kept = [
             at
@@ -82,15 +82,15 @@ class Table:
 
     @property
     def numeric(self) -> list[bool]:
-        """Whether each column holds no text, so that it and its head are aligned to the right."""
+        """For each column whether it has no texts, so that it and its head are aligned to the right."""
         return [all(not isinstance(row[at], str | PageLink) for row in self.rows) for at in range(len(self.head))]
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure, drawn when it is wanted; ``name`` is unique in the chapter.
+    """A figure, drawn on demand; ``name`` is unique in the chapter.
 
-    ``dataset``: whose it is, of several that show the same of one each.
+    ``dataset`` is set if several figures show the same for one dataset each.
     """
 
     name: str
@@ -105,11 +105,11 @@ class Chapter:
 
     Attributes:
         title: its heading.
-        asks: what is asked, or what was found; a blank line parts paragraphs.
+        asks: what is asked, or what was found; blank lines separate paragraphs.
         parts: tables, figures and paragraphs, in their order.
 
     Raises:
-        AlmanacError: two tables or two figures have one name.
+        AlmanacError: two tables or two figures have the same name.
     """
 
     title: str
@@ -118,7 +118,7 @@ class Chapter:
 
     @property
     def leading(self) -> list[Table | Drawing | str]:
-        """The figures, paragraphs and narrow tables that stand before the first other table."""
+        """The parts before the first table that is not narrow."""
         return list(takewhile(lambda part: not isinstance(part, Table) or part.narrow, self.parts))
 
     def __post_init__(self) -> None:
@@ -134,22 +134,22 @@ def filled(title: str, asks: str, parts: Iterable[Table | Drawing | str]) -> Cha
 
 
 def board(name: str, caption: str, rows: Iterable[Mapping[str, Cell]]) -> Table:
-    """Return a table of the rows, of the same columns, that hold a number, without columns in which nothing stands."""
+    """Return a table of those rows that have a number, without empty columns; all rows have the same keys."""
     kept = [row for row in rows if any(isinstance(cell, Measure) and stands(cell) for cell in row.values())]
     head = [title for title in (kept[0] if kept else ()) if any(stands(row[title]) for row in kept)]
     return Table(name, caption, head, [[row[title] for title in head] for row in kept])
 
 
 def stands(cell: Cell) -> bool:
-    """Return whether a cell says anything."""
+    """Return whether a cell has a value."""
     return cell is not None and not (isinstance(cell, Measure) and cell.value is None)
 
 
 def spread(row: Any, name: str, n: int) -> Measure:
-    """Return a number of a row that is no `Measure`, with its interval, as a cell: columns NAME, NAME_low, NAME_high.
+    """Return a number and interval of a row that is not a `Measure` as a cell: its NAME, NAME_low and NAME_high.
 
-    The row has ``suite`` and ``where`` too; ``n`` is what the number counts. The cell opens no items: the number is of
-    several models, or of elsewhere.
+    The row also has ``suite`` and ``where``; ``n`` is the number's count. The cell opens no items: the number belongs
+    to several models, or was computed elsewhere.
     """
     value, low, high = (getattr(row, f"{name}{end}") for end in ("", "_low", "_high"))
     counts = (n, 0, 0, 0, 0, 0)
@@ -161,13 +161,12 @@ class Entrant:
     """A model as it is shown and compared.
 
     Attributes:
-        series: the family it is shown with; without one it is its own.
+        series: its family, by default a family of its own.
         base: the model that it was tuned from.
-        parameters: how many it has, where that is known.
-        null: the model that was taught the same with permuted objects and was asked the same; none where there is
-            none.
-        permuted: whether it was itself taught nothing true.
-        read: the kinds of documents that a planted model has read; none: it is no planted one.
+        parameters: the number of parameters, if known.
+        null: the model that was taught the same with permuted objects and was asked the same, if there is one.
+        permuted: whether it is itself such a null, taught nothing true.
+        read: the kinds of documents that a planted model has read; None: not a planted model.
         world: the world that a planted model was taught.
     """
 
@@ -181,20 +180,20 @@ class Entrant:
     world: str | None = None
 
     def understands(self, format: str | None) -> bool:
-        """Return whether it may be asked in a format, by the kind of documents that teach it (`Method.format`)."""
+        """Return whether it may be asked in a format (`Method.format`): planted models must have read such texts."""
         return format is None or self.read is None or format in self.read
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What a chapter is made of: all that is known of one suite on one dataset.
+    """The data of a chapter: all numbers of one suite on one dataset, and what describes them.
 
     Attributes:
-        dataset: its name.
-        choices: how many choices a fact of it has.
-        models: who was asked.
+        dataset: the dataset's name.
+        choices: the number of choices of a fact.
+        models: the models that were asked.
         relations: the relations' names.
-        measures: the numbers of all models, and between them.
+        measures: the numbers of all models, and between models.
         refused: what could not be asked, and why.
         own: the suite's own tables of what was asked, by name.
     """
@@ -208,13 +207,13 @@ class Shown:
     own: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
     def find(self, metric: str, *keys: str, model: str | None = None, **fixed: Any) -> list[Measure]:
-        """Return the numbers of a metric that were made by exactly these keys.
+        """Return the numbers of a metric whose ``where`` has conditions on exactly these columns.
 
         Args:
-            metric: its name.
-            keys: columns that the numbers' items were chosen by, whatever the value.
-            model: whose; none: of all.
-            fixed: columns that the items were chosen by, with their value.
+            metric: the metric's name.
+            keys: columns with any condition.
+            model: the numbers' model; None: all models.
+            fixed: columns with the value of their condition.
         """
         wanted = {*keys, *fixed}
         return [
@@ -234,11 +233,11 @@ class Shown:
         return next(iter(self.find(metric, *keys, model=model, **fixed)), None)
 
     def at(self, row: Measure) -> Mapping[str, Any]:
-        """Return what the items of a number were chosen by."""
+        """Return the conditions on the items of a number."""
         return conditions_of(row)
 
     def relation(self, row: Measure) -> str:
-        """Return the name of the relation that a number is of."""
+        """Return the name of a number's relation."""
         name = str(conditions_of(row)["relation"])
         return self.relations.get(name, name)
 
@@ -247,9 +246,9 @@ class Shown:
     ) -> Table:
         """Return a folded table of numbers by relation.
 
-        ``rows`` are numbers of one relation each, with how their items were asked. ``head`` names the columns that
-        follow relation and model: how it was asked, the number and, where there is a third, how many items were
-        answered.
+        ``rows`` are numbers of one relation each, with a description of how their items were asked. ``head`` names the
+        columns after relation and model: that description, the number and, if it has three names, the number of
+        answered items.
         """
         answered = ((row, how, row.n - row.n_missing - row.n_error - row.n_invalid) for row, how in rows)
         cells = [(self.relation(row), row.model, how, row, count) for row, how, count in answered]
@@ -263,12 +262,12 @@ class Shown:
         return found
 
     def not_asked(self) -> Iterator[str]:
-        """Yield a sentence on what could not be asked, if anything could not."""
+        """Yield a sentence on what could not be asked, if there is anything."""
         if self.refused:
             first = "; ".join(f"{row.thing} ({row.reason})" for row in self.refused[:3])
             yield f"{len(self.refused):,} not asked; the first: {first}."
 
 
 def silent(row: Measure | None) -> str:
-    """Return how many items of a number have no answer."""
+    """Return how many items of a number have no valid answer, as text."""
     return "–" if row is None else f"{row.n_missing + row.n_invalid + row.n_error:,} of {row.n:,}"

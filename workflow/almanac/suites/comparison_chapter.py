@@ -12,7 +12,7 @@ from almanac.suites.headline import FEW
 from almanac.suites.judged import as_text, conditions_of
 from almanac.suites.suite import Method
 
-FEWEST = 4  # models of which more is said than how each two differ, which one table says of all methods
+FEWEST = 4  # with fewer models the page shows only how each two differ, in one table for all methods
 ENDS = 5  # relations shown at the top and at the bottom
 CORRELATIONS = (
     "Correlations with intervals. Of two models the interval is Fisher's; of two families, whose value is a mean over "
@@ -33,9 +33,9 @@ POPULARITY = ("head", "torso", "tail")
 
 
 def by_setting(method: Method, every: Sequence[Measure], methods: Sequence[Method] = ()) -> dict[str, list[Measure]]:
-    """Return the numbers of a method among those between models of its suite and dataset, by the items it counts.
+    """Return a method's numbers among ``every`` number between models of a suite and dataset, by the items it counts.
 
-    A number is of that one of the suite's ``methods`` whose conditions say most of its own.
+    A number that fits several of the suite's ``methods`` belongs to the one with most conditions.
     """
     narrower = [one for one in methods if len(one.where) > len(method.where)]
     found: dict[str, list[Measure]] = defaultdict(list)
@@ -47,17 +47,17 @@ def by_setting(method: Method, every: Sequence[Measure], methods: Sequence[Metho
 
 
 def _fits(method: Method, own: Mapping[str, Any]) -> bool:
-    """Whether a number with such conditions is one of a method's."""
+    """Whether the conditions of a number include those of a method."""
     return own.keys() >= {*method.where, *method.by} and as_text({**own, **method.where}) == as_text(own)
 
 
 def chapter(
     method: Method, rows: Sequence[Measure], models: Sequence[Entrant], relations: Mapping[str, str]
 ) -> Chapter | None:
-    """Return the chapter of one method on one dataset; none where it would say less than the table of all methods.
+    """Return the chapter of one method on one dataset; None if it would say less than the table of all methods.
 
-    Of fewer than `FEWEST` models it is their accuracy by popularity alone, where the dataset has any; ``rows`` are the
-    method's numbers between models in one setting (`by_setting`), in the order of `comparison.compare`.
+    For fewer than `FEWEST` models it has only their accuracy by popularity, if the dataset has popularity. ``rows`` are
+    the method's numbers between models in one setting (`by_setting`), in the order of `comparison.compare`.
     """
     found: dict[str, list[Measure]] = defaultdict(list)
     for row in rows:
@@ -67,7 +67,7 @@ def chapter(
     if len(leaders) < 2 or (len(leaders) < FEWEST and not parts[0].rows):
         return None
     series = {one.name: one.series for one in models}
-    families = len({series[str(row.model)] for row in leaders}) < len(leaders)  # not each model its own
+    families = len({series[str(row.model)] for row in leaders}) < len(leaders)  # some family has several models
     facts = median(row.n for row in found["relation_accuracy"])
     of_relations: list[Any] = [FEWER.format(facts=f"{facts:g}", few=FEW)]
     if facts >= FEW:
@@ -90,7 +90,7 @@ def chapter(
 def _drawn(
     rows: Sequence[Measure], relations: Mapping[str, str], series: Mapping[str, str], families: bool
 ) -> Iterator[Drawing]:
-    """Yield the figures of relations and of how alike models are over them."""
+    """Yield the figures of accuracy by relation, and of correlations between models."""
     from almanac.suites import comparison_figures as figures
 
     order = (
@@ -131,7 +131,7 @@ def _pretrained(rows: Sequence[Measure], models: Sequence[Entrant], relations: M
     if leaders <= untuned or len(leaders & untuned) < 2:
         return []
     own = [row for row in rows if row.model in untuned and (row.other is None or row.other in untuned)]
-    own = [row for row in own if row.metric != "series_pearson"]  # that is of all members
+    own = [row for row in own if row.metric != "series_pearson"]  # this includes tuned members
     accuracy = [row for row in own if row.metric == "relation_accuracy"]
     caption = "Pre-trained models only, without those tuned from them: "
     drawn = [
@@ -159,7 +159,7 @@ def _board(found: Mapping[str, Sequence[Measure]], leaders: Sequence[Measure], s
 
 
 def _popular(rows: Sequence[Measure]) -> Table:
-    """Return accuracy in head, torso and tail side by side, where the dataset's subjects have a popularity."""
+    """Return the accuracy in head, torso and tail side by side; without rows if subjects have no popularity."""
     found: dict[str, dict[str, Measure]] = {}
     for row in rows:
         found.setdefault(str(row.model), {})[str(conditions_of(row)["bucket"])] = row
@@ -169,7 +169,7 @@ def _popular(rows: Sequence[Measure]) -> Table:
 
 
 def _ends(rows: Sequence[Measure], relations: Mapping[str, str]) -> list[str]:
-    """Return the relations with most and with fewest right answers, of many."""
+    """Return a paragraph on the relations with most and with fewest right answers, if there are many relations."""
 
     def listed(some: Sequence[Measure]) -> str:
         named = ((str(conditions_of(row)["relation"]), f"{row.value:.3f}".removeprefix("0")) for row in some)
@@ -178,7 +178,7 @@ def _ends(rows: Sequence[Measure], relations: Mapping[str, str]) -> list[str]:
     if len(rows) <= 2 * ENDS or not rows[0].value:
         return []
     best = [row for row in rows[:ENDS] if row.value]
-    least = [row for row in rows[-ENDS:] if row.value != rows[ENDS - 1].value]  # of equal ones none is least
+    least = [row for row in rows[-ENDS:] if row.value != rows[ENDS - 1].value]  # not equal to one of the best
     fewest = f" Fewest: {listed(least)}." if least else ""
     untested = "Chance is not taken off, and neighbours need not differ; each relation is tested in the first chapter."
     return [f"Most right answers, a mean over models: {listed(best)}.{fewest} {untested}"]

@@ -16,14 +16,14 @@ from almanac.rows import Measure
 from almanac.suites.judged import conditions_of
 from almanac.suites.looks import hundredths, write_cells
 
-WRITTEN = 20  # models up to which each cell holds its number
-DIGITS = 12  # of a mean over models that relations are ordered by
-ROOM = 5.0  # inches of a map of relations in which names of models stand upright, where they fit
-NEAR, LINE, EDGE, SCALE = 0.12, 0.2, 0.1, 1.0  # inches: name to map, a line, around all, a scale with its numbers
+WRITTEN = 20  # with more models, cells do not show their numbers
+DIGITS = 12  # of means over models, by which relations are sorted, after rounding
+ROOM = 5.0  # inches: if names of models fit side by side in a map this wide, they are not rotated
+NEAR, LINE, EDGE, SCALE = 0.12, 0.2, 0.1, 1.0  # inches: name to map, line height, margin, colour bar with its numbers
 
 
 class Map(NamedTuple):
-    """A map of colours: the names of its columns and rows, and the width and height of a cell in inches."""
+    """A heat map: the names of its columns and rows, and the width and height of a cell in inches."""
 
     columns: Sequence[str]
     rows: Sequence[str]
@@ -34,14 +34,14 @@ class Map(NamedTuple):
 def heat_map(rows: Sequence[Measure], labels: Mapping[str, str], series: Mapping[str, str] | None = None) -> Figure:
     """Draw accuracy by relation (rows, best first by the mean over models) and model (columns, in their order).
 
-    ``series`` is the family of each model, where families are parted; their members stand side by side.
+    ``series`` is the family of each model, whose members are adjacent; if given, lines separate families.
     """
     models = list(dict.fromkeys(str(row.model) for row in rows if row.value is not None))
     known: dict[str, dict[str, float]] = defaultdict(dict)
     for row in rows:
         if row.value is not None:
             known[str(conditions_of(row)["relation"])][str(row.model)] = row.value
-    # What is equal but for rounding goes by name.
+    # Relations whose means differ only by rounding errors are sorted by name.
     mean = {relation: round(fmean(own.values()), DIGITS) for relation, own in known.items()}
     relations = sorted(mean, key=lambda relation: (-mean[relation], relation))
     grid = np.array([[known[name].get(model, np.nan) for model in models] for name in relations])
@@ -56,7 +56,7 @@ def heat_map(rows: Sequence[Measure], labels: Mapping[str, str], series: Mapping
         write_cells(image, lambda share: f"{share * 100:.0f}")
     if series is not None:
         _part(axes, [series[model] for model in models])
-    if scale is not None:  # else the cells say more than a scale
+    if scale is not None:  # else the numbers in the cells say more
         figure.colorbar(image, cax=scale, label="accuracy")
     return figure
 
@@ -64,7 +64,7 @@ def heat_map(rows: Sequence[Measure], labels: Mapping[str, str], series: Mapping
 def likeness(rows: Sequence[Measure]) -> Figure:
     """Draw Pearson's correlations of accuracies over relations, between models and, next to it, between families.
 
-    The colours begin at the lowest correlation: among models that know much all are high, and the differences count.
+    The colour scale starts near the lowest correlation: among models that know much all are high, and differ little.
     """
     models = [str(row.model) for row in rows if row.metric == "mean_accuracy" and row.value is not None]
     families = list(dict.fromkeys(str(row.model) for row in rows if row.metric == "series_pearson"))
@@ -91,9 +91,9 @@ def likeness(rows: Sequence[Measure]) -> Figure:
 
 
 def laid_out(maps: Sequence[Map], scale: bool) -> tuple[Figure, list[Axes], Axes | None]:
-    """Return a figure with axes for maps side by side, their names written, and for a scale of their colours if wanted.
+    """Return a figure with axes for labelled maps side by side and, if ``scale`` is set, axes for a colour bar.
 
-    Names are measured and places computed: with ticks and matplotlib's own layout a map takes twice as long.
+    Labels are measured and positions computed here: with ticks and matplotlib's own layout a map takes twice as long.
     """
     lefts = [max(map(_length, one.rows), default=0.0) + NEAR for one in maps]
     longest = [max(map(_length, one.columns), default=0.0) for one in maps]
@@ -123,12 +123,12 @@ def laid_out(maps: Sequence[Map], scale: bool) -> tuple[Figure, list[Axes], Axes
 
 
 def _length(name: str) -> float:
-    """Return how long a name is, in inches."""
+    """Return the width of a name in inches."""
     return float(text_to_path.get_text_width_height_descent(name, FontProperties(), ismath=False)[0]) / 72
 
 
 def _part(axes: Axes, families: Sequence[str]) -> None:
-    """Draw a white line between neighbours of different families."""
+    """Draw a white line between adjacent columns of different families."""
     for place in range(1, len(families)):
         if families[place] != families[place - 1]:
             axes.axvline(place - 0.5, color="white", linewidth=4)

@@ -1,4 +1,4 @@
-"""A dataset as suites read it: its tables as rows or as columns, each read when it is first asked for."""
+"""A dataset as suites read it: its tables as rows or as data frames, each read on first access."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -33,16 +33,16 @@ class Data:
     """The tables of a dataset.
 
     Attributes:
-        folder: where they lie; none: what is given instead (`of`), every other table being empty.
+        folder: their folder; None: a dataset of rows in memory (`of`), in which all other tables are empty.
     """
 
-    entities = _table("entities", Entity)  # the things that facts speak of, with their names
+    entities = _table("entities", Entity)  # subjects and objects, with their names
     relations = _table("relations", Relation)
-    facts = _table("facts", Fact)  # shown in examples, asked, and beyond what is asked
+    facts = _table("facts", Fact)  # of the splits train (shown in examples) and test (asked), and of no split
     choices = _table("choices", Choices)  # the wrong choices of the test facts
     templates = _table("templates", Template)  # the sentences of the relations
-    evidence = _table("evidence", Evidence)  # texts in which facts are said
-    exposures = _table("exposures", Exposure)  # how often facts were to be taught, of an invented world
+    evidence = _table("evidence", Evidence)  # texts that state facts
+    exposures = _table("exposures", Exposure)  # the doses of an invented world's facts
 
     def __init__(self, folder: Path | None = None, given: Mapping[str, Sequence[Any]] | None = None) -> None:
         self.folder = folder
@@ -60,7 +60,7 @@ class Data:
         return tables.read(self.folder / f"{table}.parquet", row)
 
     def frame(self, table: str, row: type, columns: list[str] | None = None) -> pl.DataFrame:
-        """Return columns of a table; all if none are named."""
+        """Return columns of a table, by default all."""
         if self.folder is None:
             found = frame_of(row, self.rows(table, row))
             return found.select(columns) if columns else found
@@ -68,7 +68,7 @@ class Data:
 
     @cached_property
     def offered(self) -> pl.DataFrame:
-        """What each test fact is chosen among: ``fact`` and ``offered``, the wrong choices and the true object."""
+        """The choices of each test fact: ``fact`` and ``offered``, the wrong choices and then the true object."""
         true = {fact.fact_id: self.names.label(fact.object_key) for own in self.drawn.values() for fact in own}
         rows = [(row.fact_id, [*row.labels, true[row.fact_id]]) for row in self.choices]
         found = pl.DataFrame(rows, {"fact": pl.String, "offered": pl.List(pl.String)}, orient="row")
@@ -76,7 +76,7 @@ class Data:
 
     @cached_property
     def drawn(self) -> dict[str, list[Fact]]:
-        """The train and test facts of each relation, without those beyond; relations sorted."""
+        """The train and test facts of each relation, without facts of no split; relations sorted."""
         every = self.said["relation_id"].unique().sort()
         found: dict[str, list[Fact]] = {relation: [] for relation in every}
         for fact in self._some("facts", Fact, lambda batch: pc.is_valid(batch.column("split"))):
@@ -92,7 +92,7 @@ class Data:
 
     @cached_property
     def saying(self) -> list[Fact]:
-        """One fact for each relation and object, the last that says it: what wrong objects are drawn from."""
+        """The last fact of each relation and object: wrong objects are drawn from these."""
         last = self.said.with_row_index("at").unique(["relation_id", "object"], keep="last")["at"].to_arrow()
         start = 0
 
@@ -105,10 +105,10 @@ class Data:
 
     @cached_property
     def true(self) -> dict[tuple[str, str], tuple[str, ...]]:
-        """The objects that are true for the (relation, subject) of each train and test fact, sorted.
+        """The true objects for the (relation, subject) of each train and test fact, sorted.
 
-        As `true_objects` says of all facts: those beyond what is asked are true as well, and subjects that read alike
-        share their objects. Facts stay columns, since there may be millions of them.
+        As in `true_objects`, facts of no split count too, and subjects with the same name share their objects. Facts
+        stay columns here, since there may be millions of them.
         """
         said = self.said
         subjects = said.select(pl.col("subject_id").unique())
@@ -122,7 +122,7 @@ class Data:
         return {(relation, subject): tuple(keys) for relation, subject, keys in rows}
 
     def chosen(self, named: Sequence[str], setting: str) -> list[str]:
-        """Return the relations that a setting names, in the order of the dataset, or all where it names none.
+        """Return the relations that a setting names, in the order of the dataset; all if it names none.
 
         Raises:
             AlmanacError: the dataset has no such relation.
@@ -133,18 +133,18 @@ class Data:
         return [name for name in self.drawn if not named or name in named]
 
     def untrue(self, fact: Fact, keys: Iterable[str]) -> Iterator[str]:
-        """Yield those things, in their order, that are no object of a fact's subject and relation under any name."""
+        """Yield those of ``keys``, in order, that are under no name a true object of a fact's subject and relation."""
         taken = {name for key in self.true[fact.relation_id, fact.subject_id] for name in self.names.folded(key)}
         return (key for key in keys if taken.isdisjoint(self.names.folded(key)))
 
     def choices_of(self, facts: Iterable[Fact]) -> dict[str, Choices]:
-        """Return the wrong choices of some test facts, by fact; those of others are not held."""
+        """Return the wrong choices of some test facts, by fact; others are not kept in memory."""
         wanted = pa.array([fact.fact_id for fact in facts], pa.string())
         some = self._some("choices", Choices, lambda batch: pc.is_in(batch.column("fact_id"), wanted))
         return {row.fact_id: row for row in some}
 
     def whole(self, relations: Iterable[str]) -> dict[str, list[Fact]]:
-        """Return every fact of some relations, those beyond what is asked too, in the table's order."""
+        """Return all facts of some relations, those of no split too, in the table's order."""
         found: dict[str, list[Fact]] = {relation: [] for relation in relations}
         wanted = pa.array(list(found), pa.string())
         some = self._some("facts", Fact, lambda batch: pc.is_in(batch.column("relation_id"), wanted)) if found else ()
@@ -153,7 +153,7 @@ class Data:
         return found
 
     def _some(self, table: str, row: type[Row], keep: Callable[[pa.RecordBatch], pa.Array]) -> Iterator[Row]:
-        """Yield those rows of a table of which ``keep`` says so, without holding the others."""
+        """Yield the rows of a table that ``keep`` selects, without keeping others in memory."""
         batches: Iterable[pa.RecordBatch]
         if self.folder is None:
             batches = tables.arrow_of(row, self.rows(table, row)).to_batches()
@@ -164,10 +164,10 @@ class Data:
 
     @cached_property
     def given_by_names(self) -> frozenset[str]:
-        """The test facts that names give away: no wrong choice has a label that is more like the subject's.
+        """The test facts that names give away: the true object's label is most like the subject's (`likeness`).
 
-        So a rule without a model chooses the true one, or one of several that are as like (`likeness`). Poerner et al.
-        (2020) leave such facts out, by other rules (LAMA-UHN).
+        A rule that compares names then chooses the true object, or one of several equally similar choices. Poerner et
+        al. (2020) leave such facts out, by other rules (LAMA-UHN).
         """
         tested = {fact.fact_id: fact for own in self.drawn.values() for fact in own if fact.split == "test"}
         wanted, label, given = pa.array(list(tested), pa.string()), self.names.label, set()
@@ -186,7 +186,7 @@ class Data:
 
     @cached_property
     def named(self) -> pl.DataFrame:
-        """The facts by name: ``fact``, its ``subject``, ``relation`` and ``object``."""
+        """The facts with labels: ``fact``, its ``subject``, ``relation`` and ``object``."""
         label, relations = self.names.label, {row.relation_id: row.label for row in self.relations}
         rows = [
             (row.fact_id, label(row.subject_id), relations.get(row.relation_id, row.relation_id), label(row.object_key))
@@ -196,15 +196,15 @@ class Data:
 
     @cached_property
     def by_relation(self) -> dict[str, list[Fact]]:
-        """The facts of each relation, those beyond what is asked too; relations sorted."""
+        """The facts of each relation, those of no split too; relations sorted."""
         return self.whole(self.drawn)
 
     @cached_property
     def doses(self) -> dict[str, int]:
-        """The exposures by fact."""
+        """The doses by fact."""
         return {row.fact_id: row.dose for row in self.exposures}
 
     def tested(self, sample: int | None, seed: int, at_least: int = 0) -> dict[str, list[Fact]]:
-        """Return the facts that are asked, of each relation a seeded sample (`of_each`): the same for every suite."""
+        """Return the facts to ask, a seeded sample of each relation (`of_each`): the same for every suite."""
         each = of_each(sample, at_least, len(self.drawn))
         return {relation: asked_facts(own, each, seed, self.doses) for relation, own in self.drawn.items()}

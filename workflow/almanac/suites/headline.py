@@ -1,4 +1,4 @@
-"""A method's result for a model in one line: the share of known facts, the share expected by chance, and the rest."""
+"""The headline of a method for a model: the share of known facts, the share expected by chance, and the difference."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,11 +23,11 @@ from almanac.suites.truths import Truths, objects_of
 KNOWN, FACTS = "headline", "headline_facts"
 OTHER_RELATIONS = "headline_other_relations"
 KNOWN_OF_RELATION = "known_of_relation"
-WITHOUT_WORDS = "headline_without_words"  # the share of answers in which no letter or digit stands
-NULL_KNOWN = "null_model_known"  # of a model's null, where the method judges it by what it found in the model
-NULL_NEVER = "null_model_known_never"  # the same of facts that the model was never taught
-FEW = 20  # answered facts of a method, or of several together, below which nothing is concluded
-LEVEL = 0.025  # of the one-sided tests of an edition, all together
+WITHOUT_WORDS = "headline_without_words"  # the share of answers without any letter or digit
+NULL_KNOWN = "null_model_known"  # known of a model's null, if the method judges it by what it found in the model
+NULL_NEVER = "null_model_known_never"  # the same on facts that the model was never taught
+FEW = 20  # with fewer answered facts of a method, or shared by several methods, nothing is concluded
+LEVEL = 0.025  # familywise level of all one-sided tests of an edition
 ABOVE_CHANCE, NOT_ABOVE, TOO_FEW, NO_FORMAT, UNDEFINED = (
     "above chance",
     "not distinguishable from chance",
@@ -39,19 +39,19 @@ TESTED = (ABOVE_CHANCE, NOT_ABOVE)  # the verdicts of a test
 
 
 class Finding(NamedTuple):
-    """What one method says of one model on one dataset.
+    """The headline of one method for one model on one dataset.
 
     Attributes:
-        known: the share of the facts that the method calls known, a mean over relations.
-        chance: what would be right by chance; none where that is not defined.
+        known: the share of facts that the method calls known, a mean over relations, with an interval for these.
+        chance: the share expected by chance; None if that is not defined.
         above: the difference, with its interval; ``p`` is one-sided and not adjusted.
-        facts: how many facts were answered.
+        facts: the number of facts that were answered.
         adjusted: the p after Holm's adjustment over all findings of the edition.
-        verdict: one of the five that this module names, or `NOT_TAUGHT`.
-        other_relations: ``known`` again, with the interval of other relations; its own is of these relations.
-        without_words: the share of the answers that hold no words, where any does.
-        beyond_names: whether it is above chance also without the facts that names give away (`Data.given_by_names`),
-            by the same test of the others, adjusted likewise; none where it is not above chance.
+        verdict: one of the five in this module, or `NOT_TAUGHT`.
+        other_relations: ``known`` again, with the interval for other relations.
+        without_words: the share of answers without words, if there are any.
+        beyond_names: whether it is above chance also without the facts that names give away (`Data.given_by_names`): by
+            the same test of the remaining facts, adjusted in the same way. None if it is not above chance.
     """
 
     method: Method
@@ -76,19 +76,18 @@ class Finding(NamedTuple):
 def measures(
     suite: Suite[Any], options: Any, judged: Judged, said: pl.DataFrame, answers: Answers, data: Data
 ) -> Iterator[Measure]:
-    """Yield the headline numbers of a model: what is known, by chance, and above it, where that is defined.
+    """Yield the headline numbers of a model: known and, if defined, chance and the difference.
 
-    ``said`` has ``item``, ``reading`` and ``prediction``, the answer as it was read.
+    ``said`` has the answers as they were read: ``item``, ``reading`` and ``prediction``.
 
     Raises:
-        AlmanacError: the suite's `offered` lacks a column, or a method is of a reading or reads a column that there is
-            not.
+        AlmanacError: the suite's `offered` lacks a column, or a method names an unknown reading or column.
     """
     readings, objects, forms = suite.readings(options), None, None
     for method in suite.counted(options):
         reading = _reading(suite.name, method, readings, judged.frame.columns)
         read = said.filter(pl.col("reading") == reading).drop("reading")
-        truths: Truths | None = None  # of all that the method asks, whatever its groups
+        truths: Truths | None = None  # computed once for all groups of the method
         for own in judged.where(method.where).groups(*method.by):
             if own.frame.is_empty():
                 continue
@@ -117,7 +116,7 @@ def measures(
 
 
 def _reading(suite: str, method: Method, readings: Sequence[str], columns: Sequence[str]) -> str:
-    """Return the reading that a method is of; refuse one, or a column of answers, that there is not."""
+    """Return the reading of a method; refuse an unknown reading, or an unknown column of answers."""
     reading = str(method.where.get("reading", readings[0]))
     if reading not in readings:
         raise AlmanacError(
@@ -133,9 +132,9 @@ def _reading(suite: str, method: Method, readings: Sequence[str], columns: Seque
 
 
 def _with_answers(method: Method, answered: pl.DataFrame, read: pl.DataFrame) -> pl.DataFrame:
-    """Add ``prediction``: what was answered or, where the method says so, what was recognised in it, if anything.
+    """Add ``prediction``: the answer, or what was recognised in it (`Method.answer`), if anything.
 
-    An answer that counts as missing is right for no fact, whatever else it says.
+    An abstention becomes an empty answer, which is right for no fact, whatever else it says.
     """
     if method.answer == "prediction":
         found = answered.join(read, on="item", how="left", maintain_order="left")
@@ -145,7 +144,7 @@ def _with_answers(method: Method, answered: pl.DataFrame, read: pl.DataFrame) ->
 
 
 def _without_words(own: Judged, answered: pl.DataFrame, read: pl.DataFrame) -> Iterator[Measure]:
-    """Yield which share of the answers hold no letter and no digit, if any does."""
+    """Yield the share of answers without any letter or digit, if there are any."""
     said = read.join(answered, on="item", how="semi")["prediction"].cast(pl.String).drop_nulls()
     if silent := said.filter(~said.str.contains(r"[\p{L}\p{N}]")).len():
         yield own.measure(WITHOUT_WORDS, silent / len(said), "other", ("prediction",))
@@ -164,12 +163,12 @@ def _offered(suite: Suite[Any], method: Method, answers: Answers, data: Data, op
 def findings(
     rows: Sequence[Measure], methods: Mapping[str, Sequence[Method]], models: Mapping[str, Entrant]
 ) -> list[Finding]:
-    """Return what each method says of each model, with verdicts whose tests are adjusted together (Holm 1979).
+    """Return the finding of each method for each model; the tests of all verdicts are adjusted together (Holm 1979).
 
     Args:
-        rows: the numbers of an edition; those that are no headline are passed over.
-        methods: each suite's.
-        models: those that may not have been taught a method's format, by name.
+        rows: the numbers of an edition; those that are not headline numbers are ignored.
+        methods: the methods of each suite.
+        models: by name, models that may not have been taught a method's format.
     """
     of: dict[tuple[str, str, str | None, str], dict[str, Measure]] = defaultdict(dict)
     for row in rows:
@@ -191,12 +190,12 @@ def findings(
 
 
 def p_of(row: Measure | None) -> float:
-    """Return the p of a number; without one nothing is shown."""
+    """Return the p of a number; 1 if it has none."""
     return 1.0 if row is None or row.p is None else row.p
 
 
 def method_of(row: Measure, methods: Sequence[Method]) -> Method:
-    """Return the method that a headline number is of: the one whose conditions say most of the number's own.
+    """Return the method of a headline number: the one with most conditions, all of them among the number's own.
 
     Raises:
         AlmanacError: there is none.
@@ -209,7 +208,7 @@ def method_of(row: Measure, methods: Sequence[Method]) -> Method:
 
 
 def _lack(own: Mapping[str, Measure], method: Method, model: Entrant | None) -> str | None:
-    """Return why nothing is tested, if nothing is."""
+    """Return the verdict that replaces a test, if there is nothing to test."""
     row, facts = own[KNOWN], own[FACTS].value or 0
     if model is not None and not model.understands(method.format) and facts:
         return NOT_TAUGHT
@@ -221,12 +220,12 @@ def _lack(own: Mapping[str, Measure], method: Method, model: Entrant | None) -> 
 
 
 def followed(n: int, errors: int, missing: int, invalid: int) -> bool:
-    """Return whether most of what a model said of ``n`` items has the form that was asked for; it may abstain."""
+    """Return whether at least half of the answers to ``n`` items have the required form, abstentions left out."""
     return invalid <= (n - errors - missing) / 2
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for all of them being looked at (Holm, Scandinavian Journal of Statistics 6, 1979)."""
+    """Return p-values adjusted for multiple tests (Holm, Scandinavian Journal of Statistics 6, 1979)."""
     given = np.asarray(ps, dtype=float)
     order = given.argsort(kind="stable")
     adjusted = np.empty_like(given)

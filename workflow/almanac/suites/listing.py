@@ -1,7 +1,7 @@
-"""The list of suites, in the order in which they are shown, and those that have a model write texts to proofread.
+"""The list of suites, in the order in which they are shown, and of authors, which have a model write texts.
 
-A suite that is installed by another package names its class under the entry point `almanac.suites`; an edition names
-suites only by their names, so reading one imports nothing.
+Another package adds a suite by naming its class under the entry point `almanac.suites`. Editions name suites only by
+their names, so reading an edition imports none.
 """
 
 import inspect
@@ -30,12 +30,12 @@ from almanac.suites.karr.suite import Karr
 from almanac.suites.options import SuiteOptions
 from almanac.suites.suite import Asks, Author, Method, Suite
 
-GROUP = "almanac.suites"  # of entry points
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")  # of a suite: a folder, a target and a rule
-ROUND = re.compile(r"[a-z_]+")  # as rules/common.smk has it
-TARGETS = frozenset({"all", "data", "edition", "repull", "validation", "verify"})  # of the workflow
+GROUP = "almanac.suites"  # the group of entry points
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")  # a suite's name, which is also a folder, a target and a rule
+ROUND = re.compile(r"[a-z_]+")  # a round's name, as in rules/common.smk
+TARGETS = frozenset({"all", "data", "edition", "repull", "validation", "verify"})  # targets of the workflow
 FLAGS = frozenset({"before", "dataset", "help", "output", "responses", "round", "shards", "suite"})  # of `almanac ask`
-NEEDED = ("name", "label", "summary", "options", "setting")  # what a suite's class must say
+NEEDED = ("name", "label", "summary", "options", "setting")  # attributes that a suite's class must define
 OURS: tuple[Suite[Any], ...] = (
     *(IcLke(), Prompts(), Eic(), Sweep(), Separators(), Positions(), Generated()),
     Karr(),
@@ -46,7 +46,7 @@ OURS: tuple[Suite[Any], ...] = (
 
 
 def _listed() -> dict[str, Suite[Any]]:
-    """Return suites by their names: those of this project and those that are installed."""
+    """Return the suites by name: those of this project and those of installed packages."""
     points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
     found: dict[str, Suite[Any]] = {}
     for own in OURS:
@@ -81,7 +81,7 @@ def _check(where: str, made: type) -> None:
 
 
 def _check_methods(suite: Suite[Any]) -> None:
-    """Refuse methods or rounds of one name, a guess that is no share, and a round that no setting says who answers.
+    """Refuse repeated names of methods or rounds, a guess outside 0 to 1, and an `answered_by` that is no setting.
 
     Raises:
         AlmanacError: naming the method or the round.
@@ -108,11 +108,11 @@ def _check_methods(suite: Suite[Any]) -> None:
 
 
 def _loaded(point: EntryPoint) -> Suite[Any]:
-    """Return the suite of an entry point; refuse what cannot be imported, is none, or lacks what every suite has."""
+    """Return the suite of an entry point; refuse what cannot be imported, is no suite, or lacks an attribute."""
     where = f"entry point {point.name} = {point.value!r}"
     try:
         made = point.load()
-    except Exception as error:  # whatever a package of others does
+    except Exception as error:  # another package may raise anything
         raise AlmanacError(
             f"{where}: cannot be imported ({type(error).__name__}: {error}); mend or uninstall its package"
         ) from error
@@ -129,7 +129,7 @@ def _loaded(point: EntryPoint) -> Suite[Any]:
 
 
 def packages(names: Collection[str]) -> list[str]:
-    """Return what installs those of some suites that other packages provide, a line of a requirements file a suite."""
+    """Return lines of a requirements file that install the packages of those suites that are not this project's."""
     return sorted(
         f"{point.dist.name}=={point.dist.version}  # suite {name}"
         for point in entry_points(group=GROUP)
@@ -143,16 +143,16 @@ ASKING: dict[str, Asks[Any]] = {**SUITES, **AUTHORS}
 
 
 def method_label(suite: str, method: str) -> str:
-    """Return what the page calls a method of a suite; its name where the suite is not installed."""
+    """Return the label of a suite's method; its name if the suite is not installed."""
     found = _method(suite, method)
     return method if found is None else found.label
 
 
 def method_labels(keys: Iterable[tuple[str, str, str]]) -> Mapping[tuple[str, str, str], str]:
-    """Return what methods are called: one that stands for several by what parts them, or else with a number.
+    """Return distinct labels of methods; those of one name get the settings in which they differ, or else a number.
 
     Args:
-        keys: of each method its suite, its name, and the items that it counts.
+        keys: the suite, the name and the items of each method.
     """
     of: dict[tuple[str, str], list[tuple[str, str, str]]] = defaultdict(list)
     for key in dict.fromkeys(keys):
@@ -171,7 +171,7 @@ def method_labels(keys: Iterable[tuple[str, str, str]]) -> Mapping[tuple[str, st
 
 
 def guessing(suite: str, method: str, chance: float) -> float | None:
-    """Return how often a method is right where nothing is known (`rows.Validation`); none of open answers."""
+    """Return how often a method is right where nothing is known (`Validation.chance`); None for open answers."""
     found = _method(suite, method)
     return None if found is not None and found.guess == 0 else chance
 

@@ -1,4 +1,4 @@
-"""What the settings of all suites have in common."""
+"""The settings that all suites have in common."""
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterator
@@ -8,10 +8,10 @@ from pydantic import Field, model_validator
 
 from almanac.options import NO_FLAG, OnDisk, Options, places
 
-# These stand in the annotation of a setting that names a model of the edition, which answers a round.
-MODEL = object()  # of any model
-WRITER = object()  # of one that writes texts
-WRITTEN_TOKEN = 20  # what a token that a model writes costs in tokens that it reads
+# Markers in the annotation of a setting that names a model of the edition, which answers a round.
+MODEL = object()  # any model
+WRITER = object()  # a model that writes texts
+WRITTEN_TOKEN = 20  # the cost of a token that a model generates, in tokens that it reads
 Sample = Annotated[int | None, Field(ge=1, description="test facts asked per relation (none: all)")]
 
 
@@ -21,12 +21,12 @@ def drawn(sample: int | None, facts: int) -> int:
 
 
 def of_each(sample: int | None, at_least: int, relations: int) -> int | None:
-    """Return how many test facts of each relation are asked (none: all); of few relations more, ``at_least`` in all."""
+    """Return how many test facts per relation are asked (None: all): ``sample``, or more to get ``at_least`` in all."""
     return None if sample is None else max(sample, -(-at_least // max(relations, 1)))
 
 
 class AskingOptions(Options):
-    """Settings of what asks: what a list names is asked once."""
+    """Settings of a suite or author; values of a list must be distinct."""
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
@@ -45,11 +45,11 @@ class SuiteOptions(AskingOptions):
 
     @property
     def shown(self) -> tuple[str, int]:
-        """The setting that says how many train facts of a relation are shown at most, and how many these are."""
+        """The setting for the largest number of train facts that are shown per relation, and that number."""
         return "shots", 0
 
     def how(self) -> dict[str, Any]:
-        """Return the settings as plain values, but for who is asked: what asking, judging and measuring depend on."""
+        """Return the settings that asking, judging and measuring depend on, as plain values: all but ``models``."""
         return self.model_dump(mode="json", exclude={"models"})
 
     def named_models(self) -> Iterator[tuple[str, str]]:
@@ -58,7 +58,7 @@ class SuiteOptions(AskingOptions):
         yield from ((key, name) for key in self._of_models() if (name := getattr(self, key)) is not None)
 
     def writers(self) -> Iterator[tuple[str, str]]:
-        """Yield those of them that are to write texts, each after its setting."""
+        """Yield the models that are to write texts, each after the setting that names it."""
         yield from ((key, name) for key in self._of_models(WRITER) if (name := getattr(self, key)) is not None)
 
     def among(self, there: Collection[str]) -> Self:
@@ -74,18 +74,18 @@ class SuiteOptions(AskingOptions):
 
     @abstractmethod
     def tokens(self, facts: int, choices: int, relations: int) -> int:
-        """Return the tokens that a model reads, about, in all rounds together.
+        """Return roughly how many tokens a model reads, in all rounds together.
 
-        What requests share is counted once; a token that the model writes counts as `WRITTEN_TOKEN`.
+        Text that requests share is counted once; a token that the model generates counts as `WRITTEN_TOKEN`.
 
         Args:
-            facts: test facts of a relation.
-            choices: choices of a test fact.
-            relations: relations of the dataset.
+            facts: the number of test facts per relation.
+            choices: the number of choices per test fact.
+            relations: the number of relations in the dataset.
         """
 
     def files(self, verb: str) -> tuple[str, ...]:
-        """Return the user's files that a verb (``ask``, ``measure``) reads for these settings: jobs wait for them."""
+        """Return the user's files that a verb (``ask``, ``measure``) reads for these settings; jobs depend on them."""
         return tuple(place.path for place in places(self) if place.named == OnDisk("file", verb))
 
 
@@ -103,20 +103,20 @@ class SampledOptions(SuiteOptions):
     ] = 0
 
     def of_relation(self, facts: int, relations: int) -> int:
-        """Return how many of a relation's test facts are asked, of so many relations."""
+        """Return how many of a relation's ``facts`` test facts are asked, in a dataset of so many relations."""
         return drawn(of_each(self.sample, self.at_least, relations), facts)
 
 
 class AuthorOptions(AskingOptions):
-    """Settings of what a model writes for a person to proofread."""
+    """Settings of an author: what a model writes for a person to proofread."""
 
     @abstractmethod
     def cost(self, facts: int, relations: int) -> int:
-        """Return the tokens that the model reads, about, with those that it writes; see `SuiteOptions.tokens`."""
+        """Return roughly how many tokens the model reads and generates; see `SuiteOptions.tokens`."""
 
 
 class Bars(Options):
-    """What a valid method must reach on an invented world."""
+    """The bars that a valid method must meet on an invented world."""
 
     reference: Annotated[
         str, Field(description="the model whose AUC must reach the bar; if it is not there, the largest planted one")

@@ -1,4 +1,4 @@
-"""What models are told: the instructions and the examples of a suite, which ship as a file."""
+"""The instructions and examples of a suite's prompts, which ship as a file."""
 
 import functools
 from collections.abc import Mapping
@@ -13,6 +13,6 @@ PROMPTS = RESOURCES / "prompts"
 
 @functools.cache
 def prompts(name: str) -> Mapping[str, Any]:
-    """Return what models are told, as ``resources/prompts/NAME.yaml`` has it; all callers share it."""
+    """Return the content of ``resources/prompts/NAME.yaml``; all callers share one object."""
     found: dict[str, Any] = yaml.safe_load((PROMPTS / f"{name}.yaml").read_text("utf-8"))
     return found
