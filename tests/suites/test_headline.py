@@ -327,7 +327,9 @@ def test_few_facts_of_a_relation_or_few_hits_give_an_interval_that_covers(relati
     covered = 0
     for _ in range(300):
         hits = (rng.random((relations, facts)) < known).astype(float).ravel()
-        drawn = pl.DataFrame({"relation": names, "subject": subjects, "hit": hits, "d": hits - 0.25, "draw": hits})
+        drawn = pl.DataFrame(
+            {"relation": names, "subject": subjects, "hit": hits, "above": hits - 0.25, "contribution": hits}
+        )
         found = chance._difference(drawn)
         covered += found.low <= known.mean() - 0.25 <= found.high
         [own] = grouped.macro(drawn, [], "hit", "relation", "subject").rows()
@@ -340,7 +342,13 @@ def test_chance_that_varies_makes_the_interval_wider_by_its_variance():
     hits = np.repeat([1.0, 0.0], 10)
     chances = np.tile([0.0, 0.4], 10)
     facts = pl.DataFrame(
-        {"relation": "a", "subject": map(str, range(20)), "hit": hits, "d": hits - chances, "draw": hits - chances}
+        {
+            "relation": "a",
+            "subject": map(str, range(20)),
+            "hit": hits,
+            "above": hits - chances,
+            "contribution": hits - chances,
+        }
     )
     found = chance._difference(facts)
     added = (np.var(hits - chances, ddof=1) - np.var(hits, ddof=1)) / 20
@@ -370,9 +378,9 @@ def test_a_fact_is_a_draw_of_its_answer_and_of_its_objects():
     pairs = right - np.diag(np.diag(right))
     n = len(answers)
     by_chance = pairs.sum(1) / (n - 1)
-    lent = (pairs.sum(0) - (by_chance.sum() - by_chance)) / (n - 1)
+    added_to_others = (pairs.sum(0) - (by_chance.sum() - by_chance)) / (n - 1)
     assert found[ABOVE].value == pytest.approx(np.diag(right).mean() - pairs.sum() / n / (n - 1))
-    assert seen[0]["draw"].to_list() == pytest.approx(list(np.diag(right) - by_chance - lent))
+    assert seen[0]["contribution"].to_list() == pytest.approx(list(np.diag(right) - by_chance - added_to_others))
 
 
 @pytest.mark.parametrize("known", range(4))
@@ -689,10 +697,10 @@ def test_the_variance_of_what_is_above_false_objects_is_that_of_leaving_out_each
 
     def number(places):
         false_objects(*([own[at] for at in places] for own in score), [pairs[at] for at in places], facts)
-        return float(seen[-1]["d"].mean())
+        return float(seen[-1]["above"].mean())
 
     number(range(60))
-    variance = chance._variance(seen[-1], "draw")
+    variance = chance._variance(seen[-1], "contribution")
     without = np.array([number([at for at in range(60) if at != left]) for left in range(60)])
     assert variance == pytest.approx(59 / 60 * ((without - without.mean()) ** 2).sum(), rel=0.1)
     assert variance > 1.3 * chance._variance(seen[0], "hit"), "chance varies too"

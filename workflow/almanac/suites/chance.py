@@ -25,12 +25,19 @@ CHANCE, ABOVE = "headline_chance", "headline_above_chance"  # names of metrics
 OF_RELATION = "chance_of_relation"  # chance in one relation, with the p of a test whether more is known
 # The share of facts that names give away, with the p of the test on all other facts; the same in one relation.
 GIVEN, GIVEN_OF_RELATION = "headline_given_by_names", "given_of_relation"
+# How many facts of the relation have the true and the false object; how many count for the test (``part``: those that
+# count next to the true object, `Several.part`; ``rest``: that names do not give away too); the facts and objects of
+# the relation; the objects of the subject, and how many facts have one of these.
+COUNTS = (
+    *("true_facts", "false_facts", "false_part", "true_rest", "false_rest"),
+    *("all_facts", "all_objects", "own_objects", "own_facts"),
+)
 LEAST = 3  # a relation with fewer test facts, asked or not, cannot tell the chance of open answers
 EQUAL = 1e-9  # smaller differences count as none
 LEAST_P = 1e-12  # the smallest p: of a smaller tail of a distribution no digit may be right
 
 
-def against_false(own: Judged, answered: pl.DataFrame, false: Judged, truths: Truths) -> Iterator[Measure]:
+def against_false(judged: Judged, answered: pl.DataFrame, false: Judged, truths: Truths) -> Iterator[Measure]:
     """Yield the chance of a method without answers, from ``false``: the same facts asked with false objects.
 
     Chance is how often the subject is said to have the object of another subject's fact. False objects are drawn
@@ -42,15 +49,15 @@ def against_false(own: Judged, answered: pl.DataFrame, false: Judged, truths: Tr
     prefers some objects whatever the subject. Where n facts have the preferred object of the two, and m the other, the
     preferred one is true with probability n / (n + m), of facts whose subject does not have both (`Several.part`).
     """
-    both = _paired(answered, false.frame.filter(pl.col("hit").is_not_null()), truths, _named(truths))
-    if both.is_empty():
+    pairs = _paired(answered, false.frame.filter(pl.col("hit").is_not_null()), truths, _named(truths))
+    if pairs.is_empty():
         return
-    both = _by_false(both, truths)
-    of = ("hit", "score")
-    yield from _numbers(own, of, of, both, _liked(both), truths.given, _sign_p)
+    pairs = _by_false(pairs, truths)
+    columns = ("hit", "score")
+    yield from _numbers(judged, columns, columns, pairs, _decided(pairs), truths.given, _sign_p)
 
 
-def against_statements(own: Judged, answered: pl.DataFrame, truths: Truths) -> Iterator[Measure]:
+def against_statements(judged: Judged, answered: pl.DataFrame, truths: Truths) -> Iterator[Measure]:
     """Yield the chance of verdicts on a true and a false statement of each fact.
 
     The false statement has any object of the relation, the true one mostly a common one. So a model that calls
@@ -62,91 +69,93 @@ def against_statements(own: Judged, answered: pl.DataFrame, truths: Truths) -> I
     ``truths.offered`` has of each item ``shown``, the object of its statement, and ``holds``, whether it is true.
     """
     assert truths.offered is not None
-    said = answered.join(truths.offered, on="item", how="inner", maintain_order="left").with_columns(
+    verdicts = answered.join(truths.offered, on="item", how="inner", maintain_order="left").with_columns(
         (pl.col("prediction") == pl.col("offered").list.first()).alias("called"), pl.col("hit").alias("right")
     )
-    said = said.with_columns(pl.col("called").cast(pl.Float64).alias("score"), pl.col("called").alias("hit"))
-    true, false = (said.filter(pl.col("holds") == holds) for holds in (True, False))
-    both = _paired(true, false, truths, pl.col("shown").first())
-    if both.is_empty():
+    verdicts = verdicts.with_columns(pl.col("called").cast(pl.Float64).alias("score"), pl.col("called").alias("hit"))
+    true, false = (verdicts.filter(pl.col("holds") == holds) for holds in (True, False))
+    pairs = _paired(true, false, truths, pl.col("shown").first())
+    if pairs.is_empty():
         return
-    both = _by_false(both, truths)
-    of = ("prediction", "hit", "fact")
+    pairs = _by_false(pairs, truths)
+    columns = ("prediction", "hit", "fact")
     rejected = false.group_by("fact").agg(pl.col("right").mean().alias("rejected"))
-    facts = both.join(rejected, on="fact", maintain_order="left").with_columns(
+    facts = pairs.join(rejected, on="fact", maintain_order="left").with_columns(
         (pl.col("hit", "by_chance") + pl.col("rejected")) / 2
     )
-    yield from _numbers(own, of, of, facts, _liked(both), truths.given, _p)
+    yield from _numbers(judged, columns, columns, facts, _decided(pairs), truths.given, _p)
 
 
 def _named(truths: Truths) -> pl.Expr:
     """Return the name of the true object of an item, from its relation, fact and ``truth`` (`Truths.text_of`)."""
 
-    def of(row: dict[str, Any]) -> str:
+    def name(row: dict[str, Any]) -> str:
         return truths.text_of(row["relation"], row["truth"], row["fact"])
 
-    pair = pl.struct(pl.col("relation", "fact").cast(pl.String), "truth")
-    return pair.first().map_elements(of, return_dtype=pl.String)
+    item = pl.struct(pl.col("relation", "fact").cast(pl.String), "truth")
+    return item.first().map_elements(name, return_dtype=pl.String)
 
 
-def _paired(true: pl.DataFrame, false: pl.DataFrame, truths: Truths, named: pl.Expr) -> pl.DataFrame:
+def _paired(true: pl.DataFrame, false: pl.DataFrame, truths: Truths, name: pl.Expr) -> pl.DataFrame:
     """Return the facts that were asked with a true and with a false object: the score, hit and name of either."""
     right, wrong = (
         frame.join(truths.of_item, on="item", how="left", maintain_order="left")
         .group_by("fact", "relation", "subject", maintain_order=True)
-        .agg(pl.col("score").mean(), pl.col("hit").mean(), named.alias("object"))
+        .agg(pl.col("score").mean(), pl.col("hit").mean(), name.alias("object"))
         for frame in (true, false)
     )
     wrong = wrong.select("fact", pl.col("score", "hit", "object").name.prefix("false_"))
     return right.join(wrong, on="fact", how="inner", maintain_order="left")
 
 
-def _by_false(both: pl.DataFrame, truths: Truths) -> pl.DataFrame:
-    """Add ``by_chance`` (see `against_false`), and how many facts have the true and the false object (`_counted`)."""
-    names = ("mine", "its", "its_part", "my_rest", "its_rest", "all", "objects", "own", "owned")
-    columns = both.select(pl.col("relation", "subject").cast(pl.String), "object", "false_object")
-    counts = pl.DataFrame(
-        [_counted(truths, *row) for row in columns.iter_rows()], [(name, pl.Float64) for name in names], orient="row"
-    )
-    both = both.with_columns(counts)
-    others = pl.max_horizontal("all", pl.col("mine") + pl.col("own")) - pl.col("own")  # facts of other subjects
-    # False objects are drawn evenly from those that the subject does not have. The weight makes them as
-    # common as among the facts of other subjects. The true object stands for all true objects of the subject.
-    weight = (pl.max_horizontal("objects", pl.col("own") + 1) - pl.col("own")) * pl.col("its") / others
-    both = both.with_columns(
-        (1 - (pl.col("owned") - pl.col("own")) / others).alias("apart"),  # the share without any of the true objects
+def _by_false(pairs: pl.DataFrame, truths: Truths) -> pl.DataFrame:
+    """Add ``by_chance`` (see `against_false`) and the `COUNTS`."""
+    keys = pairs.select(pl.col("relation", "subject").cast(pl.String), "object", "false_object")
+    counts = [_counted(truths, *row) for row in keys.iter_rows()]
+    pairs = pairs.with_columns(pl.DataFrame(counts, dict.fromkeys(COUNTS, pl.Float64), orient="row"))
+    own, true, false = (pl.col(name) for name in ("own_objects", "true_facts", "false_facts"))
+    others = pl.max_horizontal("all_facts", true + own) - own  # facts of other subjects
+    # False objects are drawn evenly from those that the subject does not have. The weight makes them as common as among
+    # the facts of other subjects. The true object stands for all true objects of the subject.
+    weight = (pl.max_horizontal("all_objects", own + 1) - own) * false / others
+    pairs = pairs.with_columns(
+        (own * (true - 1) / others).alias("same"),  # the share of other subjects' facts with a true object
+        (1 - (pl.col("own_facts") - own) / others).alias("different"),  # the share without
         weight.alias("weight"),
-        (pl.col("own") * (pl.col("mine") - 1) / others).alias("alike"),
-        (weight * pl.col("false_hit")).alias("weighed"),
+        (weight * pl.col("false_hit")).alias("weighted_hit"),
     )
     # One ratio for all relations, since a ratio of few facts is biased; to each fact its part of it, linearised.
-    whole, total = _macro(both, "weight"), _macro(both, "apart")
-    false_known = _macro(both, "weighed") / whole if whole else 0.0
-    of_others = pl.col("apart") * false_known
-    if whole:
-        of_others += total / whole * pl.col("weight") * (pl.col("false_hit") - false_known)
-    return both.with_columns((pl.col("alike") * pl.col("hit") + of_others).alias("by_chance"))
+    mean_weight, different = _macro(pairs, "weight"), _macro(pairs, "different")
+    false_known = _macro(pairs, "weighted_hit") / mean_weight if mean_weight else 0.0
+    known_different = pl.col("different") * false_known
+    if mean_weight:
+        known_different += different / mean_weight * pl.col("weight") * (pl.col("false_hit") - false_known)
+    return pairs.with_columns((pl.col("same") * pl.col("hit") + known_different).alias("by_chance"))
 
 
 def _counted(truths: Truths, relation: str, subject: str, true: str, false: str) -> tuple[float, ...]:
-    """Return the counts of facts and objects that `_by_false` adds to one fact."""
+    """Return the `COUNTS` of a fact with this true object, asked with this false one."""
     common, rest = (truths.common_in(relation, but_given) for but_given in (False, True))
-    mine, its, my_rest, its_rest = (one.named.get(text, 1) for one in (common, rest) for text in (true, false))
+    true_facts, false_facts, true_rest, false_rest = (
+        one.named.get(text, 1) for one in (common, rest) for text in (true, false)
+    )
     part = common.parts((true, false), true)[false]
-    return (mine, its, its * part, my_rest, its_rest * part, *common[:2], *common.of_subject(subject, mine))
+    facts = (true_facts, false_facts, false_facts * part, true_rest, false_rest * part)
+    return (*facts, common.facts, common.objects, *common.of_subject(subject, true_facts))
 
 
-def _liked(both: pl.DataFrame) -> pl.DataFrame:
+def _decided(pairs: pl.DataFrame) -> pl.DataFrame:
     """Return the facts whose two scores differ: ``hit``, whether the true object's is higher, and its probability."""
-    won = (pl.col("score") > pl.col("false_score")).alias("hit")
-    liked = both.filter(pl.col("score") != pl.col("false_score")).with_columns(won)
-    for name, mine, its in (("drawn", "mine", "its_part"), ("drawn_of_rest", "my_rest", "its_rest")):
-        likes = pl.when("hit").then(mine).otherwise(its) / (pl.col(mine) + pl.col(its))
-        liked = liked.with_columns(likes.fill_nan(1.0).alias(name))  # NaN: no such fact has either object
-    return liked
+    decided = pairs.filter(pl.col("score") != pl.col("false_score"))
+    decided = decided.with_columns((pl.col("score") > pl.col("false_score")).alias("hit"))
+    names = (("under_null", "true_facts", "false_part"), ("under_null_rest", "true_rest", "false_rest"))
+    for name, true, false in names:
+        share = pl.when("hit").then(true).otherwise(false) / (pl.col(true) + pl.col(false))
+        decided = decided.with_columns(share.fill_nan(1.0).alias(name))  # NaN: no such fact has either object
+    return decided
 
 
-def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Iterator[Measure]:
+def against_others(judged: Judged, answered: pl.DataFrame, truths: Truths) -> Iterator[Measure]:
     """Yield the chance of a method with answers, each compared with the other facts of its relation.
 
     A fact may have items with different true answers, such as a true and a false statement. It is tested only if its
@@ -161,26 +170,25 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
         on = "item" if "item" in truths.offered.columns else "fact"
         frame = frame.join(truths.offered, on=on, how="left", maintain_order="left")
         keys += ["item"] * (on == "item")
-    invalid = own.frame.filter(pl.col("hit").is_null() & (pl.col("outcome").cast(pl.String) == "invalid"))
+    invalid = judged.frame.filter(pl.col("hit").is_null() & (pl.col("outcome").cast(pl.String) == "invalid"))
     left_out = set(invalid["fact"].cast(pl.String).drop_nulls()) - set(frame["fact"].cast(pl.String))
     relations = [RelationFacts(part, truths, left_out) for part in frame.partition_by("relation", maintain_order=True)]
-    enough = [one for one in relations if one.facts >= LEAST or truths.offered is not None]
-    if not enough:
+    relations = [one for one in relations if one.facts >= LEAST or truths.offered is not None]
+    if not relations:
         return
-    frame = pl.concat(one.part for one in enough)
-    held = [one.held_against_others(keys) for one in enough]
-    expected = [row for own, _ in held for row in own]
-    lent = pl.DataFrame(
-        [row for _, own in held for row in own],
-        [("relation", frame.schema["relation"]), ("fact", frame.schema["fact"]), ("lent", pl.Float64)],
+    frame = pl.concat(one.part for one in relations)
+    compared = [one.compared_with_others(keys) for one in relations]
+    shares = pl.DataFrame(
+        [row for of_answers, _ in compared for row in of_answers],
+        [*((key, frame.schema[key]) for key in keys), *((name, pl.Float64) for name in SHARES)],
         orient="row",
     )
-    found = pl.DataFrame(
-        expected,
-        [*((key, frame.schema[key]) for key in keys), *((one, pl.Float64) for one in SHARES)],
+    added = pl.DataFrame(
+        [row for _, of_facts in compared for row in of_facts],
+        [*((key, frame.schema[key]) for key in ("relation", "fact")), ("added_to_others", pl.Float64)],
         orient="row",
     )
-    frame = frame.join(found, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    frame = frame.join(shares, on=keys, how="left", nulls_equal=True, maintain_order="left")
     facts = frame.group_by("relation", "fact", "subject", maintain_order=True).agg(
         pl.col("hit").mean(),
         pl.col(SHARES).fill_null(0.0).mean(),
@@ -191,15 +199,15 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
         lacking = max(0.0, guessed - _macro(facts, "by_chance"))
         lifted = pl.col("by_chance") + lacking * pl.col("guess") / guessed
         facts = facts.with_columns(lifted.clip(upper_bound=1.0).alias("by_chance"))
-    facts = facts.join(lent, on=["relation", "fact"], how="left", maintain_order="left")
+    facts = facts.join(added, on=["relation", "fact"], how="left", maintain_order="left")
     tested = facts.filter(pl.col("prediction") > 1) if facts["truth"].max() != 1 else facts
-    yield from _numbers(own, ("prediction", "fact"), ("prediction", "hit", "fact"), facts, tested, truths.given, _p)
+    yield from _numbers(judged, ("prediction", "fact"), ("prediction", "hit", "fact"), facts, tested, truths.given, _p)
 
 
 def _numbers(
-    own: Judged,
-    of: Sequence[str],
-    above_of: Sequence[str],
+    judged: Judged,
+    columns: Sequence[str],
+    above_columns: Sequence[str],
     facts: pl.DataFrame,
     tested: pl.DataFrame,
     given: Set[str],
@@ -214,32 +222,34 @@ def _numbers(
     p errs upwards.
 
     Args:
-        own: the items.
-        of: the columns that the numbers are computed from (`Measure.of`).
-        above_of: the columns that known minus chance is computed from.
-        facts: ``hit`` and ``by_chance`` of each fact; where it changes the chance of others too, by how much: ``lent``.
-        tested: the facts of the test: ``subject``, ``hit``, and its probability by chance, ``drawn`` (among the facts
-            that names do not give away ``drawn_of_rest``).
+        judged: the items.
+        columns: the columns that the numbers are computed from (`Measure.of`).
+        above_columns: the columns that known minus chance is computed from.
+        facts: ``hit`` and ``by_chance`` of each fact, and if it changes the chance of others, ``added_to_others``.
+        tested: the facts of the test: ``subject``, ``hit``, and its probability by chance, ``under_null`` (among the
+            facts that names do not give away ``under_null_rest``).
         given: the facts that names give away.
         test: returns the p over all relations.
     """
-    yield own.measure(CHANCE, min(1.0, _macro(facts, "by_chance")), "other", of)
+    yield judged.measure(CHANCE, min(1.0, _macro(facts, "by_chance")), "other", columns)
     shares = facts.group_by(RELATION, maintain_order=True).agg(
         pl.col("by_chance").mean().clip(0.0, 1.0), _by_name(given).mean().alias("given")
     )
     # Facts that names do not give away, with the probability that an answer is right for such facts.
-    rest = tested.filter(~_by_name(given)).with_columns(drawn=pl.col("drawn_of_rest"))
-    for metric, column, some in ((OF_RELATION, "by_chance", tested), (GIVEN_OF_RELATION, "given", rest)):
+    rest = tested.filter(~_by_name(given)).with_columns(under_null=pl.col("under_null_rest"))
+    for metric, column, draws in ((OF_RELATION, "by_chance", tested), (GIVEN_OF_RELATION, "given", rest)):
         estimates = {(relation,): Estimate(share, None, None) for relation, share in shares[RELATION, column].rows()}
-        yield from own.measures_from(metric, "other", of, [RELATION], estimates, _tails(some))
-    known = facts.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d"))
-    draw = pl.col("d") - pl.col("lent") if "lent" in facts.columns else pl.col("d")
-    difference, p = _difference(known.with_columns(draw.alias("draw"))), test(tested)
+        yield from judged.measures_from(metric, "other", columns, [RELATION], estimates, _tails(draws))
+    facts = facts.with_columns((pl.col("hit") - pl.col("by_chance")).alias("above"))
+    contribution = (
+        pl.col("above") - pl.col("added_to_others") if "added_to_others" in facts.columns else pl.col("above")
+    )
+    difference, p = _difference(facts.with_columns(contribution.alias("contribution"))), test(tested)
     # The test of answers may count objects over other facts than chance does. Where nothing is above chance, p says so.
     if test is _p and (difference.value or 0.0) < EQUAL:
         p = max(p, 0.5)
-    yield own.measure(ABOVE, difference, "other", above_of, p)
-    yield own.measure(GIVEN, shares.select(pl.col("given").mean()).item(), "other", of, test(rest))
+    yield judged.measure(ABOVE, difference, "other", above_columns, p)
+    yield judged.measure(GIVEN, shares.select(pl.col("given").mean()).item(), "other", columns, test(rest))
 
 
 def _by_name(given: Set[str]) -> pl.Expr:
@@ -247,20 +257,21 @@ def _by_name(given: Set[str]) -> pl.Expr:
     return pl.col("fact").cast(pl.String).is_in(list(given))
 
 
-def _sign_p(liked: pl.DataFrame) -> float:
+def _sign_p(decided: pl.DataFrame) -> float:
     """Return the p of the sign test: at least as many true objects score above the false ones."""
-    return _independent(float(liked["hit"].sum()), liked["drawn"])
+    return _independent(float(decided["hit"].sum()), decided["under_null"])
 
 
 def _tails(tested: pl.DataFrame) -> dict[tuple[str], float]:
     """Return the p of at least as many hits in each relation (binomial); a relation without draws has none."""
     from scipy import stats  # slow to load, and most steps compute nothing with it
 
-    subjects = tested.group_by(RELATION, "subject", maintain_order=True).agg(pl.col("hit", "drawn").mean())
+    subjects = tested.group_by(RELATION, "subject", maintain_order=True).agg(pl.col("hit", "under_null").mean())
     draws = subjects.group_by(RELATION, maintain_order=True).agg(
-        pl.col("hit").sum(), pl.len().alias("draws"), pl.col("drawn").mean()
+        pl.col("hit").sum(), pl.len().alias("draws"), pl.col("under_null").mean()
     )
-    tails = _tail(draws["hit"].to_numpy(), lambda hits: stats.binom.sf(hits, draws["draws"].to_numpy(), draws["drawn"]))
+    count, chance = draws["draws"].to_numpy(), draws["under_null"].to_numpy()
+    tails = _tail(draws["hit"].to_numpy(), lambda hits: stats.binom.sf(hits, count, chance))
     return dict(zip(draws.select(RELATION).rows(), map(float, tails), strict=True))
 
 
@@ -270,14 +281,15 @@ def _macro(facts: pl.DataFrame, column: str) -> float:
 
 
 def _difference(facts: pl.DataFrame) -> Estimate:
-    """Return the mean over relations of the mean ``d`` of facts, hit minus chance, with a 95 % interval.
+    """Return the mean over relations of the mean of ``above``, hit minus chance, with a 95 % interval.
 
     A limit's distance from the mean is √(k² + z² · v): k is the distance of the limit of the hits (`grouped.macro`),
     which is valid for few hits too, and v the variance that chance adds (Newcombe 1998). Hits and chance are
-    correlated, so v is the variance of ``draw``, all that a fact adds to the mean, minus that of the hits, or 0.
+    correlated, so v is the variance of ``contribution``, all that a fact adds to the mean, less that of hits, or 0.
     """
-    value, (known, low, high) = _macro(facts, "d"), grouped.macro(facts, [], "hit", "relation", "subject").rows()[0]
-    added = max(0.0, _variance(facts, "draw") - _variance(facts, "hit")) * normal_quantile(LEVEL) ** 2
+    value = _macro(facts, "above")
+    known, low, high = grouped.macro(facts, [], "hit", "relation", "subject").row(0)
+    added = max(0.0, _variance(facts, "contribution") - _variance(facts, "hit")) * normal_quantile(LEVEL) ** 2
     below, above = (math.sqrt(one**2 + added) for one in (known - low, high - known))
     return Estimate(value, max(value - below, -1.0), min(value + above, 1.0))
 
@@ -302,8 +314,8 @@ def _variance(facts: pl.DataFrame, column: str) -> float:
 
 def _p(facts: pl.DataFrame) -> float:
     """Return the p of at least as many hits by chance; a subject is one draw, with the means over its facts."""
-    subjects = facts.group_by("subject", maintain_order=True).agg(pl.col("hit", "drawn").mean())
-    return _independent(float(subjects["hit"].sum()), subjects["drawn"])
+    subjects = facts.group_by("subject", maintain_order=True).agg(pl.col("hit", "under_null").mean())
+    return _independent(float(subjects["hit"].sum()), subjects["under_null"])
 
 
 def _independent(hits: float, chances: pl.Series) -> float:

@@ -19,7 +19,7 @@ from almanac.suites.truths import Truths
 SEPARATORS = re.compile(r"(?<=\d)[.,'’](?=\d)")  # separate thousands
 WITHIN = re.compile(r"(?<=[^\W_])[^\w\s](?=[^\W_])")  # a sign inside a word, which a judge may ignore: McDonald's
 WORDS = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
-SHARES = ("by_chance", "drawn", "drawn_of_rest", "guess")  # the numbers of a `Share`
+SHARES = ("by_chance", "under_null", "under_null_rest", "guess")  # the numbers of a `Share`
 
 
 class Share(NamedTuple):
@@ -27,21 +27,21 @@ class Share(NamedTuple):
 
     Attributes:
         by_chance: the share of *other* facts that it is right for: the metric.
-        drawn: the probability that it is right if objects are dealt out to facts at random: for the test.
-        drawn_of_rest: the same by the facts alone that names do not give away: for the test of these facts.
+        under_null: the probability that it is right if objects are dealt out to facts at random: for the test.
+        under_null_rest: the same by the facts alone that names do not give away: for the test of these facts.
         guess: the probability that a guess among the choices is right; 0 for an open answer.
         right: the truths that it is right for.
-        there: the truths that it is compared with, and which part of the facts of each counts; None: all truths.
-        held: how many items of other subjects have these truths.
+        parts: the truths that it is compared with, and which part of the facts of each counts; None: all truths.
+        others: how many items of other subjects have these truths.
     """
 
     by_chance: float
-    drawn: float
-    drawn_of_rest: float
+    under_null: float
+    under_null_rest: float
     guess: float
     right: Set[Hashable]
-    there: Mapping[Hashable, float] | None
-    held: float
+    parts: Mapping[Hashable, float] | None
+    others: float
 
 
 NO_SHARE = Share(0.0, 0.0, 0.0, 0.0, frozenset(), None, 0.0)
@@ -60,15 +60,15 @@ class RelationFacts:
     Attributes:
         part: the items.
         facts: the number of facts, asked or not.
-        every: for each truth the number of items.
-        rest: the same of the facts that names do not give away.
-        own: the truths of each fact, with their numbers of items.
+        counts: the number of items of each truth.
+        counts_rest: the same of the facts that names do not give away.
+        of_fact: the truths of each fact, with their numbers of items.
         of_subject: the same of each subject, facts not asked included: these are no *other* facts.
         of_name: the truths by name; ``of_text``: by the name in its loose form (`loosely`); ``of_words``: the same
             without dates and numbers; ``of_value``: by date or number; ``of_number``: by number, whatever its unit.
         beginning: the loose names by their first word.
-        judged: the truths for which the suite judged an answer right.
-        each: the number of items of a fact; a fact that was not asked counts as many.
+        judged_right: the truths for which the suite judged an answer right.
+        items_per_fact: the number of items of a fact; a fact that was not asked counts as many.
         accepts: returns the names for which an answer is right (`Suite.accepts`); None: those that stand in it.
         common: how common the relation's objects are.
         common_rest: how common they are among the facts that names do not give away.
@@ -77,56 +77,56 @@ class RelationFacts:
     def __init__(self, part: pl.DataFrame, truths: Truths, left_out: Set[str] = frozenset()) -> None:
         """Count the items of one relation and its facts that were not asked; for ``left_out`` see `Truths.unasked`."""
         self.common, self.common_rest = (truths.common_in(part["relation"][0], but) for but in (False, True))
-        self.accepts, names, every, own = truths.accepts, truths.names, True, part
+        self.accepts, names, several, restricted = truths.accepts, truths.names, True, part
         if "offered" in part.columns:
-            own, names, every = self._of_offered(part, names)
-        unasked = truths.unasked(part, every, left_out)
-        self.part = part = own
+            restricted, names, several = self._restricted(part, names)
+        unasked = truths.unasked(part, several, left_out)
+        self.part = part = restricted
         asked = part["fact"].n_unique()
         self.facts = asked + len(unasked)
-        counted = Counter[int](part["truth"].to_list())
-        self.every: dict[Hashable, float] = {truth: float(count) for truth, count in counted.items()}
-        self.own: dict[str, Counter[Hashable]] = defaultdict(Counter)
+        counts = Counter[int](part["truth"].to_list())
+        self.counts: dict[Hashable, float] = {truth: float(count) for truth, count in counts.items()}
+        self.of_fact: dict[str, Counter[Hashable]] = defaultdict(Counter)
         self.of_subject: dict[str, dict[Hashable, float]] = defaultdict(lambda: defaultdict(float))
         for fact, subject, truth in part.select("fact", "subject", "truth").iter_rows():
-            self.own[fact][truth] += 1
+            self.of_fact[fact][truth] += 1
             self.of_subject[subject][truth] += 1
-        texts: dict[Hashable, frozenset[str]] = {truth: names[truth] for truth in counted}
-        self.each = part.height / asked
-        same: dict[frozenset[str], Hashable] = {accepted: truth for truth, accepted in texts.items()}
-        texts |= {accepted: accepted for accepted in unasked.values() if accepted not in same}
-        not_asked = {fact: same.get(accepted, accepted) for fact, accepted in unasked.items()}
-        for accepted, count in Counter(not_asked.values()).items():
-            self.every[accepted] = self.every.get(accepted, 0.0) + count * self.each
-        self.rest: dict[Hashable, float] = dict.fromkeys(self.every, 0.0)
-        for fact, truth_counts in self.own.items():
-            for truth, count in truth_counts.items():
-                self.rest[truth] += count * (fact not in truths.given)
-        for fact, accepted in not_asked.items():
-            self.rest[accepted] += self.each * (fact not in truths.given)
-            if fact in truths.subject and (theirs := self.of_subject.get(truths.subject[fact])) is not None:
-                theirs[accepted] += self.each
-        self.of_name, self.of_text, self.of_words, self.judged = (
+        texts: dict[Hashable, frozenset[str]] = {truth: names[truth] for truth in counts}
+        self.items_per_fact = part.height / asked
+        known: dict[frozenset[str], Hashable] = {accepted: truth for truth, accepted in texts.items()}
+        texts |= {accepted: accepted for accepted in unasked.values() if accepted not in known}
+        not_asked = {fact: known.get(accepted, accepted) for fact, accepted in unasked.items()}
+        for truth, facts in Counter(not_asked.values()).items():
+            self.counts[truth] = self.counts.get(truth, 0.0) + facts * self.items_per_fact
+        self.counts_rest: dict[Hashable, float] = dict.fromkeys(self.counts, 0.0)
+        for fact, items in self.of_fact.items():
+            for truth, count in items.items():
+                self.counts_rest[truth] += count * (fact not in truths.given)
+        for fact, truth in not_asked.items():
+            self.counts_rest[truth] += self.items_per_fact * (fact not in truths.given)
+            if fact in truths.subject and (of_subject := self.of_subject.get(truths.subject[fact])) is not None:
+                of_subject[truth] += self.items_per_fact
+        self.of_name, self.of_text, self.of_words, self.judged_right = (
             defaultdict[str, set[Hashable]](set) for _ in range(4)
         )
         self.of_value, self.of_number = (defaultdict[Hashable, set[Hashable]](set) for _ in range(2))
         for truth, accepted in texts.items():
             for text in accepted:
-                self._called(text, truth, truths.forms.get(text, ()))
+                self._index(text, truth, truths.forms.get(text, ()))
         self.beginning = defaultdict[str, list[str]](list)
         for name in self.of_text:
             self.beginning[next(_words(name), "")].append(name)
         for answer, truth in part.filter(pl.col("hit") > 0).select("prediction", "truth").drop_nulls().iter_rows():
-            self.judged[normalise(answer)].add(truth)
-        self.total, self.total_rest = sum(self.every.values()), sum(self.rest.values())
+            self.judged_right[normalise(answer)].add(truth)
+        self.total, self.total_rest = sum(self.counts.values()), sum(self.counts_rest.values())
         self.right = cache(self._right)
 
-    def _called(self, text: str, truth: Hashable, forms: Iterable[str]) -> None:
+    def _index(self, text: str, truth: Hashable, forms: Iterable[str]) -> None:
         """Index a name of a truth in each form in which answers may hold it."""
         self.of_name[text].add(truth)
         value = value_of(unaccented(text))
-        own = _numbers_marked(text)
-        for form in {loosely(one) for one in (own, WITHIN.sub("", own), *map(_numbers_marked, forms))}:
+        name = _numbers_marked(text)
+        for form in {loosely(one) for one in (name, WITHIN.sub("", name), *map(_numbers_marked, forms))}:
             self.of_text[form].add(truth)
             if value is None:
                 self.of_words[form].add(truth)
@@ -134,24 +134,24 @@ class RelationFacts:
             self.of_value[value].add(truth)
             self.of_number[value[0] if isinstance(value, tuple) else value].add(truth)
 
-    def _of_offered(
+    def _restricted(
         self, part: pl.DataFrame, names: Mapping[int, frozenset[str]]
     ) -> tuple[pl.DataFrame, Mapping[int, frozenset[str]], bool]:
         """Restrict truths to the offered objects; return the items, their truths' names, and if any accepts several.
 
         An item may accept all objects of its subject, of which only one is offered: then that one is the truth.
         """
-        key, numbers, found, several = self.common.object, dict[frozenset[str], int](), list[int](), False
+        object_of, numbers, restricted, several = self.common.object, dict[frozenset[str], int](), list[int](), False
         for truth, offered in part.select("truth", "offered").iter_rows():
-            own = accepted = names[truth]
-            if there := {key.get(text, text) for text in map(normalise, offered or ()) if text in accepted}:
-                own = frozenset(text for text in accepted if key.get(text) is None or key[text] in there)
-            several |= len(there) > 1
-            found.append(numbers.setdefault(own, len(numbers)))
-        part = part.with_columns(pl.Series("truth", found, pl.UInt64))
-        return part, {number: own for own, number in numbers.items()}, several
+            kept = accepted = names[truth]
+            if objects := {object_of.get(text, text) for text in map(normalise, offered or ()) if text in accepted}:
+                kept = frozenset(text for text in accepted if object_of.get(text) is None or object_of[text] in objects)
+            several |= len(objects) > 1
+            restricted.append(numbers.setdefault(kept, len(numbers)))
+        part = part.with_columns(pl.Series("truth", restricted, pl.UInt64))
+        return part, {number: kept for kept, number in numbers.items()}, several
 
-    def held_against_others(self, keys: Sequence[str]) -> tuple[list[tuple[Any, ...]], list[tuple[Any, str, float]]]:
+    def compared_with_others(self, keys: Sequence[str]) -> tuple[list[tuple[Any, ...]], list[tuple[Any, str, float]]]:
         """Compare each answer, distinct by the columns ``keys``, with the other facts.
 
         Chance is a mean over pairs of an answer and another fact, a U-statistic. Its variance comes from both roles of
@@ -161,34 +161,33 @@ class RelationFacts:
             A row for each distinct answer: the values of ``keys`` and the answer's shares. And a row for each fact: the
             relation, the fact, and by how much it raises the chance of the answers to other facts (their sum).
         """
-        shares, lent, to_all = [], defaultdict[Hashable, float](float), 0.0
+        shares, added, to_all = [], defaultdict[Hashable, float](float), 0.0
         to_itself: dict[str, dict[Hashable, float]] = defaultdict(lambda: defaultdict(float))  # by subject
         answers = self.part.filter(pl.col("prediction").is_not_null()).group_by(keys, maintain_order=True)
         for row in answers.agg(pl.all().first(), pl.len().alias("times")).iter_rows(named=True):
-            fact, answer, choices = row["fact"], row["prediction"], row.get("offered")
-            share = self.open(row["subject"], answer) if choices is None else self.chosen(row, answer, choices)
+            fact, subject, answer, choices = row["fact"], row["subject"], row["prediction"], row.get("offered")
+            share = self.open(subject, answer) if choices is None else self.chosen(row, answer, choices)
             shares.append((*(row[key] for key in keys), *share[: len(SHARES)]))
-            if not share.held:
+            if not share.others:
                 continue
-            each = row["times"] / sum(self.own[fact].values()) / share.held
-            there = dict.fromkeys(self.of_subject[row["subject"]], 1.0) if share.there is None else share.there
+            weight = row["times"] / sum(self.of_fact[fact].values()) / share.others
+            parts = dict.fromkeys(self.of_subject[subject], 1.0) if share.parts is None else share.parts
             for truth in share.right:
-                lent[truth] += each * there.get(truth, 1.0)
-            for truth, part in (share.there or {}).items():
-                lent[truth] -= each * part * share.by_chance
-            if share.there is None:
-                to_all -= each * share.by_chance
-            itself = to_itself[row["subject"]]
-            for truth in self.of_subject[row["subject"]].keys() & there.keys():
-                itself[truth] += each * there[truth] * ((truth in share.right) - share.by_chance)
+                added[truth] += weight * parts.get(truth, 1.0)
+            for truth, part in (share.parts or {}).items():
+                added[truth] -= weight * part * share.by_chance
+            if share.parts is None:
+                to_all -= weight * share.by_chance
+            for truth in self.of_subject[subject].keys() & parts.keys():
+                to_itself[subject][truth] += weight * parts[truth] * ((truth in share.right) - share.by_chance)
         relation = self.part["relation"][0]
         return shares, [
             (
                 relation,
                 fact,
                 math.fsum(
-                    count * (lent.get(truth, 0.0) + to_all - to_itself[subject].get(truth, 0.0))
-                    for truth, count in self.own[fact].items()
+                    count * (added.get(truth, 0.0) + to_all - to_itself[subject].get(truth, 0.0))
+                    for truth, count in self.of_fact[fact].items()
                 ),
             )
             for fact, subject in self.part.select("fact", "subject").unique(maintain_order=True).iter_rows()
@@ -201,40 +200,41 @@ class RelationFacts:
         laxest judge, dates and numbers by value. Truths for which the suite judged the answer right always count.
         """
         if self.accepts is not None:
-            said = "\n".join(map(normalise, answer.split("\n")))
-            found = {truth for name in self.accepts(said, self.of_name) for truth in self.of_name[name]}
-            return found | self.judged.get(normalise(answer), set())
+            text = "\n".join(map(normalise, answer.split("\n")))
+            found = {truth for name in self.accepts(text, self.of_name) for truth in self.of_name[name]}
+            return found | self.judged_right.get(normalise(answer), set())
         found = set[Hashable]()
-        said = _numbers_marked(answer)
-        forms = {loosely(said), loosely(WITHIN.sub("", said)), unsigned(said), normalise(said)}
+        text = _numbers_marked(answer)
+        forms = {loosely(text), loosely(WITHIN.sub("", text)), unsigned(text), normalise(text)}
         parted = folded(unaccented(answer))  # some judges find HTML 4 in HTML 4.01, but none finds 4 there
-        answer = normalise(answer)
-        for word in {"", *(word for said in (*forms, parted) for word in _words(said))}:
+        for word in {"", *(word for form in (*forms, parted) for word in _words(form))}:
             for name in self.beginning.get(word, ()):
-                if any(stands_in(name, said) for said in forms):
+                if any(stands_in(name, form) for form in forms):
                     found |= self.of_text[name]
                 elif name in self.of_words and stands_in(name, parted):
                     found |= self.of_words[name]
+        plain = unaccented(normalise(answer))
         if self.of_value:
-            for value in values_in(unaccented(answer)):
+            for value in values_in(plain):
                 found |= self.of_value.get(value, set())
-            for alone in (unaccented(answer).strip(" .!"), unsigned(said)):
+            for alone in (plain.strip(" .!"), unsigned(text)):
                 match value_of(alone):
                     case (number, None):  # an answer that is only a number may lack its unit
                         found |= self.of_number.get(number, set())
-        return found | self.judged.get(answer, set())
+        return found | self.judged_right.get(normalise(answer), set())
 
     def open(self, subject: str, answer: str) -> Share:
         """Return how often an open answer about a subject is right by chance."""
-        mine, said = self.of_subject[subject], self.right(answer)
-        others = self.total - sum(mine.values())
+        own, right = self.of_subject[subject], self.right(answer)
+        own_items = sum(own.values())
+        others, others_rest = self.total - own_items, self.total_rest - own_items
         if not others:
             return NO_SHARE
-        hits = math.fsum(self.every[one] - mine.get(one, 0.0) for one in said)
-        drawn = min(1.0, math.fsum(self.every[one] for one in said) / others)
-        other_rest = self.total_rest - sum(mine.values())
-        of_rest = min(1.0, math.fsum(self.rest[one] for one in said) / other_rest) if other_rest > 0 else 1.0
-        return Share(hits / others, drawn, of_rest, 0.0, said, None, others)
+        hits = math.fsum(self.counts[truth] - own.get(truth, 0.0) for truth in right)
+        under_null = min(1.0, math.fsum(self.counts[truth] for truth in right) / others)
+        hits_rest = math.fsum(self.counts_rest[truth] for truth in right)
+        rest = min(1.0, hits_rest / others_rest) if others_rest > 0 else 1.0
+        return Share(hits / others, under_null, rest, 0.0, right, None, others)
 
     def chosen(self, item: Mapping[str, Any], answer: str, choices: Sequence[str]) -> Share:
         """Return how often an answer that names one of k choices is right by chance; 0 if it names none.
@@ -249,32 +249,32 @@ class RelationFacts:
         Where subjects have several objects, facts count as `Several.part` says: a true object is no wrong choice, so a
         common one next to rare ones is true more often than its facts say. Accepting m of the k multiplies by m.
         """
-        mine, answer = self.of_subject[item["subject"]], normalise(answer)
+        own, answer = self.of_subject[item["subject"]], normalise(answer)
         offered = {text: self.of_name.get(text, set()) for text in map(normalise, choices)}
         if answer in offered:
-            named, said = [answer], offered[answer]
+            named, right = [answer], offered[answer]
         else:
-            said = self.right(answer)
-            named = [text for text, truths in offered.items() if truths & said or stands_in(text, answer)]
+            right = self.right(answer)
+            named = [text for text, truths in offered.items() if truths & right or stands_in(text, answer)]
         if not named:
             return NO_SHARE
         accepted = [text for text, truths in offered.items() if item["truth"] in truths]
         guess = max(1, len(accepted)) / len(offered)
-        parts = self.common.parts(offered, named[0])
-        there: dict[Hashable, float] = {}
+        part_of_name = self.common.parts(offered, named[0])
+        parts: dict[Hashable, float] = {}
         for text, truths in offered.items():
-            there |= {one: max(there.get(one, 0.0), parts[text]) for one in truths}
-        others = math.fsum(
-            part * (self.every[one] - mine.get(one, 0.0)) for one, part in there.items()
-        )  # the same in any order
-        right = said & there.keys()
-        true = len({self.common.object.get(text, text) for text in accepted})
-        drawn, of_rest = (
-            max(min(1.0, max(1, true) * common.share(named, parts)), guess if len(accepted) > 1 else 0.0)
+            parts |= {truth: max(parts.get(truth, 0.0), part_of_name[text]) for truth in truths}
+        others = {truth: part * (self.counts[truth] - own.get(truth, 0.0)) for truth, part in parts.items()}
+        right = right & parts.keys()
+        objects = max(1, len({self.common.object.get(text, text) for text in accepted}))
+        under_null, rest = (
+            max(min(1.0, objects * common.share(named, part_of_name)), guess if len(accepted) > 1 else 0.0)
             for common in (self.common, self.common_rest)
         )
-        hits = math.fsum(there[one] * (self.every[one] - mine.get(one, 0.0)) for one in right) + self.each * drawn
-        return Share(hits / (others + self.each), drawn, of_rest, guess, right, there, others + self.each)
+        each = self.items_per_fact
+        total = math.fsum(others.values()) + each  # `fsum`: the same in any order
+        hits = math.fsum(others[truth] for truth in right) + each * under_null
+        return Share(hits / total, under_null, rest, guess, right, parts, total)
 
 
 @cache
