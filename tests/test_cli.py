@@ -297,7 +297,7 @@ def test_a_broken_suite_of_another_package_is_named_without_a_traceback(tmp_path
     paths = os.pathsep.join([str(REPOSITORY / "workflow"), str(tmp_path)])
     command = [sys.executable, "-m", "almanac", "ask", "broken", "--help"]
     found = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": paths})
-    message = "cannot be imported (ModuleNotFoundError: No module named 'nowhere'); mend or uninstall its package"
+    message = "cannot be imported (ModuleNotFoundError: No module named 'nowhere'); fix or uninstall its package"
     assert found.stderr == f"almanac ask: entry point broken = 'nowhere:Broken': {message}\n"
     assert found.returncode == 2
 

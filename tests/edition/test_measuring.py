@@ -166,7 +166,7 @@ def test_no_page_is_drawn_of_settings_that_the_numbers_are_not_of(layout, capsys
     ("chapter", "message"),
     [
         (lambda *_: ("a",), "suite facteval: its `chapter` must return a Chapter or None, found ('a',)"),
-        (lambda *_: Table("board", "", ("model", "n"), [("m",)]), "table board: 2 columns (model, n), and a row of 1"),
+        (lambda *_: Table("board", "", ("model", "n"), [("m",)]), "table board: 2 columns (model, n), but a row of 1"),
     ],
 )
 def test_whose_chapter_cannot_be_shown_is_said(small, monkeypatch, capsys, chapter, message):

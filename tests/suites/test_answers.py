@@ -197,14 +197,14 @@ def test_items_that_are_not_counted_through_the_rounds_are_refused(tmp_path):
     asked.link(asked.item("e", Way("w"), None), "a", request("r"))
     write_asked(second, [asked.take()], {"notes": Note}, 2)
     with pytest.raises(
-        AlmanacError, match=r"round-1/items\.parquet: items from 2 on are not counted on .*before\.count"
+        AlmanacError, match=r"round-1/items\.parquet: the items from 2 on do not continue .*before\.count"
     ):
         list(answers.parts(("role",)))
 
 
 def test_a_link_to_an_item_that_there_is_not_is_refused(tmp_path):
     answers = written(tmp_path, [Given("m", 2, [(0, "a", "r"), (2, "a", "s")])])
-    with pytest.raises(AlmanacError, match="a link is of item 2, and there are 2 items"):
+    with pytest.raises(AlmanacError, match="a link is to item 2 of 2 items"):
         list(answers.parts(("role",)))
 
 
@@ -233,16 +233,18 @@ def test_a_response_that_stands_twice_is_refused(tmp_path):
     [path] = answers.rounds[0].responses
     rows = tables.read_arrow(path, Response).replace_schema_metadata()
     pq.write_table(pa.concat_tables([rows, rows.slice(0, 1)]), path)
-    with pytest.raises(AlmanacError, match=r"round-0: 3 responses to 2 requests of .*, and each has one; delete them"):
+    with pytest.raises(
+        AlmanacError, match=r"round-0: 3 responses to 2 requests of .*, but each needs exactly one; delete"
+    ):
         list(answers.parts(["status"]))
 
 
 @pytest.mark.parametrize(
     ("column", "value", "said"),
     [
-        ("logprobs", [float("nan"), 0.0], r"has the logprobs \[nan, 0\.0\], and no model gives that"),
-        ("logprobs", [float("-inf"), 0.0], r"has the logprobs \[-inf, 0\.0\], and no model gives that"),
-        ("status", "fine", r"has the status 'fine', and no model gives that"),
+        ("logprobs", [float("nan"), 0.0], r"has the logprobs \[nan, 0\.0\], which no model returns"),
+        ("logprobs", [float("-inf"), 0.0], r"has the logprobs \[-inf, 0\.0\], which no model returns"),
+        ("status", "fine", r"has the status 'fine', which no model returns"),
         ("status", {"said": "ok"}, r"is no readable Parquet file \(.*; delete it and run again"),
     ],
 )

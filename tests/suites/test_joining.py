@@ -71,10 +71,10 @@ class HidesTable(Toy):
 @pytest.mark.parametrize(
     ("suite", "message"),
     [
-        (HidesOutcome, "suite toy: setting: a column 'outcome' is there already, of every item; rename it"),
-        (HidesField, "suite toy: table more: a column 'order' is there already, of its setting; rename it"),
-        (HidesOutcomes, "suite toy: table more: a column 'said' is there already, of its table said; rename it"),
-        (HidesTable, "suite toy: table more: a column 'place' is there already, of its table offers; rename it"),
+        (HidesOutcome, "suite toy: setting: every item already has a column 'outcome'; rename this one"),
+        (HidesField, "suite toy: table more: its setting already has a column 'order'; rename this one"),
+        (HidesOutcomes, "suite toy: table more: its table said already has a column 'said'; rename this one"),
+        (HidesTable, "suite toy: table more: its table offers already has a column 'place'; rename this one"),
     ],
 )
 def test_a_column_that_would_hide_another_is_refused(suite, message, tmp_path):

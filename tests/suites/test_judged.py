@@ -136,7 +136,9 @@ def test_a_number_of_no_items_has_no_value_and_of_groups_there_is_none():
 
 
 def test_a_formula_that_has_no_interval_for_groups_is_refused():
-    with pytest.raises(ValueError, match=r"'median' is none for groups \(mean, .*, ratio\); give what you computed"):
+    with pytest.raises(
+        ValueError, match=r"'median' is not one of those for groups \(mean, .*, ratio\); compute the value"
+    ):
         judged().measures("any", "median", "share")
 
 

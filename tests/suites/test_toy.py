@@ -189,7 +189,7 @@ def test_what_judge_must_yield_is_said(trial, tmp_path, judged, message):
 def test_two_rows_of_an_item_are_refused_where_they_would_be_counted_twice(trial, monkeypatch):
     own = trial.answers.own
     monkeypatch.setattr(type(trial.answers), "own", lambda self, name: pl.concat([own(name)] * 2))
-    with pytest.raises(AlmanacError, match="suite toy: table offers: more than one row of item 0"):
+    with pytest.raises(AlmanacError, match="suite toy: table offers: more than one row for item 0"):
         trial.judged()
 
 
@@ -228,7 +228,9 @@ def test_a_method_of_a_reading_that_there_is_not_is_refused(trial):
     class Wrong(Toy):
         methods: ClassVar = (replace(Toy.methods[0], where={"reading": "alnoe", "order": 0}),)
 
-    with pytest.raises(AlmanacError, match=r"suite toy: method alone is of a reading 'alnoe' .*; did you mean alone"):
+    with pytest.raises(
+        AlmanacError, match=r"suite toy: method alone names the reading 'alnoe', .*; did you mean alone"
+    ):
         headline_of(Wrong(), trial)
 
 
@@ -236,7 +238,7 @@ def test_a_column_of_answers_that_there_is_not_is_refused(trial):
     class Wrong(Toy):
         methods: ClassVar = (replace(Toy.methods[0], answer="subjcet"),)
 
-    with pytest.raises(AlmanacError, match=r"suite toy: .* method alone reads .* 'subjcet', .*; did you mean subject"):
+    with pytest.raises(AlmanacError, match=r"suite toy: method alone: answer is 'subjcet', .*; did you mean subject"):
         headline_of(Wrong(), trial)
 
 
@@ -259,7 +261,7 @@ def test_a_table_that_the_suite_does_not_declare_is_refused(trial, tmp_path):
     [
         (
             "tests.toy.gone:Toy",
-            r"cannot be imported \(ModuleNotFoundError: No module named 'tests\.toy\.gone'\); mend or uninstall",
+            r"cannot be imported \(ModuleNotFoundError: No module named 'tests\.toy\.gone'\); fix or uninstall",
         ),
         ("tests.toy.toy_suite:Toyy", "cannot be imported .*Toyy"),
         ("tests.toy.toy_suite:Offer", "must name a class that inherits from Suite"),
@@ -277,7 +279,7 @@ def test_an_installed_suite_that_is_none_is_named_with_what_it_lacks(value, mess
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("class Own(Suite): ...", r"cannot be imported \(NameError: name 'Suite' is not defined\); mend or uninstall"),
+        ("class Own(Suite): ...", r"cannot be imported \(NameError: name 'Suite' is not defined\); fix or uninstall"),
         ("class Own(:", r"cannot be imported \(SyntaxError: "),
         (
             "from tests.toy.toy_suite import Toy\nclass Own(Toy):\n    def __init__(self, must): ...",
@@ -306,7 +308,7 @@ def test_a_suite_whose_column_is_there_already_is_refused_before_anything_is_ask
         monkeypatch.setattr(listing, "_loaded", lambda point: Own())
     else:
         monkeypatch.setattr(listing, "OURS", (*listing.OURS, Own()))
-    with pytest.raises(AlmanacError, match="suite toy: setting: a column 'template' is there already, of every item"):
+    with pytest.raises(AlmanacError, match="suite toy: setting: every item already has a column 'template'"):
         listing._listed()
 
 
@@ -324,12 +326,15 @@ def test_a_suite_whose_column_is_there_already_is_refused_before_anything_is_ask
         ({"own": {"items": Toy.own["offers"]}}, "suite own: table items: every suite has a table of that name"),
         ({"methods": (*Toy.methods, Toy.methods[0])}, "suite own: two methods have the name 'alone'; rename one"),
         ({"methods": tuple(replace(one, label="Own") for one in Toy.methods)}, "two methods have the label 'Own'"),
-        ({"methods": (replace(Toy.methods[0], guess=5),)}, "suite own: method alone: guess is a share of 0 to 1, 5"),
-        ({"rounds": (Round("again2"),)}, "suite own: a round's name is of a to z and _ alone, found 'again2'"),
+        (
+            {"methods": (replace(Toy.methods[0], guess=5),)},
+            "suite own: method alone: guess must be from 0 to 1, found 5",
+        ),
+        ({"rounds": (Round("again2"),)}, "suite own: a round's name may have only a to z and _, found 'again2'"),
         ({"rounds": (Round("a"), Round("a", about_one=True))}, "suite own: two rounds have the name 'a'; rename one"),
         (
             {"rounds": (Round("checks", answered_by="chekcer"),)},
-            r"suite own: round checks: answered_by names no setting, 'chekcer'; did you mean checker\?",
+            r"suite own: round checks: answered_by is no setting: 'chekcer'; did you mean checker\?",
         ),
     ],
 )
@@ -393,24 +398,24 @@ def test_a_suite_of_this_project_without_a_label_is_refused(monkeypatch):
 
 def test_what_a_suite_asks_and_counts_must_be_of_the_form_that_is_said(trial):
     asked = Asked({"offers": Offer})
-    with pytest.raises(AlmanacError, match=r"a request is of .*: choices is \[' a', ' b'\]; give a tuple, or a text"):
+    with pytest.raises(
+        AlmanacError, match=r"a request may hold only .*: choices is \[' a', ' b'\]; give a tuple, or a text"
+    ):
         asked.request(Request("", "choices", None, "It is", choices=[" a", " b"]))
-    with pytest.raises(AlmanacError, match=r"a setting is of .*: order is {'a': 1}; give a tuple, or a text"):
+    with pytest.raises(AlmanacError, match=r"a setting may hold only .*: order is {'a': 1}; give a tuple, or a text"):
         asked.item("toy", Toy.setting({"a": 1}), None, relation="r")
     asked.own["offers"].append(Disagreement(0, "Rome"))
     with pytest.raises(AlmanacError, match="table of Offer: rows are of Offer, found one of Disagreement"):
         asked.take()
-    with pytest.raises(AlmanacError, match=r"there is no own table 'ofers' of what was asked; did you mean offers\?"):
+    with pytest.raises(AlmanacError, match=r"the suite has no table 'ofers' of what was asked; did you mean offers\?"):
         next(trial.answers.parts(("role",), own=("ofers",)))
     judged = trial.judged()
     ranked = replace(judged, frame=judged.frame.with_columns(rank=pl.col("place") + 1))
-    with pytest.raises(
-        AlmanacError, match=r"suite toy: column 'rank' has values from 1 to 2, .*\(of a rank 1 / rank\)"
-    ):
+    with pytest.raises(AlmanacError, match=r"suite toy: column 'rank' has values from 1 to 2, .*\(rank to 1 / rank\)"):
         ranked.measures("mrr", "macro", "rank")
-    with pytest.raises(AlmanacError, match=r"suite toy: column 'subject' holds .*, and a formula is of numbers"):
+    with pytest.raises(AlmanacError, match=r"suite toy: column 'subject' holds .*, but a formula needs numbers"):
         judged.measures("accuracy", "mean", "subject")
-    with pytest.raises(AlmanacError, match=r"table accuracy: 2 columns \(model, accuracy\), and a row of 1 cells"):
+    with pytest.raises(AlmanacError, match=r"table accuracy: 2 columns \(model, accuracy\), but a row of 1 cells"):
         Table("accuracy", "", ("model", "accuracy"), [("m",)])
 
 

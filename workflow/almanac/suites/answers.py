@@ -111,7 +111,9 @@ class Answers:
     def own(self, table: str) -> pl.DataFrame:
         """Return one of the suite's own tables of what was asked, over all rounds."""
         if table not in self.own_rows:
-            raise AlmanacError(f"there is no own table {table!r} of what was asked{did_you_mean(table, self.own_rows)}")
+            raise AlmanacError(
+                f"the suite has no table {table!r} of what was asked{did_you_mean(table, self.own_rows)}"
+            )
         row = self.own_rows[table]
         return pl.concat([read_frame(one.folder / f"{table}.parquet", row) for one in self.rounds])
 
@@ -237,8 +239,8 @@ class Answers:
             if asked != (found := sum(tables.count(path, Response) for path in one.responses)):
                 where = one.responses[0].parent if one.responses else one.folder
                 raise AlmanacError(
-                    f"{where}: {found} responses to {asked} requests of {one.folder}, and each has one; delete them "
-                    "and run `answer` again"
+                    f"{where}: {found} responses to {asked} requests of {one.folder}, but each needs exactly one; "
+                    "delete the responses and run `answer` again"
                 )
 
     def _items(
@@ -250,7 +252,7 @@ class Answers:
         """
         if len(linked) and linked[-1] >= self.count:
             raise AlmanacError(
-                f"{self.rounds[-1].folder}: a link is of item {linked[-1]}, and there are {self.count} items; ask again"
+                f"{self.rounds[-1].folder}: a link is to item {linked[-1]} of {self.count} items (from 0); ask again"
             )
         settings = self.settings.select("setting", *fields)
         wanted = list(dict.fromkeys(["item", *columns, *(["setting"] if fields else [])]))
@@ -262,8 +264,8 @@ class Answers:
                 numbers = found["item"].to_numpy()
                 if not np.array_equal(numbers, np.arange(count, count + len(numbers))):
                     raise AlmanacError(
-                        f"{one.folder / 'items.parquet'}: items from {count} on are not counted on from those before, "
-                        "through batches and rounds; ask again (a suite begins a later round at `before.count`)"
+                        f"{one.folder / 'items.parquet'}: the items from {count} on do not continue the numbers of "
+                        "earlier batches and rounds; ask again (a suite starts a later round at `before.count`)"
                     )
                 count += len(numbers)
                 first, last = np.searchsorted(linked, numbers), np.searchsorted(linked, numbers, "right")
@@ -287,7 +289,7 @@ def _possible(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
     for name, good in of.items():
         if name in frame.columns and (wrong := frame.filter(good.not_())).height:
             said = f"the response to {wrong['request_id'][0]} has the {name} {wrong[name].to_list()[0]!r}"[:200]
-            raise AlmanacError(f"{path}: {said}, and no model gives that; delete it and run `answer` again")
+            raise AlmanacError(f"{path}: {said}, which no model returns; delete this file and run `answer` again")
     return frame
 
 

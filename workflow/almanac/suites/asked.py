@@ -75,7 +75,7 @@ def _changeable(what: str, parts: Mapping[str, Any], error: TypeError) -> Almana
     """Return the error for a value that cannot be hashed, naming the part of it that is a list or the like."""
     wrong = [name for name, value in parts.items() if isinstance(value, list | dict | set)]
     which = f"{wrong[0]} is {parts[wrong[0]]!r:.60}; give a tuple, or a text" if wrong else str(error)
-    return AlmanacError(f"{what} is of texts, numbers and tuples: {which}")
+    return AlmanacError(f"{what} may hold only texts, numbers and tuples: {which}")
 
 
 @dataclass

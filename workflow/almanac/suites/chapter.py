@@ -65,7 +65,7 @@ class Table:
         """
         if other := next((row for row in self.rows if len(row) != len(self.head)), None):
             raise AlmanacError(
-                f"table {self.name}: {len(self.head)} columns ({', '.join(self.head)}), and a row of {len(other)} cells"
+                f"table {self.name}: {len(self.head)} columns ({', '.join(self.head)}), but a row of {len(other)} cells"
             )
 
     @property

@@ -120,13 +120,13 @@ def _reading(suite: str, method: Method, readings: Sequence[str], columns: Seque
     reading = str(method.where.get("reading", readings[0]))
     if reading not in readings:
         raise AlmanacError(
-            f"suite {suite}: method {method.name} is of a reading {reading!r} (where settings leave a reading "
-            f"out, `counted` leaves its methods out){did_you_mean(reading, readings)}"
+            f"suite {suite}: method {method.name} names the reading {reading!r}, which these settings lack (then "
+            f"`counted` must leave the method out){did_you_mean(reading, readings)}"
         )
     if method.answer not in ("prediction", *columns):
         raise AlmanacError(
-            f"suite {suite}: what method {method.name} reads in answers, {method.answer!r}, is no column of "
-            f"its items{did_you_mean(method.answer, columns)}"
+            f"suite {suite}: method {method.name}: answer is {method.answer!r}, which is no column of its "
+            f"items{did_you_mean(method.answer, columns)}"
         )
     return reading
 
@@ -203,7 +203,9 @@ def method_of(row: Measure, methods: Sequence[Method]) -> Method:
     where = conditions_of(row)
     fitting = [one for one in methods if all(where.get(name, ...) == value for name, value in one.where.items())]
     if not fitting:
-        raise AlmanacError(f"suite {row.suite}: no method of it has numbers of {row.where}; measure the edition again")
+        raise AlmanacError(
+            f"suite {row.suite}: no method has numbers with the conditions {row.where}; measure the edition again"
+        )
     return max(fitting, key=lambda one: len(one.where))
 
 

@@ -23,26 +23,26 @@ BATCH = {field.name for field in fields(Batch)} | {"outcomes", "measures"}  # na
 ITEM = {"relation_id": "relation", "fact_id": "fact", "template_id": "template"}
 # The columns of every suite's scored items, and what they hold.
 EVERY = {
-    "item": "its number; items of a suite and dataset are counted through all rounds",
-    "experiment": "which of the suite's experiments asks it",
-    "relation": "of the fact",
-    "fact": "that it asks",
-    "template": "that it is worded by",
-    "name": "of the subject that it is asked by, where that is one of several",
-    "setting": "how it is asked; the setting's fields are columns too",
-    "subject": "of the fact",
-    "object": "of the fact",
+    "item": "the item's number, which goes on through all rounds of a suite and dataset",
+    "experiment": "the experiment of the suite that asks the item",
+    "relation": "the fact's relation",
+    "fact": "the fact that the item asks for",
+    "template": "the template of the item's text",
+    "name": "the subject's name in the text, if the subject has several",
+    "setting": "how the item is asked; the setting's fields are columns too",
+    "subject": "the fact's subject",
+    "object": "the fact's object",
     "bucket": "head, torso or tail, by the subject's popularity",
-    "dose": "how often the model was taught the fact; empty where it was not taught the dataset",
-    "object_dose": "how often it was taught facts of this object",
-    "dataset": "of which it is, in numbers over several",
-    "reading": "how the answer is read, where the suite has several ways",
+    "dose": "how often the model was taught the fact; empty if it was not taught the dataset",
+    "object_dose": "how often the model was taught facts with this object",
+    "dataset": "the item's dataset, in numbers over several datasets",
+    "reading": "how the answer is read, if the suite has several ways",
     "outcome": "correct, incorrect, missing (abstained or refused), invalid (no answer to the question) or error",
     "score": (
-        "what facts are ranked by: a natural logarithm (nats) where choices, blanks or strings are scored, from 0 to 1 "
-        "where a text is read; of what, the suite's page says"
+        "what facts are ranked by: a natural logarithm (nats) if choices, blanks or strings are scored, from 0 to 1 if "
+        "a text is read; the suite's page says of what"
     ),
-    "confidence": "from 0 to 1, where the suite has one: how sure the model is of its answer",
+    "confidence": "how sure the model is of its answer, from 0 to 1, if the suite has this",
     "prediction": "the answer as it was read",
     "hit": "whether the outcome is correct; empty without a score",
 }
@@ -96,7 +96,7 @@ def _joined(suite: Suite[Any], name: str, frame: pl.DataFrame, rows: pl.DataFram
         first = rows.filter(pl.struct(key).is_duplicated()).row(0, named=True)
         said = ", ".join(f"{column} {first[column]}" for column in key)
         raise AlmanacError(
-            f"suite {suite.name}: table {name}: more than one row of {said}; with of='free' it may have any number"
+            f"suite {suite.name}: table {name}: more than one row for {said}; only with of='free' it may"
         )
     return joined
 
@@ -143,7 +143,7 @@ def check_names(suite: Suite[Any]) -> None:
         for name in names:
             if name in there:
                 raise AlmanacError(
-                    f"suite {suite.name}: {where}: a column {name!r} is there already, of {there[name]}; rename it"
+                    f"suite {suite.name}: {where}: {there[name]} already has a column {name!r}; rename this one"
                 )
             there[name] = f"its {where}"
 

@@ -150,7 +150,7 @@ class Judged:
         self._check(wanted)
         for column, new in wanted.items():
             if column in self.conditions and not narrows(new, self.conditions[column]):
-                raise ValueError(f"{column}: {new} does not narrow {self.conditions[column]}; choose by one condition")
+                raise ValueError(f"{column}: {new} does not narrow {self.conditions[column]}; combine them into one")
         kept = self.frame.filter(pl.all_horizontal(chosen(column, one) for column, one in wanted.items()))
         return replace(self, frame=kept, conditions={**self.conditions, **wanted})
 
@@ -192,8 +192,8 @@ class Judged:
             found = grouped.macro(self.frame, by, of[0], strata, SUBJECT, averaged)
         else:
             raise ValueError(
-                f"formula {formula!r} is none for groups ({', '.join((*INTERVALS, 'ratio'))}); give what you computed "
-                "of a group to `measure`"
+                f"formula {formula!r} is not one of those for groups ({', '.join((*INTERVALS, 'ratio'))}); compute the "
+                "value of each group and pass it to `measure`"
             )
         at = len(by)
         return self.measures_from(metric, formula, of, by, {row[:at]: Estimate(*row[at:]) for row in found.rows()})
@@ -249,7 +249,7 @@ class Judged:
         kind = self.frame.schema[column]
         if not (kind.is_numeric() or kind in (pl.Boolean, pl.Null)):
             raise AlmanacError(
-                f"suite {self.suite}: column {column!r} holds {kind}, and a formula is of numbers or truth values; "
+                f"suite {self.suite}: column {column!r} holds {kind}, but a formula needs numbers or truth values; "
                 "name such a column"
             )
 
@@ -258,8 +258,8 @@ class Judged:
         low, high = self.frame[column].min(), self.frame[column].max()
         if isinstance(low, float | int) and isinstance(high, float | int) and not 0 <= low <= high <= 1:
             raise AlmanacError(
-                f"suite {self.suite}: column {column!r} has values from {low:g} to {high:g}, and this formula has an "
-                "interval for values in 0 to 1; make them such (of a rank 1 / rank), or give a number to `measure`"
+                f"suite {self.suite}: column {column!r} has values from {low:g} to {high:g}, but the interval of this "
+                "formula needs values from 0 to 1; rescale them (rank to 1 / rank), or pass a number to `measure`"
             )
 
     def _counts(self, by: Sequence[str]) -> list[tuple[tuple[Any, ...], tuple[int, ...]]]:

@@ -95,14 +95,16 @@ def _check_methods(suite: Suite[Any]) -> None:
             raise AlmanacError(f"suite {suite.name}: two {what} {twice[0]!r}; rename one of them")
     for method in suite.methods:
         if isinstance(method.guess, float | int) and not 0 <= method.guess <= 1:
-            raise AlmanacError(f"suite {suite.name}: method {method.name}: guess is a share of 0 to 1, {method.guess}")
+            raise AlmanacError(
+                f"suite {suite.name}: method {method.name}: guess must be from 0 to 1, found {method.guess}"
+            )
     settings = suite.options.model_fields
     for one in suite.rounds:
         if not ROUND.fullmatch(one.name):
-            raise AlmanacError(f"suite {suite.name}: a round's name is of a to z and _ alone, found {one.name!r}")
+            raise AlmanacError(f"suite {suite.name}: a round's name may have only a to z and _, found {one.name!r}")
         if one.answered_by is not None and one.answered_by not in settings:
             raise AlmanacError(
-                f"suite {suite.name}: round {one.name}: answered_by names no setting, {one.answered_by!r}"
+                f"suite {suite.name}: round {one.name}: answered_by is no setting: {one.answered_by!r}"
                 f"{did_you_mean(one.answered_by, settings)}"
             )
 
@@ -114,7 +116,7 @@ def _loaded(point: EntryPoint) -> Suite[Any]:
         made = point.load()
     except Exception as error:  # another package may raise anything
         raise AlmanacError(
-            f"{where}: cannot be imported ({type(error).__name__}: {error}); mend or uninstall its package"
+            f"{where}: cannot be imported ({type(error).__name__}: {error}); fix or uninstall its package"
         ) from error
     if not (isinstance(made, type) and issubclass(made, Suite)):
         raise AlmanacError(f"{where}: must name a class that inherits from Suite, found {made!r}")
@@ -123,7 +125,7 @@ def _loaded(point: EntryPoint) -> Suite[Any]:
         suite: Suite[Any] = made()
     except Exception as error:
         raise AlmanacError(
-            f"{where}: cannot be made without arguments ({type(error).__name__}: {error}); mend its package"
+            f"{where}: cannot be made without arguments ({type(error).__name__}: {error}); fix its package"
         ) from error
     return suite
 
