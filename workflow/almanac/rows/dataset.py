@@ -70,8 +70,7 @@ class Draft:
 class Rating:
     """A reader's verdict on a fact or a template, with a note.
 
-    ``value`` is ``true``, ``false`` or ``doubtful``; for ratings of a model's knowledge ``known``, ``unknown`` or a
-    number.
+    ``value`` is ``true``, ``false`` or ``doubtful``; for a model's knowledge ``known``, ``unknown`` or a number.
     """
 
     KEY: ClassVar = ("item", "rater")

@@ -39,8 +39,8 @@ def macro(
       similar values in several strata. It is below 1 if the values within a cluster differ, and then shrunk towards 1
       by z² draws.
     - Similarity across strata is told by pairs of a cluster's values that are both right (or both wrong, if rarer). If
-      few such pairs can be expected, the effect is shrunk towards that of clusters that are one draw in all strata.
-    - If all values are equal, each cluster counts as one draw.
+      few such pairs can be expected, the effect is shrunk towards that of clusters that are one draw in all strata. If
+      all values are equal, each cluster counts as one draw.
 
     A stratum with far fewer draws than the others dominates the variance, and they say little about its share. If it
     has fewer than half of the median's, the limits reach farther: their squared distances grow by a part of what its

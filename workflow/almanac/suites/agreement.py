@@ -90,10 +90,9 @@ def _agreed(pairs: Sequence[pl.DataFrame]) -> list[Estimate]:
 
 
 def on_same_facts(dataset: str, model: str, found: Sequence[Called]) -> Iterator[Measure]:
-    """Yield the share that each method calls known of the facts that all of them asked.
+    """Yield the share that each method calls known of the facts that all asked, with the interval for these relations.
 
-    The interval is for these relations. A method that shares fewer than `FEW` facts with all methods before it is left
-    out. A single method has no such number.
+    A method that shares fewer than `FEW` facts with all methods before it is left out; a single method has no share.
     """
     kept, shared = list[Called](), set[str]()
     for one in found:

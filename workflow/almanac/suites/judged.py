@@ -207,10 +207,9 @@ class Judged:
         estimates: Mapping[tuple[Any, ...], Estimate],
         ps: Mapping[tuple[Any, ...], float] | None = None,
     ) -> list[Measure]:
-        """Return one number for each group, sorted, from values that were computed elsewhere.
+        """Return one number for each group, sorted, from estimates; a group without one gets a number without a value.
 
-        The keys of ``estimates`` and of ``ps``, the p-values, are values of the columns ``by``. A group that
-        ``estimates`` lacks gets a number without a value.
+        The keys of ``estimates`` and of ``ps``, the p-values, are values of the columns ``by``.
         """
         rows = []
         for values, counts in self._counts(by):

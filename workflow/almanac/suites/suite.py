@@ -261,11 +261,10 @@ class Suite(Asks[Settings]):
         return None
 
     def accepts(self, method: Method, options: Settings) -> Accepts | None:
-        """Return the matcher of a method's judge: (answer, names) -> names for which the answer is right.
+        """Return the matcher of a method's judge: (answer, names) -> matching names. None: those in the answer, laxly.
 
         Chance compares open answers with the names of other facts, and must be as lax as the suite's own judge. Answer
         and names come normalised (`dataset.text.normalise`, an answer's line breaks kept), so case does not matter.
-        None: a name matches if it stands in the answer, laxly read.
         """
         return None
 

@@ -27,8 +27,7 @@ class Truths:
         offered: the choices (`Suite.offered`); None: answers are open.
         objects: by relation and test fact the names of its object. If a sample was asked, its answers are compared with
             the test facts that were not drawn, too.
-        of_subject: by relation and fact the names of all objects of its subject, where that has several.
-        subject: the subject of each of these facts.
+        of_subject: the same names of all objects of the fact's subject, if it has several; ``subject``: that subject.
         common: how common the objects of each relation are, among all its facts.
         others: an estimate of how common they are among the facts that names do not give away (`objects_of`).
         given: the facts that names give away (`Data.given_by_names`).
