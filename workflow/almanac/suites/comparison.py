@@ -67,15 +67,15 @@ class Board:
     def each(cls, judged: Mapping[str, Judged], entrants: Sequence[Entrant], method: Method) -> "Iterator[Board]":
         """Yield a board for each setting of a method (`Method.by`) in which any model's answers have the right form."""
         settings: dict[str, dict[str, Called]] = defaultdict(dict)
-        for name, own in judged.items():
-            for one in called(own, [method]):
+        for name, items in judged.items():
+            for one in called(items, [method]):
                 settings[as_text(one.conditions)][name] = one
-        for of in settings.values():
-            some, there = next(iter(of.values())), {one.name: one for one in entrants}
-            hits = {name: (of[name].facts if name in of else some.facts.clear()) for name in judged}
-            hits = {name: own.sort("relation", "fact") for name, own in hits.items()}
-            if followed := {name for name, one in of.items() if one.followed}:
-                yield cls(some.suite, next(iter(judged.values())).dataset, some.conditions, there, hits, followed)
+        for by_model in settings.values():
+            some, models = next(iter(by_model.values())), {one.name: one for one in entrants}
+            hits = {name: (by_model[name].facts if name in by_model else some.facts.clear()) for name in judged}
+            hits = {name: facts.sort("relation", "fact") for name, facts in hits.items()}
+            if followed := {name for name, one in by_model.items() if one.followed}:
+                yield cls(some.suite, next(iter(judged.values())).dataset, some.conditions, models, hits, followed)
 
     def row(
         self,

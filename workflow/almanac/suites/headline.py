@@ -86,17 +86,17 @@ def measures(
     readings, objects, forms = suite.readings(options), None, None
     for method in suite.counted(options):
         reading = _reading(suite.name, method, readings, judged.frame.columns)
-        read = said.filter(pl.col("reading") == reading).drop("reading")
+        texts = said.filter(pl.col("reading") == reading).drop("reading")
         truths: Truths | None = None  # computed once for all groups of the method
-        for own in judged.where(method.where).groups(*method.by):
-            if own.frame.is_empty():
+        for group in judged.where(method.where).groups(*method.by):
+            if group.frame.is_empty():
                 continue
-            answered = own.frame.filter(pl.col("hit").is_not_null() & pl.col("fact").is_not_null())
-            yield from own.measures(KNOWN, "macro_of_facts", "hit")
-            beyond = grouped.macro(own.frame, [], "hit", RELATION, SUBJECT, FACT, drawn=True).rows()
-            yield own.measure(OTHER_RELATIONS, Estimate(*beyond[0]) if beyond else None, "macro_of_facts", ("hit",))
-            yield own.measure(FACTS, answered["fact"].n_unique(), "other", ("fact",))
-            yield from own.measures(KNOWN_OF_RELATION, "macro_of_facts", "hit", by=[RELATION])
+            answered = group.frame.filter(pl.col("hit").is_not_null() & pl.col("fact").is_not_null())
+            yield from group.measures(KNOWN, "macro_of_facts", "hit")
+            beyond = grouped.macro(group.frame, [], "hit", RELATION, SUBJECT, FACT, drawn=True).rows()
+            yield group.measure(OTHER_RELATIONS, Estimate(*beyond[0]) if beyond else None, "macro_of_facts", ("hit",))
+            yield group.measure(FACTS, answered["fact"].n_unique(), "other", ("fact",))
+            yield from group.measures(KNOWN_OF_RELATION, "macro_of_facts", "hit", by=[RELATION])
             if answered.is_empty() or not (method.by_answer or isinstance(method.guess, Mapping)):
                 continue
             if objects is None:
@@ -106,13 +106,13 @@ def measures(
                 accepts = suite.accepts(method, options)
                 truths = Truths.of(answers, offered, objects, accepts, forms, suite.asks_subjects)
             if method.by_answer:
-                yield from _without_words(own, answered, read)
+                yield from _without_words(group, answered, texts)
                 states = truths.offered is not None and "shown" in truths.offered.columns
                 chance = against_statements if states else against_others
-                yield from chance(own, _with_answers(method, answered, read), truths)
+                yield from chance(group, _with_answers(method, answered, texts), truths)
             elif isinstance(method.guess, Mapping):
-                false = judged.where({**{name: own.conditions[name] for name in method.by}, **method.guess})
-                yield from against_false(own, answered, false, truths)
+                false = judged.where({**{name: group.conditions[name] for name in method.by}, **method.guess})
+                yield from against_false(group, answered, false, truths)
 
 
 def _reading(suite: str, method: Method, readings: Sequence[str], columns: Sequence[str]) -> str:
@@ -170,21 +170,21 @@ def findings(
         methods: the methods of each suite.
         models: by name, models that may not have been taught a method's format.
     """
-    of: dict[tuple[str, str, str | None, str], dict[str, Measure]] = defaultdict(dict)
+    by_headline: dict[tuple[str, str, str | None, str], dict[str, Measure]] = defaultdict(dict)
     for row in rows:
         if row.metric in (KNOWN, OTHER_RELATIONS, CHANCE, ABOVE, GIVEN, FACTS, WITHOUT_WORDS):
-            of[row.suite, row.dataset, row.model, row.where][row.metric] = row
-    found = [(own, method_of(own[KNOWN], methods[own[KNOWN].suite])) for own in of.values()]
-    lacks = [_lack(own, method, models.get(str(own[KNOWN].model))) for own, method in found]
-    tested = [own for (own, _), lack in zip(found, lacks, strict=True) if lack is None]
-    adjusted, without = (iter(holm([p_of(own.get(metric)) for own in tested])) for metric in (ABOVE, GIVEN))
+            by_headline[row.suite, row.dataset, row.model, row.where][row.metric] = row
+    found = [(metrics, method_of(metrics[KNOWN], methods[metrics[KNOWN].suite])) for metrics in by_headline.values()]
+    lacks = [_lack(metrics, method, models.get(str(metrics[KNOWN].model))) for metrics, method in found]
+    tested = [metrics for (metrics, _), lack in zip(found, lacks, strict=True) if lack is None]
+    adjusted, of_rest = (iter(holm([p_of(one.get(metric)) for one in tested])) for metric in (ABOVE, GIVEN))
     out = []
-    for (own, method), lack in zip(found, lacks, strict=True):
-        p, beyond = (next(adjusted), next(without)) if lack is None else (None, None)
+    for (metrics, method), lack in zip(found, lacks, strict=True):
+        p, beyond = (next(adjusted), next(of_rest)) if lack is None else (None, None)
         verdict = lack or (ABOVE_CHANCE if p is not None and p <= LEVEL else NOT_ABOVE)
-        beyond_names = beyond <= LEVEL if beyond is not None and verdict == ABOVE_CHANCE and GIVEN in own else None
-        numbers = own[KNOWN], own.get(CHANCE), own.get(ABOVE), int(own[FACTS].value or 0)
-        more = own.get(OTHER_RELATIONS), own.get(WITHOUT_WORDS)
+        beyond_names = beyond <= LEVEL if beyond is not None and verdict == ABOVE_CHANCE and GIVEN in metrics else None
+        numbers = metrics[KNOWN], metrics.get(CHANCE), metrics.get(ABOVE), int(metrics[FACTS].value or 0)
+        more = metrics.get(OTHER_RELATIONS), metrics.get(WITHOUT_WORDS)
         out.append(Finding(method, *numbers, p, verdict, *more, beyond_names))
     return out
 
@@ -209,16 +209,16 @@ def method_of(row: Measure, methods: Sequence[Method]) -> Method:
     return max(fitting, key=lambda one: len(one.where))
 
 
-def _lack(own: Mapping[str, Measure], method: Method, model: Entrant | None) -> str | None:
+def _lack(metrics: Mapping[str, Measure], method: Method, model: Entrant | None) -> str | None:
     """Return the verdict that replaces a test, if there is nothing to test."""
-    row, facts = own[KNOWN], own[FACTS].value or 0
+    row, facts = metrics[KNOWN], metrics[FACTS].value or 0
     if model is not None and not model.understands(method.format) and facts:
         return NOT_TAUGHT
     if not followed(row.n, row.n_error, row.n_missing, row.n_invalid):
         return NO_FORMAT
     if facts < FEW:
         return TOO_FEW
-    return None if ABOVE in own and own[ABOVE].p is not None else UNDEFINED
+    return None if ABOVE in metrics and metrics[ABOVE].p is not None else UNDEFINED
 
 
 def followed(n: int, errors: int, missing: int, invalid: int) -> bool:

@@ -113,12 +113,12 @@ def _chance(found: Called, judged: Judged, choices: int) -> float:
 def _halves(judged: Judged) -> Iterator[tuple[str, Judged]]:
     """Yield the items of each half of a relation's templates, all items if it has one; nothing if all have one."""
     name = pl.col("template").cast(pl.String)
-    count, place = name.n_unique().over("relation"), (name.rank("dense") - 1).over("relation")
+    count, index = name.n_unique().over("relation"), (name.rank("dense") - 1).over("relation")
     if judged.frame.filter(count > 1).is_empty():
         return
-    alone, first = place.is_null() | (count == 1), place * 2 < count
+    single, first = index.is_null() | (count == 1), index * 2 < count
     for half, own in zip(HALVES, (first, ~first), strict=True):
-        yield half, replace(judged, frame=judged.frame.filter(alone | own))
+        yield half, replace(judged, frame=judged.frame.filter(single | own))
 
 
 def standings(found: Sequence[CalledFacts]) -> list[Standing]:
@@ -224,7 +224,7 @@ def _level(
     areas = {key: round(fmean(float(one.positive.mean()) for one in own), DIGITS) for key, own in placed.items()}
     best = sorted(keys, key=lambda key: (-areas[key], key))
     known = [key for key in best if key in order]
-    again = kendall([areas[key] for key in known], [order[key] for key in known]) if len(known) > 1 else None
+    correlation = kendall([areas[key] for key in known], [order[key] for key in known]) if len(known) > 1 else None
     rows = []
     for key in best:
         rows.append(
@@ -247,31 +247,31 @@ def _level(
                 known_most=_mean(facts, key, lambda one, _, hits: float(np.mean(one.parted(hits)[0]))),
                 known_never=_mean(facts, key, lambda one, _, hits: float(np.mean(one.parted(hits)[1]))),
                 prior_auc=float(np.mean([_placed(one, one.priors[None, :]).positive.mean() for one in facts])),
-                tau=again.tau if again is not None else None,
+                tau=correlation.tau if correlation is not None else None,
             )
         )
     return rows
 
 
-def _shared(own: Sequence[Sequence[CalledFacts]], dose: int | None) -> _Facts | None:
+def _shared(by_model: Sequence[Sequence[CalledFacts]], dose: int | None) -> _Facts | None:
     """Return the facts of a world that every method scored for every model; None without facts of either dose.
 
     ``dose`` is `_Facts.most` (None: the highest dose); the other dose is 0.
     """
-    frames = [one.found.facts.drop_nulls(["score", "dose"]) for model in own for one in model]
+    frames = [one.found.facts.drop_nulls(["score", "dose"]) for model in by_model for one in model]
     texts = [frame.with_columns(pl.col("fact", "subject").cast(pl.String)).sort("fact") for frame in frames]
     facts = sorted(set(texts[0]["fact"]).intersection(*(set(frame["fact"]) for frame in texts)))
     kept = [frame.filter(pl.col("fact").is_in(facts)) for frame in texts]
-    keys = [one.key for model in own for one in model]
+    keys = [one.key for model in by_model for one in model]
     doses = kept[0]["dose"].to_numpy()
     most = dose or (int(doses.max()) if len(doses) else 0)
     if not most or not {0, most} <= set(doses.tolist()):
         return None
     columns: tuple[dict[Key, Any], dict[Key, Any]] = ({}, {})
     for key in dict.fromkeys(keys):
-        mine = [frame for frame, of in zip(kept, keys, strict=True) if of == key]
+        of_key = [frame for frame, other in zip(kept, keys, strict=True) if other == key]
         for column, out in zip(("score", "hit"), columns, strict=True):
-            out[key] = np.array([frame[column].cast(pl.Float64).to_numpy() for frame in mine])
+            out[key] = np.array([frame[column].cast(pl.Float64).to_numpy() for frame in of_key])
     return _Facts(most, kept[0]["subject"].to_numpy(), doses, kept[0]["object_dose"].to_numpy(), *columns)
 
 

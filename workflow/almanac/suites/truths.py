@@ -60,14 +60,14 @@ class Truths:
         by_subject: bool = False,
     ) -> "Truths":
         """Read what the items of all rounds accept; the other arguments are attributes, ``objects`` several of them."""
-        found, names = [], {}
+        of_item, names = [], {}
         for one in answers.rounds:
             for frame in frames(one.folder / "items.parquet", Item, ["item", "accepted"]):
                 numbered = frame.with_columns(pl.col("accepted").list.join("\x1f").hash(seed=0).alias("truth"))
-                found.append(numbered.select(pl.col("item").cast(pl.UInt32), "truth"))
+                of_item.append(numbered.select(pl.col("item").cast(pl.UInt32), "truth"))
                 for truth, texts in numbered.unique("truth").select("truth", "accepted").iter_rows():
                     names[truth] = frozenset(map(normalise, texts)) - {""}
-        return cls(pl.concat(found), names, offered, *objects, accepts, forms or {}, by_subject)
+        return cls(pl.concat(of_item), names, offered, *objects, accepts, forms or {}, by_subject)
 
     def common_in(self, relation: object, but_given: bool = False) -> Common:
         """Return how common a relation's objects are; ``but_given``: among facts that names do not give away."""
@@ -76,9 +76,9 @@ class Truths:
 
     def text_of(self, relation: object, truth: int, fact: object) -> str:
         """Return the commonest accepted name of an item, of the fact's own object if that is accepted."""
-        named, own = self.common_in(relation).named, self.objects.get(str(relation), {}).get(str(fact), frozenset())
-        accepted = self.names[truth]
-        return max(sorted(accepted & own or accepted), key=lambda text: named.get(text, 0), default="")
+        counts, accepted = self.common_in(relation).named, self.names[truth]
+        names = self.objects.get(str(relation), {}).get(str(fact), frozenset())
+        return max(sorted(accepted & names or accepted), key=lambda name: counts.get(name, 0), default="")
 
     def unasked(self, part: pl.DataFrame, every: bool, left_out: Set[str] = frozenset()) -> dict[str, frozenset[str]]:
         """Return the accepted names of the test facts of a relation that were not asked.
@@ -93,17 +93,17 @@ class Truths:
                 any, nothing is returned: it is not known which other facts would be invalid too.
         """
         relation = str(part["relation"][0])
-        objects, more = self.objects.get(relation, {}), self.of_subject.get(relation, {}) if every else {}
-        asked, named = part.select("fact", "truth").unique().rows(), self.common_in(relation).named.keys()
+        objects, of_subject = self.objects.get(relation, {}), self.of_subject.get(relation, {}) if every else {}
+        asked, any_name = part.select("fact", "truth").unique().rows(), self.common_in(relation).named.keys()
         if not left_out.isdisjoint(objects) or any(
-            (own := objects.get(fact) or named) and own.isdisjoint(self.names[truth]) for fact, truth in asked
+            (names := objects.get(fact) or any_name) and names.isdisjoint(self.names[truth]) for fact, truth in asked
         ):
             return {}
         facts = {fact for fact, _ in asked}
-        found = {fact: more.get(fact, names) for fact, names in objects.items() if fact not in facts}
+        found = {fact: of_subject.get(fact, names) for fact, names in objects.items() if fact not in facts}
         if self.by_subject:
-            once, there = {self.subject.get(fact, fact): fact for fact in found}, set(part["subject"])
-            found = {fact: found[fact] for subject, fact in once.items() if subject not in there}
+            last, subjects = {self.subject.get(fact, fact): fact for fact in found}, set(part["subject"])
+            found = {fact: found[fact] for subject, fact in last.items() if subject not in subjects}
         return found
 
 
@@ -127,15 +127,14 @@ def objects_of(data: Data) -> FactObjects:
     given = data.given_by_names
     facts = data.frame("facts", Fact, ["fact_id", "relation_id", "subject_id", "object_id", "value", "split"])
     facts = facts.with_columns(pl.coalesce(pl.col("object_id").cast(pl.String), "value").alias("object"))
-    named = data.frame("entities", Entity, ["entity_id", "label", "aliases"])
-    named = named.filter(pl.col("entity_id").cast(pl.String).is_in(facts["object"].unique().implode()))
-    known = {key: (label, *aliases) for key, label, aliases in named.iter_rows()}
-    texts = {key: frozenset(map(normalise, known.get(key, (key,)))) - {""} for key in facts["object"].unique()}
-    own, every = (defaultdict[str, dict[str, frozenset[str]]](dict) for _ in range(2))
+    entities = data.frame("entities", Entity, ["entity_id", "label", "aliases"])
+    entities = entities.filter(pl.col("entity_id").cast(pl.String).is_in(facts["object"].unique().implode()))
+    known = {key: (label, *aliases) for key, label, aliases in entities.iter_rows()}
+    names = {key: frozenset(map(normalise, known.get(key, (key,)))) - {""} for key in facts["object"].unique()}
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    rest: dict[str, dict[str, float]] = defaultdict(dict)
-    one: dict[str, dict[str, str]] = defaultdict(dict)
-    objects = Counter[str]()
+    counts_rest: dict[str, dict[str, float]] = defaultdict(dict)
+    object_of: dict[str, dict[str, str]] = defaultdict(dict)
+    distinct = Counter[str]()
     tested = pl.when(pl.col("split") == "test").then(~pl.col("fact_id").cast(pl.String).is_in(list(given)))
     by_object = facts.group_by("relation_id", "object", maintain_order=True).agg(
         pl.len(), tested.mean().alias("rest"), tested.count().alias("tested")
@@ -143,26 +142,27 @@ def objects_of(data: Data) -> FactObjects:
     once = pl.col("rest").filter(pl.col("tested") == 1).mean().over("relation_id")
     by_object = by_object.with_columns(pl.coalesce("rest", once, pl.lit(1.0))).drop("tested")
     for relation, key in by_object.select("relation_id", "object").iter_rows():  # labels before other names
-        one[relation].setdefault(normalise(known.get(key, (key,))[0]), key)
-    for relation, key, count, part in by_object.iter_rows():
-        counts[relation].update(dict.fromkeys(texts[key], count))
-        for text in texts[key]:
-            rest[relation][text] = rest[relation].get(text, 0.0) + count * part
-            one[relation].setdefault(text, key)
-        objects[relation] += 1
+        object_of[relation].setdefault(normalise(known.get(key, (key,))[0]), key)
+    for relation, key, count, rest in by_object.iter_rows():
+        counts[relation].update(dict.fromkeys(names[key], count))
+        for name in names[key]:
+            counts_rest[relation][name] = counts_rest[relation].get(name, 0.0) + count * rest
+            object_of[relation].setdefault(name, key)
+        distinct[relation] += 1
     sizes = dict(facts.group_by("relation_id").len().iter_rows())
     pairs = facts.unique(["relation_id", "subject_id", "object"], maintain_order=True)
     pairs = pairs.with_columns((pl.len().over("relation_id", "subject_id") > 1).alias("several"))
     asked = facts.filter(pl.col("split") == "test")
-    subject_of: dict[str, str] = {}
-    all_of: dict[tuple[str, str], frozenset[str]] = {}
+    all_names: dict[tuple[str, str], frozenset[str]] = {}
     more = pairs.filter("several").join(asked, on=["relation_id", "subject_id"], how="semi", maintain_order="left")
     for relation, subject, key in more.select("relation_id", "subject_id", "object").iter_rows():
-        all_of[relation, subject] = all_of.get((relation, subject), frozenset()) | texts[key]
+        all_names[relation, subject] = all_names.get((relation, subject), frozenset()) | names[key]
+    objects, of_subject = (defaultdict[str, dict[str, frozenset[str]]](dict) for _ in range(2))
+    subject_of: dict[str, str] = {}
     for fact, relation, subject, key in asked.select("fact_id", "relation_id", "subject_id", "object").iter_rows():
-        own[relation][fact] = texts[key]
-        if (relation, subject) in all_of:
-            every[relation][fact] = all_of[relation, subject]
+        objects[relation][fact] = names[key]
+        if (relation, subject) in all_names:
+            of_subject[relation][fact] = all_names[relation, subject]
             subject_of[fact] = subject
     several = {
         relation: Several(
@@ -172,7 +172,8 @@ def objects_of(data: Data) -> FactObjects:
         for relation in pairs.filter("several")["relation_id"].unique()
     }
     common = {
-        name: Common(sizes[name], objects[name], named, one[name], several.get(name)) for name, named in counts.items()
+        relation: Common(sizes[relation], distinct[relation], named, object_of[relation], several.get(relation))
+        for relation, named in counts.items()
     }
-    others = {name: common[name]._replace(named=named) for name, named in rest.items()}
-    return FactObjects(own, every, subject_of, common, others, given)
+    others = {relation: common[relation]._replace(named=named) for relation, named in counts_rest.items()}
+    return FactObjects(objects, of_subject, subject_of, common, others, given)
