@@ -44,8 +44,7 @@ def mean_correlation(columns: Table, first: Sequence[int], second: Sequence[int]
         seed: the seed of the bootstrap.
 
     Returns:
-        `NOTHING` if there is no pair, fewer than four rows, or a constant column; no interval for fewer than `LEAST`
-        rows.
+        `NOTHING` if there is no pair, fewer than four rows, or a constant column; no interval below `LEAST` rows.
     """
     pairs = [(i, j) for i in first for j in second if set(first) != set(second) or i < j]
     if not pairs or len(columns) < 4:

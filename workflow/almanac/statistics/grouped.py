@@ -35,9 +35,8 @@ def macro(
 
     - The share is first shrunk towards the mean over all strata by z² draws, as many as Wilson's interval adds, so that
       a few clusters that agree are not taken for certain.
-    - The design effect is the variance of the clusters' sums over that of such draws. It is above 1 if clusters have
-      similar values in several strata. It is below 1 if the values within a cluster differ, and then shrunk towards 1
-      by z² draws.
+    - The design effect is the variance of the clusters' sums over that of such draws: above 1 if clusters have similar
+      values in several strata, below 1 if values within a cluster differ, and then shrunk towards 1 by z² draws.
     - Similarity across strata is told by pairs of a cluster's values that are both right (or both wrong, if rarer). If
       few such pairs can be expected, the effect is shrunk towards that of clusters that are one draw in all strata. If
       all values are equal, each cluster counts as one draw.
@@ -57,8 +56,7 @@ def macro(
         drawn: whether the strata are themselves a sample, and the interval is for *other* strata: Wilson's with
             Student's quantile, at the variance of the strata's means. It is never narrower than that for these strata;
             a single stratum has none.
-        alike: whether a stratum with few draws is assumed to have about the share of the others, for instance since all
-            are small: then limits do not reach farther.
+        alike: whether strata with few draws are assumed to have about the share of the others: no farther limits then.
 
     Returns:
         The columns ``by``, ``value``, ``low`` and ``high``; groups without any value are absent.

@@ -128,8 +128,7 @@ class Answers:
             size: the largest number of links in a part, unless a single item has more.
 
         Raises:
-            AlmanacError: a request has no response, or several; a column is unknown; the numbers of items do not go on
-                from round to round.
+            AlmanacError: a request has no response, or several; a column is unknown; item numbers have gaps.
         """
         self._check_columns(columns)
         of_item = [name for name in columns if name in ITEM]

@@ -25,9 +25,8 @@ CHANCE, ABOVE = "headline_chance", "headline_above_chance"  # names of metrics
 OF_RELATION = "chance_of_relation"  # chance in one relation, with the p of a test whether more is known
 # The share of facts that names give away, with the p of the test on all other facts; the same in one relation.
 GIVEN, GIVEN_OF_RELATION = "headline_given_by_names", "given_of_relation"
-# How many facts of the relation have the true and the false object; how many count for the test (``part``: those that
-# count next to the true object, `Several.part`; ``rest``: that names do not give away too); the facts and objects of
-# the relation; the objects of the subject, and how many facts have one of these.
+# The facts with the true and the false object: all, as far as the test counts them (``part``, `Several.part`), and of
+# these the ``rest`` that names do not give away; all facts and objects; the subject's objects and the facts with them.
 COUNTS = (
     *("true_facts", "false_facts", "false_part", "true_rest", "false_rest"),
     *("all_facts", "all_objects", "own_objects", "own_facts"),
@@ -60,11 +59,10 @@ def against_false(judged: Judged, answered: pl.DataFrame, false: Judged, truths:
 def against_statements(judged: Judged, answered: pl.DataFrame, truths: Truths) -> Iterator[Measure]:
     """Yield the chance of verdicts on a true and a false statement of each fact.
 
-    The false statement has any object of the relation, the true one mostly a common one. So a model that calls
-    statements with common objects correct is right more often than wrong, and objects are weighted as in
-    `against_false`. Chance is the mean of two shares: how often statements with the objects of other facts are called
-    correct (in the place of the true statement), and how often false statements are called incorrect. Tested are facts
-    of which one statement alone is called correct: which of the two is true?
+    The false statement has any object of the relation, the true one mostly a common one: a model that calls statements
+    with common objects correct is mostly right. So objects are weighted as in `against_false`. Chance is the mean of
+    two shares: how often statements with the objects of other facts are called correct (in the place of the true one),
+    and how often false statements are called incorrect. Tested are facts with one statement alone called correct.
 
     ``truths.offered`` has of each item ``shown``, the object of its statement, and ``holds``, whether it is true.
     """
@@ -217,9 +215,8 @@ def _numbers(
 
     Their p is of a test whether more is right than by chance; with the last, on facts that names do not give away.
 
-    In the tests by relation a subject is one draw. Each draw has the mean chance of the relation's draws, which makes
-    more hits than expected likelier than their own chances do (Hoeffding, Annals of Mathematical Statistics 27, 1956):
-    p errs upwards.
+    In the tests by relation a subject is one draw, and all draws get their mean chance. That makes more hits than
+    expected likelier than their own chances do (Hoeffding, Annals of Mathematical Statistics 27, 1956): p errs upwards.
 
     Args:
         judged: the items.

@@ -50,10 +50,9 @@ NO_SHARE = Share(0.0, 0.0, 0.0, 0.0, frozenset(), None, 0.0)
 class RelationFacts:
     """The facts of a relation that answers are compared with, to tell how often these are right by chance.
 
-    Chance is the share of *other* facts for which an answer would be right. The test asks what happens if objects are
-    dealt out to facts at random. There an open answer is compared with its own fact too, since an object that only one
-    fact has can be hit. That share is of one fact fewer than there are, so that dealing without replacement varies no
-    more than the test expects.
+    Chance is the share of *other* facts for which an answer would be right. The test supposes that objects are dealt
+    out to facts at random. There an open answer is compared with its own fact too, since an object that only one fact
+    has can be hit. The total is one fact less, so that dealing without replacement varies no more than the test says.
 
     A *truth* stands for what an item accepts: the number of a set of texts or, of a fact that was not asked, the set.
 
