@@ -53,7 +53,7 @@ def test_the_reference_names_every_column_of_every_table_and_what_its_numbers_ar
     assert "| known | number | `accuracy`: mean of hit |" in found
     assert "| known, low; known, high | number | its 95 % interval |" in found
     assert "| facts | whole number |  |" in found
-    assert "| object_dose | how often it was taught" in found, "what numbers are made of is a column of items"
+    assert "| object_dose | how often the model was taught" in found, "what numbers are made of is a column of items"
     assert all(f"| {name} |" in found for name in columns(Measure)) and "the items that it counts" in found
 
 
