@@ -1,1 +1,1 @@
-"""From source tables to a dataset: which relations qualify, train and test facts, wrong choices, one normaliser."""
+"""Builds a dataset from source tables: qualifying relations, train and test facts, wrong choices, normalised names."""

@@ -1,4 +1,4 @@
-"""A dataset's tables from those of a source, the long ones relation by relation."""
+"""Builds a dataset's tables from a source's tables; the large ones are written one relation at a time."""
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -31,7 +31,7 @@ from almanac.sources.files import read_columns
 
 
 def sourced(facts: Path, name: str | None, options: DatasetOptions, drafts: Path | None) -> FactColumns:
-    """Return what a dataset is built of: a folder's tables, and the drafted templates that a person keeps."""
+    """Return the tables that a dataset is built from: a folder's tables plus the drafted templates to be kept."""
     source = read_columns(facts, name or facts.name, options.merge)
     if drafts is None:
         return source
@@ -41,10 +41,10 @@ def sourced(facts: Path, name: str | None, options: DatasetOptions, drafts: Path
 
 
 def with_drafts(frozen: Sequence[Template], drafts: Path) -> list[Template]:
-    """Return frozen templates and the drafts that a person keeps; the frozen win.
+    """Return frozen templates plus the drafts marked ``keep``; a frozen template wins over an equal draft.
 
     Raises:
-        AlmanacError: the file cannot be read, or a draft to be kept has a fault.
+        AlmanacError: the file cannot be read, or a draft marked ``keep`` is invalid.
     """
     return merged(frozen, tables.read_jsonl(drafts, Draft), str(drafts))
 
@@ -56,20 +56,20 @@ def build_tables(
     folder: Path,
     on_relation: Callable[[], object] = lambda: None,
 ) -> tuple[list[RelationCount], Iterable[Refused]]:
-    """Build a dataset and write its tables; none where no relation qualifies.
+    """Build a dataset and write its tables; if no relation qualifies, nothing is written.
 
     Args:
         source: the source's tables.
-        texts: a table of `Evidence` that stands for the source's own.
+        texts: an `Evidence` table that replaces the source's own.
         options: the counts and the seed.
-        folder: where the tables go.
+        folder: where the tables are written.
         on_relation: called after each relation.
 
     Returns:
-        What became of each relation, and what is refused.
+        The counts of each relation, and the refused relations and facts.
 
     Raises:
-        AlmanacError: the texts cannot be read, or one stands twice; a table cannot be written.
+        AlmanacError: the texts cannot be read or hold a row twice; a table cannot be written.
     """
     building = Building(source.relations, source.facts, source.entities, options)
     if not building.qualifying:
@@ -95,10 +95,10 @@ def _write(folder: Path, table: str, row: type, frame: pl.DataFrame) -> None:
 
 
 def _evidence(path: Path, facts: pl.DataFrame) -> pl.DataFrame:
-    """Return the texts of a file that say facts.
+    """Return the texts of a file of `Evidence`.
 
     Raises:
-        AlmanacError: it is no such file; of no fact here, or it holds a row twice.
+        AlmanacError: the file is no such table, belongs to none of these facts, or holds a row twice.
     """
     if path.suffix != ".parquet":
         raise AlmanacError(f"{path}: is not called .parquet; give texts in another form as `evidence` of the facts")
@@ -115,7 +115,7 @@ def _evidence(path: Path, facts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _write_parts(folder: Path, building: Building, on_relation: Callable[[], object]) -> list[RelationCount]:
-    """Write the tables that are built relation by relation; return what became of each."""
+    """Write the tables that are built one relation at a time; return the counts of each relation."""
     counts = []
     with (
         tables.writing(folder / "facts.parquet", Fact) as facts,

@@ -1,4 +1,4 @@
-"""Two sets of facts held against each other wherever both speak of the same relation and subject."""
+"""Compares two sets of facts on the relations and subjects that both have."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -14,11 +14,11 @@ Verdict = Literal["agree", "extra", "disagree", "unmatched", "ambiguous"]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the other facts say of one of our subjects.
+    """The objects of one of our (relation, subject) pairs and those that the other facts have for it.
 
-    ``verdict``: ``agree`` (every object of theirs is one of ours), ``extra`` (an object in common, and one of theirs
-    that we do not have), ``disagree`` (no object in common), ``unmatched`` (they do not speak of the subject),
-    ``ambiguous`` (several of their subjects bear its name).
+    ``verdict``: ``agree`` (each of their objects is one of ours), ``extra`` (some objects in common, but they have
+    others too), ``disagree`` (no object in common), ``unmatched`` (they have no such subject), ``ambiguous`` (several
+    of their subjects have its label).
     """
 
     relation_id: str
@@ -29,10 +29,10 @@ class Comparison:
 
 
 def compare(ours: FactTables, theirs: FactTables) -> list[Comparison]:
-    """Compare every (relation, subject) of ours with the other facts.
+    """Compare each of our (relation, subject) pairs with the other facts.
 
-    Relations meet by our Wikidata property and their relation id (or their property), subjects by label (ours
-    with its article or without), objects by any name; names are compared normalised.
+    Relations are matched by Wikidata property, or by relation id where there is none; subjects by label (ours with or
+    without "the"); objects by any of their names. All names are normalised.
     """
     our_names, their_names = ObjectNames.of(ours.entities), ObjectNames.of(theirs.entities)
     properties = {relation.relation_id: relation.property or relation.relation_id for relation in theirs.relations}

@@ -1,4 +1,4 @@
-"""Invented names from syllables and a seed: the same every time, and none twice in a world."""
+"""Invented names, built from random syllables: reproducible from a seed, and unique within a world."""
 
 import random
 from typing import Literal
@@ -12,7 +12,7 @@ ONSETS = (
 )
 VOWELS = ("a", "e", "i", "o", "u", "ae", "au", "ei", "oa")
 CODAS = ("", "l", "m", "n", "r", "s", "th", "x")
-SYLLABLES = 400  # of a world: few enough that each is a frequent token, enough that names differ
+SYLLABLES = 400  # per world: few enough that each becomes a frequent token, many enough for distinct names
 TRIES = 1000
 GIVEN_NAMES = 40
 
@@ -20,10 +20,10 @@ Shape = Literal["one_word", "two_words"]
 
 
 class Names:
-    """A source of names of one world; none is given twice.
+    """Generates the names of one world; no name is returned twice.
 
-    Each name is drawn from the seed and what it is for, so that a further class of things leaves the
-    others' names alone unless two names collide.
+    Each name depends on the seed and on the class and index of its entity. Adding a class of entities therefore leaves
+    all other names as they are, unless two names collide.
     """
 
     def __init__(self, seed: int) -> None:
@@ -34,7 +34,13 @@ class Names:
         self.syllables = random.Random(seed_of(seed, "syllables")).sample(every, SYLLABLES)
 
     def word(self, what: str, index: int, syllables: tuple[int, int], capital: bool) -> str:
-        """Return a new word for the thing ``what`` number ``index``, of a number of syllables within limits.
+        """Return a new word for entity number ``index`` of the class ``what``.
+
+        Args:
+            what: the class of entities.
+            index: the entity's number in its class.
+            syllables: the least and the largest number of syllables.
+            capital: whether the word begins with a capital letter.
 
         Raises:
             AlmanacError: no free word was found; the world is too large for names of this length.
@@ -50,7 +56,7 @@ class Names:
         )
 
     def name(self, what: str, index: int, shape: Shape) -> str:
-        """Return a new name: a word of its own, after a given name that others share where two words are asked for."""
+        """Return a new name: a unique word, preceded by a shared given name if the shape is ``two_words``."""
         word = self.word(what, index, (2, 2), capital=True)
         if shape == "one_word":
             return word

@@ -1,6 +1,6 @@
-"""Templates mined from text: the words that connect a subject with its object, ranked by how many pairs they connect.
+"""Mines templates from text: the words between a subject and its object, ranked by the number of such pairs.
 
-After Jiang et al. (LPAQA, section 3.1): what stands between the two names in sentences in which both occur.
+After Jiang et al. (LPAQA, section 3.1), who take the words between both names in sentences that contain both.
 """
 
 import re
@@ -14,15 +14,15 @@ from almanac.rows import Evidence, Fact, Template
 from almanac.tables import identity
 
 ORIGIN = "mined"
-MOST_WORDS = 10  # between the names; what stands farther apart is seldom about the relation
-LEAST_SUPPORT = 2  # pairs: what connects a single one is no pattern
+MOST_WORDS = 10  # between the names; longer texts seldom express the relation
+LEAST_SUPPORT = 2  # (subject, object) pairs: words that connect a single pair are no pattern
 WORD = re.compile(punctuation.WORD)
 LETTER = re.compile(r"[^\W\d_]")
 BREAK = re.compile(rf"[.?!]\s|[？！؟{punctuation.STOPS[1:]}]|\n")
 
 
 class NameSpan(NamedTuple):
-    """Where a name stands in a text, by characters."""
+    """The characters [start, end) of a text that a name takes up."""
 
     start: int
     end: int
@@ -33,18 +33,17 @@ def mine(
 ) -> list[Template]:
     """Mine templates from aligned text.
 
-    A text gives at most one template for its fact: of all places of the fact's names the two that are closest, within
-    one sentence, with a letter and at most `MOST_WORDS` words between them. Texts of facts that are not in ``facts``
-    are passed over.
+    A text yields at most one template for its fact: the words between the two closest mentions of subject and object.
+    Both must be in one sentence, with at least one letter and at most `MOST_WORDS` words between them.
 
     Args:
-        evidence: texts with the facts that they say; read once, in any order.
-        facts: the facts whose texts are read. Leave out those that will be asked: no question should choose its prompt.
-        names: of subjects and objects; aliases count.
-        least: the least support: how many different pairs (subject, object) a template connects.
+        evidence: texts with the facts that they state; read once, in any order.
+        facts: the facts whose texts are used. Leave out test facts: no question may influence its own prompt.
+        names: names of subjects and objects; aliases count.
+        least: the minimum support: the number of different (subject, object) pairs that a template connects.
 
     Returns:
-        By relation the best supported first; of equal ones those that end in the object, then in the alphabet's order.
+        The templates by relation, then by falling support; ties: those that end in the object first, then by text.
     """
     wanted = {fact.fact_id: fact for fact in facts}
     pairs: dict[tuple[str, str], set[str]] = defaultdict(set)
@@ -58,7 +57,7 @@ def mine(
 
 
 def connecting(text: str, fact: Fact, names: ObjectNames) -> str | None:
-    """Return the template that a text gives for its fact, ``[X] … [Y]`` or ``[Y] … [X]``, or none."""
+    """Return the template that a text yields for its fact (``[X] … [Y]`` or ``[Y] … [X]``), or None."""
     subjects = list(_places(text, names.names(fact.subject_id)))
     objects = list(_places(text, names.names(fact.object_key)))
     between = [
@@ -80,7 +79,7 @@ def _connects(middle: str) -> bool:
 
 
 def _places(text: str, names: Sequence[str]) -> Iterator[NameSpan]:
-    """Yield where any of the names stands as words of their own. Case counts."""
+    """Yield each occurrence of a name as whole words, matching case."""
     for name in filter(None, names):
         at = text.find(name)
         while at >= 0:

@@ -1,7 +1,7 @@
-"""T-REx-MC from any fact tables: the filter, the wrong choices and the split of Wu et al. (section 4, appendix A).
+"""Builds T-REx-MC from any fact tables: the filter, wrong choices and split of Wu et al. (section 4, appendix A).
 
-Every draw orders its candidates by a hash of what is drawn for, so a fact keeps its place and its choices whatever else
-is in the table. Facts are columns, and one relation is looked at after the other.
+Every draw orders its candidates by a hash of their identity and the seed. So a fact keeps its split and its choices
+when other facts are added to the table. Facts are held as columns and processed one relation at a time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from almanac.rows import Choices, Entity, Fact, Refused, Relation, RelationCount
 from almanac.sources.drawing import hashes
 from almanac.tables import from_arrow
 
-REFUSABLE = 0.1  # of a relation's facts, which may have too few wrong choices where fewer are offered
+REFUSABLE = 0.1  # with `fewer_choices`: share of a relation's facts that may be refused for too few wrong choices
 SIDES = pl.Series([None, "train", "test"])
 REFUSED = pl.Schema({"relation_id": pl.String(), "fact_id": pl.String(), "reason": pl.String()})
 CHOICES = pl.Schema({"fact_id": pl.String(), "distractors": pl.List(pl.String()), "labels": pl.List(pl.String())})
@@ -28,7 +28,7 @@ CHOICES = pl.Schema({"fact_id": pl.String(), "distractors": pl.List(pl.String())
 
 @dataclass(frozen=True)
 class Dataset:
-    """A multiple-choice dataset; ``facts`` are all those of the qualifying relations, the drawn ones with a split."""
+    """A multiple-choice dataset; ``facts`` are all facts of the qualifying relations, the drawn ones with a split."""
 
     relations: list[Relation]
     facts: list[Fact]
@@ -39,10 +39,10 @@ class Dataset:
 
 @dataclass(frozen=True)
 class RelationFrames:
-    """What becomes of one relation: frames of `Fact`, `Choices` and `Refused`, sorted by fact.
+    """The dataset's part of one relation: frames of `Fact`, `Choices` and `Refused`, sorted by fact.
 
-    In a relation that qualifies each fact is train, test, refused with a reason, or surplus to the counts asked for.
-    One that does not is refused as a whole and has no facts.
+    In a qualifying relation each fact is train, test, refused with a reason, or surplus (beyond the requested counts).
+    A relation that does not qualify is refused as a whole and has no facts.
     """
 
     relation: Relation
@@ -55,11 +55,7 @@ class RelationFrames:
 def build(
     relations: Sequence[Relation], facts: Sequence[Fact], entities: Sequence[Entity], options: DatasetOptions
 ) -> Dataset:
-    """Build the dataset of facts that are held as rows; see `Building`.
-
-    Returns:
-        The dataset, every list sorted by its key.
-    """
+    """Build a dataset from facts that are held as rows; see `Building`. Each returned list is sorted by its key."""
     ordered = frame_of(Fact, facts).sort("relation_id", "fact_id")
     out = Dataset([], [], [], [], [])
     for part in Building(relations, ordered, frame_of(Entity, entities), options).parts():
@@ -72,10 +68,10 @@ def build(
 
 
 class Building:
-    """The dataset of some facts: relations filtered, facts without enough wrong choices refused, split, choices drawn.
+    """Builds a dataset: filters relations, refuses facts with too few wrong choices, splits, and draws the choices.
 
     Attributes:
-        qualifying: the relations that have facts and objects enough, sorted.
+        qualifying: the relations with enough facts and objects, sorted.
     """
 
     def __init__(
@@ -85,13 +81,13 @@ class Building:
 
         Args:
             relations: all relations of the facts.
-            facts: rows of `Fact`, a relation's together and sorted by ``fact_id``, as they are where all are sorted by
-                it; those with a ``split`` keep it, and then nothing is drawn in their relation.
-            entities: rows of `Entity`, for every entity that a fact names.
+            facts: rows of `Fact`, grouped by relation and sorted by ``fact_id`` within each. Where any fact of a
+                relation has a ``split``, those splits are kept and none is drawn for the relation.
+            entities: rows of `Entity`, one for every entity in the facts.
             options: the counts and the seed.
 
         Raises:
-            ValueError: a relation's facts do not stand together.
+            ValueError: the facts are not grouped by relation.
         """
         self._relations = sorted(relations, key=lambda row: row.relation_id)
         self._facts, self._options = facts, options
@@ -114,7 +110,7 @@ class Building:
         return enough and self._counts.get(relation_id, 0) >= self._options.min_objects
 
     def parts(self) -> Iterator[RelationFrames]:
-        """Yield what becomes of each relation, sorted."""
+        """Yield the part of each relation, sorted by relation."""
         for relation in self._relations:
             own = self._slices.get(relation.relation_id, slice(0, 0))
             counts = own.stop - own.start, self._counts.get(relation.relation_id, 0)
@@ -183,12 +179,12 @@ class Building:
         )
 
     def _guessable(self, names: pl.Series, numbers: Integers, subjects: Integers) -> npt.NDArray[np.bool_]:
-        """Return whether all objects of each fact's subject stand in the subject's name, (facts,).
+        """Return for each fact whether its subject's label contains the labels of all its objects, (facts,).
 
         Args:
-            names: the labels of the facts' subjects, (facts,).
-            numbers: of their objects, (facts,).
-            subjects: numbers, equal for subjects that read alike, (facts,).
+            names: labels of the subjects, (facts,).
+            numbers: numbers of the objects, (facts,).
+            subjects: numbers of the subjects, equal for subjects with the same normalised label, (facts,).
         """
         labels = zip(names, self._objects.labels.gather(numbers), strict=True)
         every = np.ones(subjects.max(initial=-1) + 1, bool)
@@ -196,7 +192,7 @@ class Building:
         return every[subjects]
 
     def _choices(self, identities: pl.Series, drawn: Sequence[Integers], each: int) -> pl.DataFrame:
-        """Return the rows of `Choices`: for each fact the keys and labels of the objects that are drawn for it."""
+        """Return the rows of `Choices`: for each fact the keys and labels of its ``each`` drawn objects."""
         flat = np.concatenate([*drawn, np.empty(0, np.int64)])
         shape = (len(identities), each)
         keys, labels = (
@@ -207,10 +203,10 @@ class Building:
 
 
 def labels_of(subjects: pl.Series, entities: pl.DataFrame) -> pl.Series:
-    """Return the label of each subject of facts, (facts,); of one that is no entity its id.
+    """Return the label of each fact's subject, (facts,), or its id where it is no entity.
 
     Args:
-        subjects: the ids of entities, (facts,).
+        subjects: ids of the subjects, (facts,).
         entities: rows of `Entity`.
     """
     named = subjects.alias("entity_id").to_frame()
@@ -219,23 +215,26 @@ def labels_of(subjects: pl.Series, entities: pl.DataFrame) -> pl.Series:
 
 
 def readings(labels: pl.Series) -> Integers:
-    """Return a number for each label of facts' subjects, equal for those that are the same as they are compared."""
+    """Return a number for each subject's label, equal for equal normalised labels, (facts,)."""
     every = labels.unique()
     numbers = pl.Series(map(normalise, every), dtype=pl.String).rank("dense")
     return labels.replace_strict(every, numbers, return_dtype=pl.Int64).to_numpy()
 
 
 def namesakes(facts: pl.DataFrame, subjects: Integers, objects: Integers) -> dict[int, str]:
-    """Return which facts of a relation are left out since others read as they do, and why.
+    """Return the facts of a relation to be left out because of equal labels, with the reasons.
 
-    To a model, subjects that read alike are one. Where the source prescribes the split, no test fact has a subject
-    whose namesake is among the train facts (a split that is drawn keeps them together). Of the others, a fact that
-    reads like one before it would be the same question or example again; those with a prescribed split come first.
+    A model cannot tell subjects with equal labels apart. Two kinds of facts are left out:
+
+    - test facts, in a split prescribed by the source, whose subject has a namesake among the train facts (a drawn split
+      keeps namesakes together);
+    - of facts with equal subject and object labels, which would repeat a question or example, all but the first. Facts
+      with a prescribed split come first.
 
     Args:
         facts: rows of `Fact`, sorted.
-        subjects: numbers, equal for subjects that read alike, (facts,).
-        objects: numbers, equal for objects that read alike, (facts,).
+        subjects: numbers, equal for equal normalised labels of subjects, (facts,).
+        objects: numbers, equal for equal normalised labels of objects, (facts,).
     """
     named = facts.select("fact_id", "subject_id", "split", reading=subjects, object=objects).with_row_index("at")
     shown = named.filter(split="train").select("reading", train="subject_id").unique().sort("train")
@@ -261,23 +260,23 @@ def namesakes(facts: pl.DataFrame, subjects: Integers, objects: Integers) -> dic
 
 @dataclass(frozen=True)
 class Split:
-    """The places of a relation's train and test facts."""
+    """Indices of a relation's train and test facts."""
 
     train: Integers
     test: Integers
 
 
 def split(facts: pl.DataFrame, subjects: Integers, options: DatasetOptions) -> Split:
-    """Split a relation's facts into train and test, at most one subject in both, and that only where test runs short.
+    """Split a relation's facts into train and test.
 
-    A split that the source prescribes of any of them is kept, cut to the counts. Otherwise subjects are taken in seeded
-    order: into train while they fit, then into test. Where no whole subject fits the last gap in train, one subject is
-    divided, and its other facts come last for test. (No search is made for an order in which no subject need be
-    divided.)
+    If the source prescribes a split of any of the facts, that split is kept, cut to the requested counts. Otherwise
+    subjects are taken in seeded order, each with all its facts: into train while they fit, then into test. If no whole
+    subject fits the last gap in train, one subject is divided; its remaining facts come last for test. So at most one
+    subject is in both parts, and only if test runs short. (Orders that would divide no subject are not searched for.)
 
     Args:
         facts: rows of `Fact`.
-        subjects: whole numbers, equal for facts of the same subject and of those that read alike, (facts,).
+        subjects: numbers, equal for equal normalised labels of subjects, (facts,).
         options: the counts and the seed.
     """
     identities = [identity.encode() for identity in facts["fact_id"]]
@@ -290,9 +289,9 @@ def split(facts: pl.DataFrame, subjects: Integers, options: DatasetOptions) -> S
 
 
 def _draw_split(subjects: Integers, options: DatasetOptions) -> Split:
-    """Draw a split of facts in seeded order, of which the subjects are given."""
+    """Draw a split; ``subjects`` are the subjects' numbers of the facts in seeded order."""
     _, firsts, inverse = np.unique(subjects, return_index=True, return_inverse=True)
-    group = np.argsort(np.argsort(firsts))[inverse]  # subjects numbered in the order in which they come first
+    group = np.argsort(np.argsort(firsts))[inverse]  # subjects numbered by first occurrence
     sizes = np.bincount(group)
     inside, gap = np.zeros(len(sizes), dtype=bool), min(options.train, len(subjects))
     for number, size in enumerate(sizes.tolist()):
@@ -303,9 +302,9 @@ def _draw_split(subjects: Integers, options: DatasetOptions) -> Split:
     facts = np.argsort(group, kind="stable")
     taken = inside[group[facts]]
     train, waiting = facts[taken], facts[~taken]
-    if gap:  # no whole subject fits the gap: the first that waits fills it
+    if gap:  # no whole subject fits the gap: some facts of the first remaining subject fill it
         size = sizes[group[waiting[0]]]
         train = np.concatenate([train, waiting[:gap]])
-        # The others of its facts are last in line, so that they are used only where the test facts run short.
+        # That subject's remaining facts move to the end, so that they are used only if test facts run short.
         waiting = np.concatenate([waiting[size:], waiting[gap:size]])
     return Split(train, waiting[: options.test])

@@ -1,4 +1,4 @@
-"""The names of objects: which label is shown for an object, and under which names it is recognised."""
+"""Names of objects: the label under which an object is shown, and all names under which it is recognised."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ from functools import lru_cache
 from almanac.dataset.text import normalise, same_value
 from almanac.rows import Entity, Fact
 
-# Words that stand in many answers whatever is meant; among T-REx's aliases, "it" is a name of Italian.
+# Function words, which occur in most answers. Some are aliases in the data: T-REx has "it" for Italian.
 STOP_WORDS = frozenset(
     (
         *("a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "do", "for", "from", "had", "has"),
@@ -39,31 +39,31 @@ class ObjectNames:
         return (self.entities[key].label, *self.entities[key].aliases) if key in self.entities else (key,)
 
     def reading(self, key: str) -> str:
-        """Return a subject's label as it is compared: subjects that read alike are one subject to a model."""
+        """Return a subject's normalised label. Subjects with equal labels cannot be told apart by a model."""
         return normalise(self.label(key))
 
     def by_name(self, key: str) -> bool:
-        """Return whether an object is its name and so maybe a value: a literal, or a thing of one file of facts."""
+        """Return whether an object's key is its label: so of literals, and of entities from a single file of facts."""
         return self.label(key) == key
 
     def folded(self, key: str) -> frozenset[str]:
-        """Return all names of an object as they are compared."""
+        """Return all names of an object, normalised; if its key is its label, numbers compare by value."""
         fold = same_value if self.by_name(key) else normalise
         return frozenset(map(fold, self.names(key)))
 
 
 def in_name(subject: str, found: str) -> bool:
-    """Return whether an object's label stands in its subject's, case aside: LAMA-UHN's first rule.
+    """Return whether the subject's label contains the object's, ignoring case: LAMA-UHN's first rule.
 
-    `BELIEF`'s measures and datasets (`DatasetOptions.guessable`) apply it to all true objects of a subject.
+    BELIEF's metrics and `DatasetOptions.guessable` apply it to all true objects of a subject.
     """
     return found.lower() in subject.lower()
 
 
 def likeness(subject: str, found: str) -> float:
-    """Return how much of an object's label stands in its subject's: the share of its pairs of letters, 0 to 1.
+    """Return the share (0 to 1) of the distinct character bigrams of an object's label that the subject's has too.
 
-    Both ends count as a space, so that a symbol may be like the beginning of a word.
+    Labels are padded with a space on both sides, so that a one-letter symbol can match the beginning of a word.
     """
     own = _pairs(found)
     return len(own & _pairs(subject)) / len(own)
@@ -79,9 +79,9 @@ def true_objects(facts: Iterable[Fact], names: ObjectNames | None = None) -> dic
     """Return the object keys that are true for each (relation, subject), sorted.
 
     Args:
-        facts: all that are known of the subjects.
-        names: of the subjects; those that read alike (`ObjectNames.reading`) share their objects, since a question
-            that names one of them may mean the other. None: each subject has its own.
+        facts: all known facts of the subjects.
+        names: names of the subjects. If given, subjects with equal labels (`ObjectNames.reading`) share their
+            objects: a question that names one of them may mean the other.
     """
     found: dict[tuple[str, str], set[str]] = defaultdict(set)
     for fact in facts:

@@ -1,4 +1,4 @@
-"""Popularity in a dataset: buckets for the sources that give scores alone, mentions in facts, popular relations."""
+"""Popularity of entities and relations: buckets where a source has scores only, and counts where it has none."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -12,20 +12,20 @@ from almanac.rows import BucketSize, Popularity, Relation
 from almanac.sources.frames import bucket_of, popularity
 from almanac.sources.thirds import Cuts, cuts, sizes
 
-MENTIONS = "mention"  # the type of popularity that is counted in the facts
+MENTIONS = "mention"  # the type of popularity that is counted from the facts
 
 
 def bucket_tables(folder: Path) -> int:
-    """Give the entities and relations of a source's tables their buckets, in place and as streams.
+    """Assign buckets to the entities and relations of a source's tables, in place and streaming.
 
-    Entities are divided among those of their source and type, relations by their number of facts. Where a source has
-    bucketed a type itself (it saw more entities than it wrote), its buckets stay as they are; so do a relation's.
+    Entities are bucketed by score within their source and type, relations by their number of facts. Buckets that the
+    source has assigned itself stay as they are: it may have seen more entities than it wrote.
 
     Args:
         folder: holds `popularity`, `buckets`, `relations` and `facts` as Parquet.
 
     Returns:
-        The rows of `buckets`.
+        The number of rows of `buckets`.
 
     Raises:
         AlmanacError: a score is below 0; a table is missing or of another shape.
@@ -49,15 +49,15 @@ def _bucket_entities(path: Path, summary: Path) -> None:
 
 
 def with_buckets(rows: pl.LazyFrame) -> tuple[pl.LazyFrame, list[BucketSize]]:
-    """Divide entities among those of their source and type.
+    """Assign buckets to entities within each (source, type).
 
-    A source and type of which any row has a bucket is left as it is: whoever gave it may have seen more entities.
+    A (source, type) of which any row has a bucket already is left as it is: its source may have seen more entities.
 
     Args:
-        rows: of `Popularity`.
+        rows: rows of `Popularity`.
 
     Returns:
-        The rows with their buckets, and the sizes of those that are given here.
+        The rows with buckets, and the sizes of the buckets assigned here.
 
     Raises:
         AlmanacError: a score is below 0.
@@ -79,16 +79,16 @@ def with_buckets(rows: pl.LazyFrame) -> tuple[pl.LazyFrame, list[BucketSize]]:
 
 
 def count_mentions(folder: Path, source: str) -> int:
-    """Count mentions in its facts for a source that has no popularity of its own.
+    """Use the number of mentions in the facts as popularity, for a source that has no scores.
 
-    An entity is mentioned once as a subject and once as an object, so that a fact about itself counts twice.
+    Each fact mentions its subject once and its object once; a fact that relates an entity to itself counts twice.
 
     Args:
-        folder: holds `popularity` and `facts` as Parquet; the first is written anew if it is empty.
+        folder: holds `popularity` and `facts` as Parquet; `popularity` is rewritten if it is empty.
         source: the source's name.
 
     Returns:
-        The rows of `popularity`.
+        The number of rows of `popularity`.
     """
     path = folder / "popularity.parquet"
     if found := tables.count(path, Popularity):
@@ -102,14 +102,14 @@ def count_mentions(folder: Path, source: str) -> int:
 
 
 def bucket_relations(relations: Sequence[Relation], triples: Mapping[str, int]) -> tuple[list[Relation], Cuts]:
-    """Give each relation its number of triples as popularity, and its bucket (Head-to-Tail, Table 6).
+    """Set each relation's popularity to its number of triples, and its bucket (Head-to-Tail, Table 6).
 
     Args:
         relations: all relations of a source.
-        triples: how many facts each has; 0 where absent.
+        triples: number of facts by relation id; 0 where absent.
 
     Returns:
-        The relations in their order, and the cuts.
+        The relations in their order, and the cuts between the buckets.
     """
     found = cuts(Counter(triples.get(row.relation_id, 0) for row in relations))
     counts = ((row, triples.get(row.relation_id, 0)) for row in relations)

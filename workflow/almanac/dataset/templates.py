@@ -1,4 +1,4 @@
-"""Templates: those that ship, those made of a label, and those that a model has drafted and a person keeps."""
+"""Templates: shipped with Almanac, made from a relation's label, or drafted by a model and kept by a person."""
 
 import re
 import unicodedata
@@ -17,18 +17,18 @@ from almanac.punctuation import ends_in_object, is_question, space_after, stands
 from almanac.rows import Draft, Relation, Template
 from almanac.tables import identity, read_jsonl
 
-SLOTS = {"statement": (1, 1), "question": (1, 0)}  # how often [X] and [Y] must stand in a template of a style
+SLOTS = {"statement": (1, 1), "question": (1, 0)}  # required occurrences of [X] and [Y] by style
 KEEP, DROP = "keep", "drop"
 VERDICTS = (KEEP, DROP)
 ORIGIN = "drafted"
-LABEL = "label"  # the origin, and part of the id, of a template that is made of a relation's label
+LABEL = "label"  # the origin, and part of the id, of templates made from a relation's label
 FOLDER = RESOURCES / "templates"
 OF_PROPERTIES = [FOLDER / "lama.jsonl", FOLDER / "wikidata.jsonl"]
-SHIPPED = "shipped"  # the origin of templates that ship for a property of Wikidata
-OF_A_GROUP = 2  # so many of them join a dataset
-ANSWERED = "question_answer"  # the style of a group of questions with their answer behind them
+SHIPPED = "shipped"  # the origin of templates that ship for Wikidata properties
+OF_A_GROUP = 2  # shipped templates of each group that a dataset gets
+ANSWERED = "question_answer"  # the style of a group of questions, each followed by its answer slot
 AUXILIARIES = ("is", "are", "was", "were", "has", "have", "had", "can")
-# Verbs of which a past form before a preposition is no participle: `died in`.
+# Past forms that are no passive participles before a preposition: `died in`.
 PAST = re.compile(
     "acted|appeared|became|began|belonged|came|collaborated|competed|contributed|debuted|died|emigrated|fell|fought|"
     "graduated|grew|immigrated|lived|moved|occurred|participated|performed|played|ran|resulted|retired|sang|served|"
@@ -43,7 +43,7 @@ QUOTES = "\"'“”‘’«»`"
 
 
 class DraftedText(NamedTuple):
-    """A text that a model wrote for a relation."""
+    """A template text that a model wrote for a relation."""
 
     relation_id: str
     style: str
@@ -53,7 +53,7 @@ class DraftedText(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TemplateGroup:
-    """A row of a file that ships: a written template and its paraphrases."""
+    """A row of a shipped file: a written template, then its paraphrases."""
 
     KEY: ClassVar = ("relation_id", "group")
     relation_id: str
@@ -63,7 +63,7 @@ class TemplateGroup:
 
 
 def of_groups(path: Path) -> list[Template]:
-    """Return the templates of a file with a group a row; those after a group's first name it as their parent."""
+    """Return the templates of a file of `TemplateGroup` rows; the first of a group is the parent of the others."""
     return [
         Template(f"{group}/{at}", row.relation_id, text, row.style, SHIPPED, f"{group}/0" if at else None, ())
         for row in read_jsonl(path, TemplateGroup)
@@ -74,9 +74,9 @@ def of_groups(path: Path) -> list[Template]:
 
 @cache
 def of_properties() -> Mapping[str, Sequence[Template]]:
-    """Return, by property, the sentences and questions that ship: the first of each group that end in the object.
+    """Return the shipped statements and questions by property: the first of each group that end in the object.
 
-    Entailments are left out: they say another thing, of which the fact follows.
+    Entailments are left out: they state something else, from which the fact follows.
     """
     found: dict[str, list[Template]] = defaultdict(list)
     taken: Counter[str] = Counter()
@@ -92,7 +92,7 @@ def of_properties() -> Mapping[str, Sequence[Template]]:
 
 
 def renamed(row: Template, relation: str) -> Template:
-    """Return a template that ships for a property as one of a relation, whose id is part of its own."""
+    """Return a property's shipped template as a template of a relation, with ids that begin with the relation's."""
 
     def of_relation(template_id: str) -> str:
         return f"{relation}{template_id.removeprefix(row.relation_id)}"
@@ -102,9 +102,9 @@ def renamed(row: Template, relation: str) -> Template:
 
 
 def with_shipped(own: Iterable[Template], relations: Iterable[Relation]) -> list[Template]:
-    """Return relations' templates by id, and those that ship for Wikidata's property where one has none of a style.
+    """Return the relations' own templates and, for styles a relation lacks, its property's shipped ones, sorted by id.
 
-    A relation with a prefix has a statement. Drafts, perhaps of these, do not count.
+    A prefix counts as a statement. Drafts do not count, since they may be drafts of just these templates.
     """
     found = list(own)
     counted = (row for row in found if row.origin != ORIGIN)
@@ -117,13 +117,13 @@ def with_shipped(own: Iterable[Template], relations: Iterable[Relation]) -> list
 
 
 def first_line(text: str) -> str:
-    """Return a text's first line that is not empty; one that ends in a colon announces the next, if there is one."""
+    """Return the first non-empty line of a text, skipping lines that end in a colon unless all lines do."""
     said = [stripped for line in text.splitlines() if (stripped := line.strip())]
     return next((line for line in said if not line.endswith((":", "："))), said[0] if said else "")
 
 
 def cleaned(text: str) -> str:
-    """Return the first line of what a model wrote, without list marks, quotation marks around it and extra space."""
+    """Return the first line of a model's response without list marks, enclosing quotation marks and extra space."""
     first = LIST_MARK.sub("", first_line(text)).strip()
     if len(first) > 1 and first[0] in QUOTES and first[-1] in QUOTES:
         first = first[1:-1]
@@ -132,36 +132,37 @@ def cleaned(text: str) -> str:
 
 @lru_cache(65536)
 def folded(text: str) -> str:
-    """Return a template as it is compared with others: case, space and punctuation do not count, slots do."""
+    """Return a template in the form in which templates are compared: case, space and punctuation do not count."""
     plain = (
         " " if unicodedata.category(char).startswith("P") and char not in "[]" else char for char in normalise(text)
     )
-    return normalise("".join(plain))  # normalised before too, which takes a character such as ⑴ for three
+    return normalise("".join(plain))  # the inner call expands characters such as ⑴ to `(1)` before this one
 
 
 def filled(text: str, subject: str, found: str) -> str:
-    """Return a template with subject and object in their slots, in one pass, so that a name may hold a slot."""
+    """Fill a template's slots with subject and object, in one pass: a name may itself contain `[X]` or `[Y]`."""
     return SLOT.sub(lambda slot: subject if slot[0] == "[X]" else found, text)
 
 
 def in_full(template: Template) -> str:
-    """Return a template's text, a prefix with its object behind it."""
+    """Return a template's text; a prefix is completed by its object slot."""
     text = template.text.rstrip()
     return f"{text}{space_after(text)}[Y]." if template.style == "prefix" else template.text
 
 
 def of_label(relation: Relation) -> Iterator[Template]:
-    """Yield the statement and the question that are made of a relation's label or, without one, its id."""
+    """Yield a statement and a question made from a relation's label or, if it has none, from its id."""
     own = relation.relation_id
     for style, text in zip(SLOTS, worded(relation.label.strip() or own), strict=True):
         yield Template(f"{own}/{LABEL}/{style}", own, text, style, LABEL, None, ())
 
 
 def worded(label: str) -> tuple[str, str]:
-    """Return a statement and a question of a label, which is a noun, or what stands between subject and object.
+    """Return a statement and a question made from a relation's label, read as a noun or as a predicate.
 
-    It is the latter where it begins with an auxiliary verb, has a preposition after a participle (*located in time
-    zone*) or ends in one (*shares border with*). Its first word is then a verb if it ends as one of a single subject.
+    A label is a predicate if it begins with an auxiliary verb, has a preposition after a participle (*located in time
+    zone*), or ends in a preposition (*shares border with*). If a predicate does not begin with a verb (an auxiliary,
+    one of `PAST`, or a word in -s), *is* is put before it. Noun: *The capital of [X] is [Y].*
     """
     words = label.lower().split()
     ends = {words[-1], words[1] if words[0].endswith("ed") else ""} if len(words) > 1 else set()
@@ -173,7 +174,7 @@ def worded(label: str) -> tuple[str, str]:
 
 
 def readings(text: str, sentence: str) -> set[tuple[str, ...]]:
-    """Return all ways in which a sentence is a filled template: what stands in its slots, in their order."""
+    """Return all ways to read a sentence as a filled template: the texts of the slots, in the order of the slots."""
     parts = SLOT.split(text)
     long = len(sentence) > len(parts[0]) + len(parts[-1])
     if not (long and sentence.startswith(parts[0]) and sentence.endswith(parts[-1])):
@@ -187,7 +188,7 @@ def readings(text: str, sentence: str) -> set[tuple[str, ...]]:
 
 
 def fault(text: str, style: str) -> str | None:
-    """Return what is wrong with a template's form, or none."""
+    """Return what is wrong with the form of a template, or None."""
     if not text:
         return "empty"
     subject, found = SLOTS[style]
@@ -201,16 +202,16 @@ def fault(text: str, style: str) -> str | None:
 
 
 def leak(text: str, names: Iterable[str]) -> str | None:
-    """Return a name that stands in a template as a word of its own, or none. Case counts: `may` is not May."""
+    """Return a name that a template contains as whole words, or None. Case counts: `may` is not May."""
     bare = SLOT.sub(" ", text)
-    for name in sorted(names, key=lambda one: (-len(one), one)):  # the same of a set, whatever its order
+    for name in sorted(names, key=lambda one: (-len(one), one)):  # sorted, since sets have no fixed order
         if len(name) > 1 and stands_in(name, bare):
             return name
     return None
 
 
 def ambiguous(text: str, pairs: Iterable[tuple[str, str]]) -> str | None:
-    """Return a filled template from which subject and object cannot be read back, or none (the round trip in text)."""
+    """Return a filled template from which subject and object cannot be read back unambiguously, or None."""
     order = SLOT.findall(text)
     for subject, found in pairs:
         sentence = filled(text, subject, found)
@@ -226,20 +227,20 @@ def judge(
     pairs: Mapping[str, Sequence[tuple[str, str]]],
     names: Mapping[str, Iterable[str]],
 ) -> list[Draft]:
-    """Judge what a model wrote.
+    """Check the templates that a model wrote.
 
     Args:
-        written: its texts, as it wrote them.
-        frozen: templates that are there already.
-        pairs: of each relation some facts, (subject, object) as labels, for the round trip in text.
-        names: of each relation all names of its objects, none of which a template may hold.
+        written: the texts as the model wrote them.
+        frozen: existing templates.
+        pairs: by relation, some facts as (subject label, object label); each must be readable from a filled template.
+        names: by relation, all names of its objects; a template may contain none of them.
 
     Returns:
-        One draft for each different text, sorted; those with a fault are dropped with the reason.
+        One draft for each different text, sorted; faulty ones have the verdict ``drop`` and the reason.
     """
     counts = Counter(item._replace(text=cleaned(item.text)) for item in written)
     taken = {(row.relation_id, row.style, folded(row.text)): row.template_id for row in frozen}
-    # Of equal ones the most frequent is kept; then the first in the alphabet.
+    # Of texts that compare equal the most frequent is kept; ties are broken alphabetically.
     ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].relation_id, pair[0].style, pair[0].text))
     out: dict[str, Draft] = {}
     for item, count in ranked:
@@ -263,15 +264,15 @@ def judge(
 
 
 def merged(frozen: Sequence[Template], drafts: Sequence[Draft], where: str) -> list[Template]:
-    """Return frozen templates and the drafts that are kept; a frozen one wins over a draft that says the same.
+    """Return frozen templates plus the drafts marked ``keep``; a frozen template wins over an equal draft.
 
     Args:
-        frozen: templates that are there already; none of them changes.
-        drafts: as a person has left them.
+        frozen: existing templates; none of them changes.
+        drafts: drafts with the verdicts of a person.
         where: the drafts' file, for messages.
 
     Raises:
-        AlmanacError: a verdict is unknown, or a text that is to be kept lacks a slot, naming the draft.
+        AlmanacError: naming the draft, if its verdict or style is unknown or a text to be kept is invalid.
     """
     out = {row.template_id: row for row in frozen}
     taken = {(row.relation_id, row.style, folded(row.text)) for row in frozen}

@@ -1,38 +1,37 @@
-"""The one normaliser: when two names are the same name; and where words stand among others."""
+"""Normalises names for comparison, and finds a sequence of words within another."""
 
 import re
 import unicodedata
 from collections.abc import Sequence
 from decimal import Context, Decimal
 
-POINT = re.compile(r"(?<![\d.])(\d+)\.(?=\d+(?!\.?\d))")  # of a fraction
-MINUS = re.compile(r"(?<![^\s(])[-−](?=\d)")  # of a number
+POINT = re.compile(r"(?<![\d.])(\d+)\.(?=\d+(?!\.?\d))")  # a decimal point
+MINUS = re.compile(r"(?<![^\s(])[-−](?=\d)")  # the minus sign of a number
 UNSEEN = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 EMPHASIS = re.compile(r"(?<![^\W_])_++(?=\S)|(?<=[^\s_])_++(?![^\W_])")  # _Paris_
 NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?")
 ARTICLES = ("the", "a", "an")
 ACCENTS = re.compile("[\u0300-\u036f]")  # of Latin, Greek and Cyrillic letters
-BARRED = str.maketrans("łŁøØđĐħĦı", "lLoOdDhHi")  # Latin letters whose stroke, or missing dot, is no accent to Unicode
-# What is printed for the marks of a keyboard: apostrophes, quotation marks, hyphens, a minus; a dash that joins names.
+BARRED = str.maketrans("łŁøØđĐħĦı", "lLoOdDhHi")  # Latin letters whose stroke or missing dot NFD does not split off
+# Typographic characters and their keyboard equivalents; `JOINING` is an en dash between two names.
 _TYPED = {**dict.fromkeys("‘’‚‛ʼ", "'"), **dict.fromkeys("“”„‟«»", '"'), **dict.fromkeys("‐‑−", "-"), "…": "..."}
 TYPED = str.maketrans(_TYPED)
 JOINING = re.compile(r"(?<=[^\W\d_])–(?=[^\W\d_])")
 AND = re.compile("(?<= )&(?= )")
-NO_PLURALS = ("ss", "us", "is")  # how words end that are none
-Span = tuple[int, int]  # the first word of a mention and the one after its last
+NO_PLURALS = ("ss", "us", "is")  # endings of words in -s that are no plurals
+Span = tuple[int, int]  # a mention as words[start:end]
 
 
 def typed(text: str) -> str:
-    """Return a text with the apostrophes, quotation marks and hyphens of a keyboard, as in *L’Orangerie*."""
+    """Return a text with plain keyboard apostrophes, quotation marks and hyphens: *L’Orangerie* is *L'Orangerie*."""
     return text if text.isascii() else JOINING.sub("-", text.translate(TYPED))
 
 
 def normalise(name: str) -> str:
-    """Return a name as it is compared: NFKC, case folded, white space squeezed, unseen characters left out, `typed`.
+    """Return a name in the form in which names are compared.
 
-    A word `&` is *and*.
-
-    Wu et al. do not say how they compare choices; this fold is the project's (case and space).
+    That is NFKC, case folded, with single spaces, without invisible characters, `typed`, and with *and* for the word
+    `&`. Wu et al. do not say how they compare choices; this rule is the project's own.
     """
     if name.isascii():  # most names are, and NFKC leaves them as they are
         return AND.sub("and", " ".join(name.lower().split()))
@@ -47,14 +46,14 @@ def unaccented(text: str) -> str:
 
 
 def marked(text: str, point: str, minus: str) -> str:
-    """Return a text in which what stands for the point of a fraction and a number's minus outlasts punctuation."""
+    """Replace decimal points and minus signs by given symbols, so that they survive the removal of punctuation."""
     return MINUS.sub(minus, POINT.sub(rf"\1{point}", text)) if any(map(str.isdigit, text)) else text
 
 
 def singular(word: str) -> str:
-    """Return a word without the ending of regular English plurals; it may be another word (*Paris*).
+    """Return a word without a regular English plural ending; it also shortens words such as *Charles*.
 
-    A decade stays one: *1990s* is not the year.
+    Decades stay as they are: *1990s* is not the year.
     """
     if len(word) > 4 and word.endswith("ies"):
         return f"{word[:-3]}y"
@@ -66,14 +65,14 @@ def singular(word: str) -> str:
 
 
 def same_value(literal: str) -> str:
-    """Return a literal as it is compared: numbers by value, so that 1000, 1000.0 and 1,000 are one; else as a name."""
+    """Return a literal in the form in which it is compared: 1000, 1000.0 and 1,000 are equal; others as names."""
     if not NUMBER.fullmatch(literal):
         return normalise(literal)
     return format(Decimal(literal.replace(",", "")).normalize(Context(prec=len(literal))), "f")
 
 
 def runs(wanted: Sequence[str], words: Sequence[str]) -> list[Span]:
-    """Return where a row of words stands in others; nowhere, if it has no word."""
+    """Return all spans at which the sequence ``wanted`` occurs in ``words``; none if it is empty."""
     size = len(wanted)
     if not size or wanted[0] not in words:
         return []

@@ -1,8 +1,8 @@
-"""Numbers and dates in answers, equal however they are written: `8,848.0` and 8848, `22 May 1982` and 1982-05-22.
+"""Finds numbers and dates in answers whatever their spelling: `8,848.0` is 8848, `22 May 1982` is 1982-05-22.
 
-A unit may follow a number, in one word with it or not: `8848m`, `8,848 m` and `8848 metres` are one. None is converted.
+A number may have a unit, attached or not: `8848m`, `8,848 m` and `8848 metres` are equal. Units are never converted.
 
-All texts are folded: lower case, single spaces.
+Every routine expects folded text: lower case, single spaces.
 """
 
 import bisect
@@ -35,7 +35,7 @@ DATES = (
     *(re.compile(rf"{_BEFORE}{form}{_AFTER}") for form in _WORDS_OF_DATES),
     *(re.compile(rf"(?<![\w.,/-]){form}(?![\w/-]|[.,]\d)") for form in _FIGURES),
 )
-# Units by their symbols, as folding leaves them: `km²` is `km2`. None is another word too, as `in` is.
+# Unit symbols in folded form (`km²` is `km2`), each with its other names. Ambiguous ones such as `in` are left out.
 UNIT_NAMES = {
     "m": ("metre", "metres", "meter", "meters"),
     "km": ("kms", "kilometre", "kilometres", "kilometer", "kilometers"),
@@ -65,12 +65,12 @@ UNIT_NAMES = {
 }
 SYMBOL = {name: symbol for symbol, names in UNIT_NAMES.items() for name in (symbol, *names)}
 _NAMED = "|".join(map(re.escape, sorted(SYMBOL, key=len, reverse=True)))
-_UNIT = rf"(?:{_NAMED})(?![\w/^]|(?<!%)(?<!cent)(?<!pct)[ -]per\b)"  # 5 % per year is 5 %
+_UNIT = rf"(?:{_NAMED})(?![\w/^]|(?<!%)(?<!cent)(?<!pct)[ -]per\b)"  # `5 % per year` still counts as 5 %
 UNIT = re.compile(f"[ -]?(?P<unit>{_UNIT})")
-# Thousands are divided by commas, apostrophes or narrow and no-break spaces (folding makes those plain spaces: not
-# read), decimals by a point; two points or more divide thousands.
-_LETTER = rf"[^\W{UNSPACED}]"  # in scripts without spaces letters stand next to a number: `1990年`
-_MULTIPLE = "[千万萬億亿兆百十]|年代"  # `3万` is no 3, and `1990年代` are years
+# Thousands separators: comma or apostrophe, or two or more points. A single point is the decimal point. Narrow and
+# no-break spaces are not supported: folding turns them into plain spaces.
+_LETTER = rf"[^\W{UNSPACED}]"  # scripts without spaces are excluded: there a letter may touch a number, `1990年`
+_MULTIPLE = "[千万萬億亿兆百十]|年代"  # `3万` is 30,000 and not 3; `1990年代` is a decade and not a year
 NUMBER = re.compile(
     rf"(?<!{_LETTER})(?<![.^])(?:[+-]|minus )?"
     r"(?P<digits>\d{1,3}(?:[,']\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}|\d+(?:\.\d+)?)"
@@ -84,12 +84,12 @@ SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10*
 _WORDS = "|".join([*SMALL, "hundred", *SCALES])
 SPELLED = re.compile(rf"\b(?:{_WORDS})\b(?:(?:[ -]|(?<=hundred) and |(?<=thousand) and )(?:{_WORDS})\b)*")
 SCALED = re.compile(rf"(?P<space>[ -]?)(?P<scale>{'|'.join(SCALES)})\b")
-MOST_DIGITS = 40  # a longer run of digits is no number that anybody means
+MOST_DIGITS = 40  # longer runs of digits are not read as numbers
 
 
 @dataclass(frozen=True)
 class Date:
-    """A date that is known to the year, the month or the day."""
+    """A date with year, month or day precision."""
 
     year: int
     month: int | None = None
@@ -98,27 +98,27 @@ class Date:
 
 @dataclass(frozen=True)
 class Dated:
-    """A date in a text from ``start`` to ``end``, in every way it can be read (`5/6/1982` in two)."""
+    """A date found at ``start:end`` of a text, with all its possible readings (`5/6/1982` has two)."""
 
     start: int
     end: int
     readings: tuple[Date, ...]
 
     def agrees(self, wanted: Date) -> bool:
-        """Whether it can be read as a date at least as precise as the wanted one, and no other."""
+        """Return whether a reading equals the wanted date, or refines it (22 May 1982 agrees with May 1982)."""
         return any(
             one.year == wanted.year and wanted.month in (None, one.month) and wanted.day in (None, one.day)
             for one in self.readings
         )
 
     def of_year(self, number: Decimal) -> bool:
-        """Whether a number is its year."""
+        """Return whether a number is the year of this date, in any reading."""
         return any(one.year == number for one in self.readings)
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number in a text from ``start`` to ``end``, with the symbol of its unit if one follows it."""
+    """A number found at ``start:end`` of a text, with the symbol of the unit that follows it, if any."""
 
     start: int
     end: int
@@ -126,16 +126,16 @@ class Number:
     unit: str | None = None
 
     def agrees(self, wanted: "Number", alone: bool) -> bool:
-        """Whether it is the wanted number, in its unit if that has one; an answer ``alone`` may leave it out."""
+        """Return whether value and unit equal the wanted ones; any unit will do where the wanted number has none.
+
+        ``alone``: the number is the whole answer, which may then leave the unit out.
+        """
         same = wanted.unit is None or self.unit == wanted.unit or (alone and self.unit is None)
         return self.value == wanted.value and same
 
 
 class Stretches:
-    """Stretches of a text, or runs of words, (start, end), ``end`` excluded; they may overlap.
-
-    Which of them a place is in is found without reading them all.
-    """
+    """Intervals [start, end) of characters or words; they may overlap. Queries take logarithmic time."""
 
     def __init__(self, stretches: Iterable[tuple[int, int]]) -> None:
         ordered = sorted(stretches)
@@ -143,22 +143,22 @@ class Stretches:
         self._reach = list(itertools.accumulate((end for _, end in ordered), max))
 
     def hold(self, start: int, end: int) -> bool:
-        """Whether one of them holds all from ``start`` to ``end``."""
+        """Return whether one of the intervals contains [start, end)."""
         before = bisect.bisect_right(self._starts, start)
         return before > 0 and self._reach[before - 1] >= end
 
     def meet(self, start: int, end: int) -> bool:
-        """Whether one of them and what is from ``start`` to ``end`` overlap."""
+        """Return whether one of the intervals overlaps [start, end)."""
         before = bisect.bisect_left(self._starts, end)
         return before > 0 and self._reach[before - 1] > start
 
     def begin(self, start: int, end: int) -> bool:
-        """Whether one of them begins at ``start`` or after it, and before ``end``."""
+        """Return whether one of the intervals begins within [start, end)."""
         return bisect.bisect_left(self._starts, start) < bisect.bisect_left(self._starts, end)
 
 
 def dates(flat: str) -> tuple[Dated, ...]:
-    """Return the dates of a folded text that are known to the month or the day, from left to right."""
+    """Return the dates with month or day precision in a folded text, from left to right."""
     found: list[Dated] = []
     for form in DATES:
         before = _stretches(found)  # a form's own matches never overlap
@@ -181,9 +181,9 @@ def _readings(match: re.Match[str]) -> Iterator[Date]:
 
 
 def numbers(flat: str, within: Sequence[Dated] = ()) -> tuple[Number, ...]:
-    """Return the numbers of a folded text, in figures and in words, without those that belong to a date.
+    """Return the numbers of a folded text, in figures or words, from left to right.
 
-    A bare `one` is a number only where it is the whole text.
+    Numbers inside the dates ``within`` are left out. The bare word `one` counts only where it is the whole text.
     """
     found: list[Number] = []
     for match in NUMBER.finditer(flat):
@@ -215,7 +215,7 @@ def _stretches(found: Sequence[Dated | Number]) -> Stretches:
 
 
 def _spelled(words: Sequence[str]) -> int | None:
-    """Return the number that words spell (`one hundred and five`); none for a row of numbers (`one two three`)."""
+    """Return the number that words spell (`one hundred and five`), or None for a list of numbers (`one two three`)."""
     total, current, before = 0, 0, ""
     for word in words:
         if word == "and":
@@ -233,16 +233,16 @@ def _spelled(words: Sequence[str]) -> int | None:
 
 
 def read_date(flat: str) -> Date | None:
-    """Return the date that a folded name is, if it is one, known to the month or the day."""
+    """Return a folded name as a date, if all of it is one unambiguous date with month or day precision."""
     found = dates(flat)
     whole = len(found) == 1 and (found[0].start, found[0].end) == (0, len(flat))
     return found[0].readings[0] if whole and len(found[0].readings) == 1 else None
 
 
 def read_number(flat: str) -> Number | None:
-    """Return the number that a folded name is, if it is one in figures, with its unit.
+    """Return a folded name as a number, if all of it is one number in figures, perhaps with a unit.
 
-    A digit and a letter are a name (the company 3M).
+    One digit and one letter are read as a name: the company 3M.
     """
     match = NUMBER.match(flat)
     found = numbers(flat) if match and not re.fullmatch(r"\d[mcf]", flat) else ()
@@ -250,13 +250,13 @@ def read_number(flat: str) -> Number | None:
 
 
 def value_of(name: str) -> Hashable | None:
-    """Return what a folded name that is a date or a number is in `values_in` of each answer that has it."""
+    """Return the key of a folded name that is a date or a number: `values_in` yields it for each text that has it."""
     number = read_number(name)
     return read_date(name) or (number and (number.value, number.unit))
 
 
 def values_in(flat: str) -> Iterator[Hashable]:
-    """Yield the dates and numbers of a folded text, and what they say besides: their month and year, or no unit."""
+    """Yield keys of the dates and numbers of a folded text: as found, and coarser (month, year; without the unit)."""
     found = dates(flat)
     for one in found:
         for date in one.readings:

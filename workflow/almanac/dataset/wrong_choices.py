@@ -1,7 +1,7 @@
-"""The wrong choices of a relation's facts: its objects, without what is true for the subject (Wu et al., section 4).
+"""Draws the wrong choices of a fact: objects of its relation that are not true for its subject (Wu et al., section 4).
 
-Objects are numbers here, and a relation's facts are arrays of them, so that neither memory nor time grows with the
-square of a relation's objects.
+Objects are represented by numbers and a relation's facts by arrays of them. Neither memory nor time grows with the
+square of the number of objects.
 """
 
 from dataclasses import dataclass
@@ -19,19 +19,19 @@ from almanac.tables import seed_of
 Integers = npt.NDArray[np.int64]
 
 DATE = r"^\d{4,}(-\d\d){0,2}$"  # a name that reads as a year, a month or a day
-HASHED = 2000  # objects of a relation up to which each place is a hash of its own
+HASHED = 2000  # choices in a pool up to which SHA-256 orders them; see `WrongChoices._places`
 
 
 @dataclass(frozen=True)
 class Objects:
-    """The objects of facts, numbered in the order of their keys.
+    """The distinct objects of facts, numbered in the order of their keys.
 
     Attributes:
-        keys: the ids of entities or the texts of literals, sorted, (objects,).
-        labels: what is shown for them, (objects,).
-        label_codes: equal for labels that are the same as they are compared, (objects,).
-        alias_codes: of all aliases, numbered as the labels are, object after object, (aliases,).
-        alias_starts: where an object's aliases begin among these, (objects + 1,).
+        keys: ids of entities or texts of literals, sorted, (objects,).
+        labels: the texts shown for them, (objects,).
+        label_codes: numbers, equal for equal normalised labels, (objects,).
+        alias_codes: the same numbering for all aliases, concatenated over objects, (aliases,).
+        alias_starts: offset of each object's aliases in ``alias_codes``, (objects + 1,).
     """
 
     keys: pl.Series
@@ -46,7 +46,7 @@ class Objects:
 
         Args:
             facts: rows of `Fact`.
-            entities: rows of `Entity`; an object that is none of them is a literal, whose name is its text.
+            entities: rows of `Entity`; any other object is a literal, whose name is its text.
 
         Returns:
             The objects, and the number of each fact's object, (facts,).
@@ -57,7 +57,7 @@ class Objects:
         numbers = facts.select(object_key).join(every, on="entity_id", how="left", maintain_order="left")["number"]
         named = keys.join(entities, on="entity_id", how="left", maintain_order="left")
         labels = named.select(pl.coalesce("label", "entity_id")).to_series()
-        valued = labels == named["entity_id"]  # literals, and things that are known by their names
+        valued = labels == named["entity_id"]  # literals, and entities whose id is their label
         own = named["aliases"].fill_null([])
         dates = within_dates(facts, entities)
         if dates.height:
@@ -73,7 +73,7 @@ class Objects:
         return found, numbers.to_numpy().astype(np.int64)
 
     def aliases_of(self, numbers: Integers) -> tuple[Integers, Integers]:
-        """Return the codes of the aliases of some objects, and the place of each one's object among these."""
+        """Return the codes of all aliases of some objects, and for each the index into ``numbers`` of its object."""
         starts, counts = self.alias_starts[numbers], np.diff(self.alias_starts)[numbers]
         owners = np.repeat(np.arange(len(numbers)), counts)
         first = np.cumsum(counts) - counts
@@ -81,11 +81,11 @@ class Objects:
 
 
 def within_dates(facts: pl.DataFrame, entities: pl.DataFrame) -> pl.DataFrame:
-    """Return names that dates share where one holds the other: ``entity_id`` (or the literal) and ``names``.
+    """Return artificial names that a date shares with the month and year that contain it: ``entity_id`` and ``names``.
 
-    1990 may be true of who was born on 1990-05-22, and 1990-06-01 is not: so a day shares a name with its month and its
-    year, each pair its own, and days of one year share none. Dates are literals, entities of the type ``date`` whose
-    ids are the dates, or entities whose ids are their labels and read as dates.
+    For somebody born on 1990-05-22 the choice 1990 is true, but 1990-06-01 is wrong. So each pair of a date and a
+    coarser date gets a name of its own, while two days of one year share no name. Dates are literals, entities of the
+    type ``date`` (whose ids are the dates), or entities whose ids are their labels and match `DATE`.
     """
     literals = facts.lazy().filter(datatype="date").select(day=pl.col("value"))
     identity = pl.col("entity_id")
@@ -104,36 +104,36 @@ def within_dates(facts: pl.DataFrame, entities: pl.DataFrame) -> pl.DataFrame:
 
 
 class WrongChoices:
-    """What may be offered as wrong for each fact of a relation.
+    """Selects and draws the wrong choices of each fact of one relation.
 
-    Objects that share a label are one choice: the first by key stands for them, with all their names. These are the
-    relation's pool. With ``exclude_true`` no choice shares a name with any true object of the subject; otherwise only
-    the fact's own object is left out (the paper states no more).
+    The relation's pool has one choice for each distinct label: the first object by key represents all objects with
+    that label, and has all their names. With ``exclude_true`` a wrong choice shares no name with any true object of
+    the subject. Otherwise only the fact's own object is excluded, which is all that the paper states.
     """
 
     def __init__(self, objects: Objects, numbers: Integers, subjects: Integers, options: DatasetOptions) -> None:
-        """Look at a relation's facts.
+        """Build the pool of a relation.
 
         Args:
-            objects: all objects.
-            numbers: of the facts' objects, (facts,).
-            subjects: numbers from 0, equal for facts of the same subject and of those that read alike, (facts,).
-            options: how many choices, and the seed.
+            objects: the objects of all relations.
+            numbers: numbers of the facts' objects, (facts,).
+            subjects: numbers from 0, equal for equal normalised labels of subjects, (facts,).
+            options: the number of choices, and the seed.
         """
         own, self._object = np.unique(numbers, return_inverse=True)
         _, first, self._stands = np.unique(objects.label_codes[own], return_index=True, return_inverse=True)
         self._subjects, self._options = subjects, options
-        self.pool = own[first]  # numbers of objects, (pool,)
+        self.pool = own[first]  # object numbers, (pool,)
         self._keys = [key.encode() for key in objects.keys.gather(self.pool)]
         self._numbers = hashes(self._keys) if len(self._keys) > HASHED else None
         self._find_shared(objects, own)
-        true = np.unique(subjects * len(own) + self._object)  # pairs of a subject and one of its true objects
+        true = np.unique(subjects * len(own) + self._object)  # (subject, true object) pairs as single numbers
         self._true = true % max(1, len(own))
         self._starts = np.searchsorted(true // max(1, len(own)), np.arange(subjects.max(initial=-1) + 2))
         self._union = lru_cache(maxsize=256)(self._all_of)
 
     def _find_shared(self, objects: Objects, own: Integers) -> None:
-        """Find the names that several choices of the pool bear, and the objects that bear them."""
+        """Find the names that several choices of the pool share, and the objects that have these names."""
         codes, owners = objects.aliases_of(own)
         codes = np.concatenate([objects.label_codes[own], codes])
         owners = np.concatenate([np.arange(len(own)), owners])
@@ -144,18 +144,18 @@ class WrongChoices:
         shared, owners = np.searchsorted(names, codes[several]), owners[several]
         by_object = np.argsort(owners, kind="stable")
         self._bearers, self._name_starts = borne % size, np.append(starts, len(borne))
-        self._shared = shared[by_object]  # names by their place in `_name_starts`, object after object
+        self._shared = shared[by_object]  # shared names as indices of `_name_starts`, concatenated over objects
         self._shared_starts = np.searchsorted(owners[by_object], np.arange(len(own) + 1))
         others = np.bincount(owners, weights=counts[shared] - 1, minlength=len(own)).astype(np.int64)
-        self._at_most = 1 + others  # choices that may mean an object; more than do, where names share their bearers
+        self._at_most = 1 + others  # upper bound of the choices that share a name with each object
 
     def _all_of(self, names: bytes) -> Integers:
-        """Return the choices that bear any of some names, as places in the pool."""
+        """Return the choices that have any of these names (int64 indices as bytes), as indices of the pool."""
         found = [self._bearers[slice(*self._name_starts[name : name + 2])] for name in np.frombuffer(names, np.int64)]
         return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
     def _meaning(self, fact: int) -> Integers:
-        """Return the choices that are true for a fact, as places in the pool."""
+        """Return the choices that must not be offered as wrong for a fact, as indices of the pool."""
         if not self._options.exclude_true:
             return self._stands[self._object[fact : fact + 1]]
         subject = self._subjects[fact]
@@ -164,7 +164,7 @@ class WrongChoices:
         return np.union1d(self._stands[true], self._union(np.unique(np.concatenate(shared)).tobytes()))
 
     def lacking(self) -> dict[int, int]:
-        """Return the facts that have too few wrong choices, and how many they have."""
+        """Return the facts with too few wrong choices, and the number that each has."""
         needed, size = self._options.choices - 1, len(self.pool)
         if not self._options.exclude_true:
             return dict.fromkeys(range(len(self._object)), size - 1) if size - 1 < needed else {}
@@ -181,10 +181,10 @@ class WrongChoices:
         return out
 
     def draw(self, fact: int, fact_id: str) -> Integers:
-        """Draw the wrong choices of a fact that has enough: uniform, seeded by its identity, in one order.
+        """Draw the wrong choices of a fact that has enough, uniformly and in an order seeded by the fact's id.
 
         Returns:
-            Numbers of objects, (choices - 1,).
+            Object numbers, (choices - 1,).
         """
         meaning, needed = self._meaning(fact), self._options.choices - 1
         order, most = self._places(fact_id), needed + len(meaning)
@@ -195,11 +195,11 @@ class WrongChoices:
         return self.pool[few[wrong[few]][:needed]]
 
     def _places(self, fact_id: str) -> Numbers:
-        """Return the place of each choice of the pool in the order that belongs to a fact.
+        """Return sort keys of the pool's choices in the pseudo-random order of a fact, (pool,).
 
-        Up to `HASHED` choices it is the order of `hash_order`. A larger pool is ordered by SplitMix64 of the hashes of
-        its keys, which takes a hundredth of the time. In both a choice keeps its place when others come and go; where
-        a pool grows beyond the border, all places change once.
+        Pools of up to `HASHED` choices use the order of `tables.hash_order`. Larger pools use SplitMix64 of the hashed
+        keys, which takes a hundredth of the time. In both, the relative order of choices does not depend on the others;
+        it changes once, when a pool grows beyond `HASHED`.
         """
         drawn_for = (self._options.seed, "choices", fact_id)
         if self._numbers is None:
