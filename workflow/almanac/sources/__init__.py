@@ -1,1 +1,1 @@
-"""Where facts come from: one module a source, each yielding the same rows."""
+"""Sources of facts: one module per source, all with the same entry point, ``read(options, folder) -> SourceTables``."""

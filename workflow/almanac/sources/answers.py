@@ -1,8 +1,8 @@
-"""Raw answers of a server, as they were given: frozen in a folder, and replayed from it.
+"""Records a server's raw responses in a folder and replays them.
 
-A pull is a function of the answers it gets. `Recorder` gives it those of the folder first, in the order of the asking,
-and then, where there is a server, asks on: so an interrupted pull resumes, and a finished one can be read again at any
-time without a network.
+A pull is a function of the responses it gets. `Recorder` first replays those in the folder, in the order in which they
+were requested, and then asks the server, if there is one. So an interrupted pull resumes, and a finished pull can be
+read again without a network.
 """
 
 import datetime
@@ -23,12 +23,12 @@ INDEX = "requests.jsonl"
 
 
 class TooMuchError(AlmanacError):
-    """The server gave up, or cut the rows: the same query again is pointless, a smaller one is not."""
+    """The server gave up or truncated the rows: only a smaller query may succeed."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A server's answer to one query: the body as it was sent, when (UTC), and the headers worth keeping."""
+    """A server's response to one query: the body as sent, the time (UTC), and selected headers."""
 
     endpoint: str
     query: str
@@ -41,11 +41,11 @@ class QueryServer(Protocol):
     """Anything that answers queries."""
 
     def ask(self, query: str) -> Answer:
-        """Answer a query, or raise `TooMuchError` where a smaller one is wanted."""
+        """Answer a query, or raise `TooMuchError` if it must be split into smaller ones."""
 
 
 def now() -> str:
-    """Return the time as it is recorded: UTC, in seconds."""
+    """Return the current time as recorded: ISO 8601, UTC, in whole seconds."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
@@ -54,40 +54,43 @@ def _line(entry: Mapping[str, Any]) -> bytes:
 
 
 def together(server: QueryServer) -> AbstractContextManager[None]:
-    """Return the context of questions whose answers are used together; see `Recorder.together`."""
+    """Return a context for queries whose answers must be consistent; see `Recorder.together`."""
     return server.together() if isinstance(server, Recorder) else nullcontext()
 
 
 def digest(content: bytes) -> str:
-    """Return the sha256 of bytes as hexadecimal digits."""
+    """Return the SHA-256 of bytes as hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
 class Recorder:
-    """A server whose answers are kept: ``requests.jsonl`` lists them, ``queries/`` and ``answers/`` hold the texts."""
+    """Wraps a server and records its answers: ``requests.jsonl`` lists them, ``queries/`` and ``answers/`` hold texts.
+
+    A query that a pull asks n times has n records; the nth time it is asked, the nth record is replayed.
+    """
 
     def __init__(self, folder: Path, server: QueryServer | None, count: Callable[[bytes], int]) -> None:
         """Open a folder of answers.
 
         Args:
-            folder: where the answers are kept; made if there is a server.
-            server: asked for what the folder does not hold; none: that is an error.
-            count: the rows of a body, for the record; raises where it is no answer, which is then not kept.
+            folder: where the answers are recorded; created if there is a server.
+            server: answers the queries that have no record; if None, such a query is an error.
+            count: returns the number of rows of a body, for the record; raises on an invalid body, which is not kept.
 
         Raises:
-            AlmanacError: the folder's list is damaged.
+            AlmanacError: ``requests.jsonl`` is damaged.
         """
         self._folder = folder
         self._server = server
         self._count = count
         self._kept: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self._used: dict[str, int] = defaultdict(int)
-        self._answered: list[dict[str, Any]] = []  # the entries that answered so far, in the order of the asking
+        self._answered: list[dict[str, Any]] = []  # records used so far, in the order of the queries
         for entry in self._load():
             self._kept[entry["query_sha256"]].append(entry)
 
     def _load(self) -> list[dict[str, Any]]:
-        """Read the list; a last line that a kill has cut is removed, its answer will be asked again."""
+        """Read ``requests.jsonl``; a truncated last line (the run was killed) is removed and its query asked again."""
         path = self._folder / INDEX
         if not path.is_file():
             return []
@@ -104,11 +107,11 @@ class Recorder:
             raise AlmanacError(f"{path}: is damaged ({error}); remove the snapshot and pull again") from error
 
     def ask(self, query: str) -> Answer:
-        """Answer from the folder, or from the server, keeping its answer.
+        """Return the recorded answer or, if there is none, ask the server and record its answer.
 
         Raises:
             TooMuchError: the server gave up on the query, now or when it was recorded.
-            AlmanacError: the folder has no answer and there is no server; a kept answer was changed.
+            AlmanacError: there is neither a record nor a server; or a recorded answer has been changed.
         """
         key = digest(query.encode())
         nth = self._used[key]
@@ -125,7 +128,7 @@ class Recorder:
         except TooMuchError as error:
             self._keep(key, query, {"outcome": "too much", "reason": str(error), "time": now()})
             raise
-        except AlmanacError:  # no answer's fault: the next run goes on here
+        except AlmanacError:  # the recorded answers are not to blame: keep them, so that the next run resumes here
             self._answered.clear()
             raise
         self._keep_answer(key, answer)
@@ -161,7 +164,7 @@ class Recorder:
         self._keep(key, answer.query, entry)
 
     def _keep(self, key: str, query: str, entry: dict[str, Any]) -> None:
-        """Write a query's text, then its line: a line always has its files."""
+        """Write a query's text before its line in the index, so that every line has its files."""
         text = self._folder / "queries" / f"{key[:16]}.txt"
         if not text.is_file():
             write_text(text, query)
@@ -172,7 +175,7 @@ class Recorder:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Keep the answers to what is asked within, unless they lead to an error: then the next run asks all anew."""
+        """If the block fails, delete the records of the queries asked in it, so that the next run asks them again."""
         start = len(self._answered)
         try:
             yield

@@ -1,4 +1,4 @@
-"""Archives unpacked without leaving their folder, and without more bytes than are allowed."""
+"""Unpacks untrusted archives: no member leaves the target folder, and the unpacked size is limited."""
 
 import contextlib
 import lzma
@@ -21,18 +21,18 @@ BROKEN = (
     lzma.LZMAError,
     EOFError,
     OSError,
-    RuntimeError,  # of zipfile: the archive is encrypted
+    RuntimeError,  # zipfile: the archive is encrypted
     NotImplementedError,
-    ValueError,  # a name that no file can have
+    ValueError,  # invalid file name
 )
 
 
 def unpack(archive: Path, folder: Path, max_bytes: int) -> None:
-    """Unpack a zip or tar archive into a new folder, which is there whole or not at all.
+    """Unpack a zip or tar archive into a new folder, which appears only when it is complete.
 
     Raises:
-        AlmanacError: no archive, or a damaged one; a member that would leave the folder, is no plain file or folder, or
-            is a link; more bytes than allowed.
+        AlmanacError: the file is no archive or is damaged; a member would leave the folder, or is neither a plain file
+            nor a folder; or more than ``max_bytes`` are unpacked.
     """
     with unfinished.replacement(folder) as new:
         try:
@@ -51,7 +51,7 @@ def unpack(archive: Path, folder: Path, max_bytes: int) -> None:
 
 
 def _copy(archive: Path, member: str, source: Any, out: Any, left: int) -> int:
-    """Copy a member; what it claims to hold and what it holds may differ."""
+    """Copy a member and return its size, which may differ from the size that the archive states."""
     size = 0
     while chunk := source.read(CHUNK):
         size += len(chunk)
@@ -62,7 +62,7 @@ def _copy(archive: Path, member: str, source: Any, out: Any, left: int) -> int:
 
 
 def _inside(archive: Path, member: str, folder: Path) -> Path:
-    """Return where a member goes, if that is inside the folder."""
+    """Return the path of a member; refuse one outside the folder."""
     path = (folder / member).resolve()
     if "\\" in member:
         raise AlmanacError(f"{archive}: {member!r} has backslashes for slashes; pack it again with another program")
@@ -74,7 +74,7 @@ def _inside(archive: Path, member: str, folder: Path) -> Path:
 
 
 def _members(archive: Path) -> Iterator[tuple[str, int, Callable[[], Any]]]:
-    """Yield the files of an archive: name, size as claimed, and a function that opens it."""
+    """Yield the files of an archive: name, stated size, and a function that opens it."""
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as packed:
             for info in packed.infolist():

@@ -1,6 +1,6 @@
-"""Files from the network: resumed where they broke off, checked, whole or not there.
+"""Downloads files: resumable, checked, and never left incomplete under their final name.
 
-A download is written to ``NAME.part`` and goes on there, in a later run too, as long as the server's file is the same.
+A download is written to ``NAME.part`` and resumes there, also in a later run, as long as the server's file is the same.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ Told = Callable[..., object]
 
 @dataclass(frozen=True)
 class Target:
-    """What is downloaded and where to; ``sha256`` is checked if given, ``max_bytes`` always."""
+    """A file to download and its path; ``sha256`` is checked if given, ``max_bytes`` always."""
 
     url: str
     path: Path
@@ -36,16 +36,16 @@ class Target:
 
     @property
     def part(self) -> Path:
-        """Where the bytes go until they are all there."""
+        """The file that holds the bytes until the download is complete."""
         return self.path.with_name(self.path.name + ".part")
 
     @property
     def notes(self) -> Path:
-        """What is known of the part: the server's mark of this version of the file."""
+        """The file that records the server's version of the partial file (ETag or Last-Modified)."""
         return self.path.with_name(self.path.name + ".part.json")
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Delete the partial download."""
         self.part.unlink(missing_ok=True)
         self.notes.unlink(missing_ok=True)
 
@@ -57,28 +57,28 @@ def download(
     log: Callable[[str], object] = lambda line: None,
     done: Told = lambda steps, total: None,
 ) -> dict[str, Any]:
-    """Bring a file.
+    """Download a file.
 
     Args:
-        target: what and where to.
-        contact: an e-mail address or a page, for the User-Agent.
-        manners: attempts and waits.
-        log: told of every failure that is tried again.
-        done: told of bytes that came: ``done(bytes, total=…)``.
+        target: the file and its path.
+        contact: an e-mail address or a web page, for the User-Agent.
+        manners: attempts, waits and timeouts.
+        log: called with each failure that is retried.
+        done: called with each chunk's number of bytes: ``done(bytes, total=…)``.
 
     Returns:
         The record: url, time, the server's headers, bytes, sha256.
 
     Raises:
-        AlmanacError: the server refuses, the file is too large or another than expected, or every attempt failed; a
-            part that is there stays for the next run.
+        AlmanacError: the server refuses, the file is too large or not the expected one, or every attempt failed; a
+            partial download is kept for the next run where it can be resumed.
     """
     target.path.parent.mkdir(parents=True, exist_ok=True)
     with requests.Session() as session:
         session.headers.update(
             {
                 "User-Agent": agent(contact, f"requests/{requests.__version__}"),
-                "Accept-Encoding": "identity",  # a .gz is to stay one, and offsets are to count the file's own bytes
+                "Accept-Encoding": "identity",  # no transport compression: offsets must count the file's own bytes
             }
         )
         return persistently(lambda: _once(session, target, manners, done), manners, log)
@@ -104,7 +104,7 @@ def _once(session: requests.Session, target: Target, manners: Manners, done: Tol
 
 
 def _begun(target: Target) -> tuple[dict[str, Any], int]:
-    """Return the notes of a part and its size; 0 where it cannot be gone on with."""
+    """Return the notes and size of a partial download; ({}, 0) if it cannot be resumed."""
     try:
         notes = json.loads(target.notes.read_text(encoding="utf-8"))
         return (notes, target.part.stat().st_size) if notes["mark"] and notes["url"] == target.url else ({}, 0)
@@ -117,7 +117,7 @@ def _check_status(response: requests.Response, target: Target) -> None:
     if status in RETRIED:
         wait = retry_after(response.headers)
         raise TransientError(f"{target.url}: fails (HTTP {status})", wait, crowded=status == 429)
-    if status == 416:  # the part is longer than the file, which is another one by now
+    if status == 416:  # the partial download is longer than the file, so the file has changed
         target.forget()
         raise TransientError(f"{target.url}: the file has changed; beginning anew")
     if status not in (200, 206):
@@ -130,7 +130,7 @@ def _check_status(response: requests.Response, target: Target) -> None:
 
 
 def _extent(response: requests.Response, target: Target, have: int) -> tuple[int, int | None]:
-    """Return where the bytes of an answer begin, and how many the whole file has, where the server says so."""
+    """Return the offset of a response's first byte, and the size of the whole file if the server states it."""
     if response.status_code == 206:
         found = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", response.headers.get("Content-Range", ""))
         if found is None or int(found[1]) != have:

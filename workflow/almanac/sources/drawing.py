@@ -1,4 +1,4 @@
-"""Draws by identity: which of very many entities are taken depends on each one's id and the seed, never on order."""
+"""Reproducible sampling: whether an entity is drawn depends on its id and the seed, never on the order of the input."""
 
 import hashlib
 from collections.abc import Sequence
@@ -11,33 +11,33 @@ from almanac.tables import hash_start
 
 Numbers = npt.NDArray[np.uint64]
 
-# SplitMix64 (Steele, Lea and Flood, 2014): a bijection of 64 bits, so that no two ids of one length share a place.
+# SplitMix64 (Steele, Lea and Flood, 2014) is a bijection of 64 bits, so that different numbers get different places.
 WEYL, FIRST, SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
-PART = 1 << 20  # numbers whose places are held together
+PART = 1 << 20  # numbers that are processed at once
 
 
 def places(numbers: npt.NDArray[Any], seed: int) -> Numbers:
-    """Return the pseudo-random place of each number in the order that belongs to a seed; all are different.
+    """Return a pseudo-random 64-bit sort key for each number under a seed; different numbers get different keys.
 
     Args:
-        numbers: ids as whole numbers, (entities,).
+        numbers: ids as integers, (entities,).
         seed: 64 bits, from `tables.seed_of`.
     """
-    state = numbers.astype(np.uint64) * WEYL + np.uint64(seed)  # whole numbers of 64 bits wrap, as is wanted here
+    state = numbers.astype(np.uint64) * WEYL + np.uint64(seed)  # overflow is intended: arithmetic modulo 2**64
     state = (state ^ (state >> np.uint64(30))) * FIRST
     state = (state ^ (state >> np.uint64(27))) * SECOND
     return state ^ (state >> np.uint64(31))
 
 
 def hashes(keys: Sequence[bytes], *parts: object) -> Numbers:
-    """Return the first 64 bits of the hashes by which `tables.hash_order` orders keys for the same parts, (keys,)."""
+    """Return the first 64 bits of the SHA-256 hashes by which `tables.hash_order` sorts keys for ``parts``, (keys,)."""
     begun = hashlib.sha256(hash_start(*parts))
     out = np.empty(len(keys), np.uint64)
     for at in range(0, len(keys), PART):
         digests = []
         for key in keys[at : at + PART]:
-            own = begun.copy()  # costs less than to begin again
+            own = begun.copy()  # cheaper than hashing the parts again
             own.update(key)
             digests.append(own.digest())
         out[at : at + PART] = np.frombuffer(b"".join(digests), ">u8")[::4]
@@ -45,8 +45,8 @@ def hashes(keys: Sequence[bytes], *parts: object) -> Numbers:
 
 
 def lowest(numbers: npt.NDArray[Any], count: int, seed: int) -> npt.NDArray[Any]:
-    """Draw ``count`` of the numbers, or all if there are no more: those that come first in the seed's order."""
-    while len(numbers) > count + PART:  # part by part, since places take eight bytes each
+    """Draw ``count`` of the numbers (or all, if fewer): those with the smallest `places` under the seed, in order."""
+    while len(numbers) > count + PART:  # in chunks, since the places take eight bytes each
         firsts = [lowest(numbers[start : start + PART], count, seed) for start in range(0, len(numbers), PART)]
         if sum(map(len, firsts)) == len(numbers):
             break
@@ -59,7 +59,7 @@ def lowest(numbers: npt.NDArray[Any], count: int, seed: int) -> npt.NDArray[Any]
 
 
 class RunningLowest:
-    """`lowest` of a stream: holds no more numbers than are drawn and come in one batch."""
+    """`lowest` over a stream; holds only the numbers drawn so far and the current batch."""
 
     def __init__(self, count: int, seed: int) -> None:
         self._count = count
@@ -67,5 +67,5 @@ class RunningLowest:
         self.drawn: npt.NDArray[Any] = np.empty(0, np.uint64)
 
     def add(self, numbers: npt.NDArray[Any]) -> None:
-        """Consider more numbers."""
+        """Update the draw with a batch of numbers."""
         self.drawn = lowest(np.concatenate([self.drawn, numbers.astype(np.uint64)]), self._count, self._seed)

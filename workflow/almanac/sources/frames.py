@@ -1,4 +1,4 @@
-"""What the parsers of very large tables share: strict scans of tab-separated files, draws, rows of facts as frames."""
+"""Polars routines shared by the sources with very large tables: strict TSV scans, draws by bucket, frames of facts."""
 
 import gzip
 from collections.abc import Mapping, Sequence
@@ -18,23 +18,23 @@ from almanac.sources.user_table import UNSEEN
 from almanac.tables import seed_of
 
 NOTHING = "\\N"
-BATCH = 1_000_000  # rows of a stream that are looked at together
+BATCH = 1_000_000  # rows of a stream that are processed together
 NAMES = pl.Enum(BUCKETS)
-SEEN = rf"[^\s\x1c-\x1f{UNSEEN[1:-1]}]"  # a character that is neither white space nor unseen
+SEEN = rf"[^\s\x1c-\x1f{UNSEEN[1:-1]}]"  # a visible character
 
 
 def scan(path: Path, names: Sequence[str], wanted: Sequence[str], seen: bool = False) -> pl.LazyFrame:
-    r"""Scan a tab-separated file without quoting, ``\N`` for nothing, as IMDb writes them; every column is text.
+    r"""Scan a tab-separated file as IMDb writes them: no quoting, ``\N`` for null; every column is read as text.
 
     Args:
         path: the file, perhaps gzipped.
-        names: its columns in their order.
-        wanted: the columns that are needed.
-        seen: whether the file has been read whole before: the cells of its rows are not counted once more.
+        names: all its columns, in order.
+        wanted: the columns to return.
+        seen: whether the whole file has been read before, so that the number of cells need not be checked again.
 
     Raises:
         AlmanacError: the file is missing, or its header has other columns or another order.
-        PolarsError: when it is read, a row has more or fewer cells.
+        PolarsError: raised when the frame is collected, if a row has more or fewer cells.
     """
     header = _header(path)
     if header != list(names):
@@ -46,7 +46,7 @@ def scan(path: Path, names: Sequence[str], wanted: Sequence[str], seen: bool = F
         path,
         separator="\t",
         quote_char=None,  # fields are not quoted: a title may begin with a quotation mark
-        null_values=NOTHING,  # and nothing else: a title may be NA
+        null_values=NOTHING,  # nothing else: a title may be "NA"
         empty_string_is_null=False,
         infer_schema=False,
     )
@@ -54,17 +54,17 @@ def scan(path: Path, names: Sequence[str], wanted: Sequence[str], seen: bool = F
         return frame.select(wanted)
 
     def whole(batch: pl.DataFrame) -> pl.DataFrame:
-        # The reader fills a short row with empty cells; the last cell of a whole row is never empty.
+        # The reader pads short rows with empty cells; the last cell of a complete row is never empty.
         if (batch[names[-1]] == "").any():
             raise pl.exceptions.ShapeError("a row has fewer cells than the header")
         return batch.select(wanted)
 
-    # All columns are read, since the reader sees that a row has too many cells only if none is passed over.
+    # All columns are read: the reader notices extra cells only if no column is skipped.
     return frame.map_batches(whole, schema=dict.fromkeys(wanted, pl.String()), streamable=True)
 
 
 def owned(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Copy the texts of a stream's rows, which else keep the whole batches alive from which a few were picked."""
+    """Copy the strings of a stream's rows; uncopied, a few selected rows would keep their whole batches in memory."""
     return rows.with_columns(pl.selectors.string() + "")
 
 
@@ -85,17 +85,17 @@ def facts(
     precision: str | None = None,
     qualifiers: pl.Expr | None = None,
 ) -> pl.DataFrame:
-    """Return one fact a row.
+    """Return a frame of `Fact`, one for each row.
 
     Args:
-        frame: has a column ``subject_id`` and what the expressions speak of.
-        relation: the relation's id, or an expression of it.
+        frame: has a column ``subject_id`` and the columns that the expressions use.
+        relation: the relation's id, or an expression for it.
         source: the source's name.
-        object_id: the object where it is an entity; else ``value``, with ``datatype`` and ``precision``.
+        object_id: the object if it is an entity; otherwise give ``value``, ``datatype`` and ``precision``.
         value: the literal, as text.
         datatype: date, quantity or string.
-        precision: of a date.
-        qualifiers: lists of texts ``name=value``.
+        precision: the precision of a date.
+        qualifiers: lists of strings ``name=value``.
     """
     nothing = pl.lit(None, dtype=pl.String)
     key = object_id if object_id is not None else value
@@ -115,12 +115,12 @@ def facts(
 
 
 def drawn(frame: pl.DataFrame, count: int, *parts: object) -> pl.DataFrame:
-    """Draw ``count`` rows of each bucket, or all if there are no more.
+    """Draw ``count`` rows of each bucket, or all if there are fewer.
 
     Args:
-        frame: has columns ``id`` (a whole number) and ``bucket``.
-        count: rows a bucket.
-        parts: what the draw is for; with it the seed.
+        frame: has columns ``id`` (an integer) and ``bucket``.
+        count: rows per bucket.
+        parts: the seed and what the draw is for.
     """
     seed = seed_of(*parts)
     # Not `partition_by`, which copies every column.
@@ -130,7 +130,7 @@ def drawn(frame: pl.DataFrame, count: int, *parts: object) -> pl.DataFrame:
 
 
 def bucket_of(found: Cuts, score: pl.Expr) -> pl.Expr:
-    """Return `Cuts.bucket` as an expression over a column of scores, of the type `NAMES`: one byte each."""
+    """Return `Cuts.bucket` as an expression over a column of scores, with the one-byte type `NAMES`."""
     if found.total == 0:
         return pl.lit(None, dtype=NAMES)
     head, torso, tail = (pl.lit(bucket, dtype=NAMES) for bucket in BUCKETS)
@@ -138,12 +138,12 @@ def bucket_of(found: Cuts, score: pl.Expr) -> pl.Expr:
 
 
 def histogram_of(scores: pl.Series) -> dict[int, int]:
-    """Return how many entities have each score."""
+    """Return the number of entities by score."""
     return dict(scores.value_counts().iter_rows())
 
 
 def bucketed(frame: pl.DataFrame, source: str, kind: str) -> tuple[pl.DataFrame, list[BucketSize]]:
-    """Return a frame with its column ``score`` bucketed, and the buckets' sizes."""
+    """Return a frame with a column ``bucket`` computed from its ``score``, and the buckets' sizes."""
     histogram = histogram_of(frame["score"])
     found = cuts(histogram)
     return frame.with_columns(bucket=bucket_of(found, pl.col("score"))), sizes(source, kind, histogram, found)
@@ -152,17 +152,17 @@ def bucketed(frame: pl.DataFrame, source: str, kind: str) -> tuple[pl.DataFrame,
 def drawn_from(
     rows: pl.LazyFrame, has: Mapping[str, pl.Expr], found: Cuts, count: int, *parts: object
 ) -> dict[str, pl.DataFrame]:
-    """Draw as `drawn` does, for several relations, from rows that are too many to be held.
+    """Draw like `drawn`, for several relations, from rows that do not fit into memory.
 
     Args:
-        rows: have columns ``id`` (a whole number) and ``score``.
-        has: whether a row may be drawn for a relation, by the relation's name.
-        found: the buckets.
-        count: rows a bucket.
-        parts: what the draws are for; with it the seed.
+        rows: have columns ``id`` (an integer) and ``score``.
+        has: by relation, whether a row may be drawn for it.
+        found: the borders between the buckets.
+        count: rows per bucket.
+        parts: the seed and what the draws are for.
 
     Returns:
-        ``id, score, bucket`` of each relation's rows.
+        By relation, a frame ``id, score, bucket`` of the drawn rows.
     """
     pools = {(name, bucket): RunningLowest(count, seed_of(*parts, name)) for name in has for bucket in BUCKETS}
     bucket = bucket_of(found, pl.col("score"))
@@ -181,27 +181,27 @@ def drawn_from(
 
 
 def histogram_from(rows: pl.LazyFrame) -> dict[int, int]:
-    """Return how many rows have each ``score``, of rows that are too many to be held."""
+    """Return the number of rows by ``score``, for rows that do not fit into memory."""
     return dict(rows.group_by("score").len().collect(engine="streaming").iter_rows())
 
 
 def readable_text(column: str) -> pl.Expr:
-    """Whether more than six tenths of a text are ASCII (Head-to-Tail's filter)."""
+    """Whether more than 60 % of a text's characters are ASCII (Head-to-Tail's filter)."""
     plain = pl.col(column).str.replace_all(r"[^\x00-\x7F]", "").str.len_chars().cast(pl.Int64)
     return 5 * plain > 3 * pl.col(column).str.len_chars().cast(pl.Int64)
 
 
 def once(path: Path, rows: pl.LazyFrame, omissions: Omissions, what: str) -> pl.LazyFrame:
-    """Return rows with an ``id``, of those that stand several times one.
+    """Return rows with exact duplicates removed.
 
     Args:
-        path: where they are from.
-        rows: too many to be held.
-        omissions: counts the others.
-        what: a row is.
+        path: the rows' file, for messages.
+        rows: have a column ``id``; they need not fit into memory.
+        omissions: counts the duplicates.
+        what: what a row is, for messages.
 
     Raises:
-        AlmanacError: two rows differ that have one id.
+        AlmanacError: two rows have the same id but other values differ.
     """
     ids = rows.group_by("id").len().filter(pl.col("len") > 1).collect(engine="streaming")["id"]
     if ids.is_empty():
@@ -217,7 +217,7 @@ def once(path: Path, rows: pl.LazyFrame, omissions: Omissions, what: str) -> pl.
 
 
 def shown(text: pl.Expr) -> pl.Expr:
-    """Whether a text has anything that is seen: to a dataset all others are empty."""
+    """Whether a text has a visible character; a dataset treats all other texts as empty."""
     return text.str.contains(SEEN)
 
 
@@ -235,15 +235,15 @@ def assembled(
     buckets: Sequence[BucketSize],
     omissions: Omissions,
 ) -> SourceTables:
-    """Return a source's tables of frames: keys once and in order; facts that name an unknown entity are counted.
+    """Assemble a source's tables from frames, with unique sorted keys; facts of unknown entities are omitted.
 
     Args:
         relations: the relations' rows.
-        found: facts, as `facts` makes them.
-        entities: ``entity_id``, ``label``, ``aliases``, ``type``; those that no fact names are left out.
-        popularities: as `popularity` makes them.
+        found: facts, as returned by `facts`.
+        entities: ``entity_id``, ``label``, ``aliases``, ``type``; those in no fact are dropped.
+        popularities: as returned by `popularity`.
         buckets: the sizes of the buckets.
-        omissions: gets what is left out.
+        omissions: counts the omitted facts.
     """
     rows = pl.concat(found).unique("fact_id", keep="first", maintain_order=True)
     names = pl.concat([frame.select(columns(Entity)) for frame in entities]).filter(shown(pl.col("label")))

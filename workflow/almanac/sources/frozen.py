@@ -1,4 +1,4 @@
-"""From settings to frozen answers to tables: what every source that is pulled has in common."""
+"""Pulls a source: from settings to a frozen snapshot to tables, the same for every network source."""
 
 import importlib
 import json
@@ -17,7 +17,7 @@ from almanac.sources import snapshots, source_tables
 from almanac.sources.downloads import Target, download
 from almanac.sources.options import Download, DumpOptions, NetworkOptions
 
-RAW = "raw"  # the folder of a snapshot that holds what came over the network
+RAW = "raw"  # the folder of a snapshot that holds raw responses and downloads
 Log = Callable[[str], object]
 Done = Callable[..., object]
 
@@ -27,17 +27,17 @@ def _module(options: NetworkOptions) -> ModuleType:
 
 
 def write_tables(options: NetworkOptions, raw: Path, folder: Path) -> dict[str, int]:
-    """Read the tables out of frozen answers or files and write them; returns the rows of each."""
+    """Read the tables from a snapshot or a folder of raw files, write them, and return the number of rows of each."""
     inside = raw / RAW if (raw / snapshots.MANIFEST).is_file() else raw
     counts: dict[str, int] = source_tables.write(folder, _module(options).read(options, inside))
     return counts
 
 
 def own_files(options: DumpOptions) -> dict[str, Any]:
-    """Return the record of files that the user has brought: their names, bytes and sha256.
+    """Return size and sha256 of the files that the user has put into ``options.path``, by name.
 
     Raises:
-        AlmanacError: one is missing, or their folder.
+        AlmanacError: the folder or one of the files is missing.
     """
     folder = Path(str(options.path))
     if not folder.is_dir():
@@ -55,15 +55,15 @@ def _files(path: Path) -> list[Path]:
 
 
 def first_or_chosen(options: NetworkOptions, contact: str | None, root: Path, date: str, log: Log, done: Done) -> Path:
-    """Return the snapshot to read, checked; if there is none yet, the first is made.
+    """Return the verified snapshot to read; if there is none yet, make the first.
 
     Args:
         options: the source.
-        contact: whom the servers may write to.
+        contact: an e-mail address or a web page, for the User-Agent.
         root: the folder of all snapshots.
-        date: the name of a first snapshot.
-        log: told of failures that are tried again.
-        done: told of progress.
+        date: the name of the first snapshot, if it must be made.
+        log: called with each failure that is retried.
+        done: called with progress.
     """
     home = snapshots.home(root, options)
     snapshot = snapshots.chosen(home, options.snapshot)
@@ -77,7 +77,7 @@ def first_or_chosen(options: NetworkOptions, contact: str | None, root: Path, da
 
 
 def _make(options: NetworkOptions, contact: str | None, partial: Path, log: Log, done: Done) -> Path:
-    """Bring everything into a snapshot that grows, and freeze it; call it within `one_at_a_time`."""
+    """Download or query everything into a partial snapshot, then freeze it; call it within `one_at_a_time`."""
     raw = partial / RAW
     downloads = options.downloads() if isinstance(options, DumpOptions) else ()
     records = {one.name: _download(one, raw, contact, options, log, done) for one in downloads}
@@ -87,7 +87,7 @@ def _make(options: NetworkOptions, contact: str | None, partial: Path, log: Log,
 
 
 def _download(one: Download, raw: Path, contact: str | None, options: NetworkOptions, log: Log, done: Done) -> Any:
-    """Bring a file, unless an earlier run has; its record lies beside the folder of the files."""
+    """Download a file unless an earlier run has, and return its record, ``NAME.json`` beside the raw folder."""
     if one.url is None:
         raise AlmanacError(f"{one.name}: can only be fetched by a person; put it into a folder and name that as `path`")
     note = raw.parent / f"{one.name}.json"
@@ -99,7 +99,7 @@ def _download(one: Download, raw: Path, contact: str | None, options: NetworkOpt
 
 @contextmanager
 def one_at_a_time(options: NetworkOptions, log: Log) -> Iterator[None]:
-    """Wait until no other pull of this user on this machine asks the same hosts."""
+    """Hold a lock for each host of a source, so that this user's pulls on this machine never query a host at once."""
     addresses = [str(value) for value in options.model_dump().values() if str(value).startswith("http")]
     addresses += [one.url for one in options.downloads() if one.url] if isinstance(options, DumpOptions) else []
     with ExitStack() as held:
@@ -112,7 +112,7 @@ def one_at_a_time(options: NetworkOptions, log: Log) -> Iterator[None]:
 
 
 def origin(snapshot: Path) -> dict[str, Any]:
-    """Return what a source's record says of the snapshot it was read from."""
+    """Return the part of a source's record that describes the snapshot it was read from."""
     manifest = json.loads((snapshot / snapshots.MANIFEST).read_text(encoding="utf-8"))
     kept = ("settings", "finished", "requests", "rows", "downloads", "tools")
     return {
@@ -123,10 +123,10 @@ def origin(snapshot: Path) -> dict[str, Any]:
 
 
 def again(options: NetworkOptions, contact: str | None, root: Path, date: str, log: Log, done: Done) -> dict[str, Any]:
-    """Make another snapshot and return what changed since the newest before it, or why that cannot be read any more.
+    """Make another snapshot and return what changed since the one before, or why that one can no longer be read.
 
     Raises:
-        AlmanacError: there is no snapshot yet, or one of this date or a later; the files are the user's own.
+        AlmanacError: there is no snapshot yet, or one of this or a later date; or the files are the user's own.
     """
     if isinstance(options, DumpOptions) and options.path is not None:
         raise AlmanacError(
@@ -138,7 +138,7 @@ def again(options: NetworkOptions, contact: str | None, root: Path, date: str, l
         raise AlmanacError(
             f"{home}: there is no snapshot yet to pull again; pull the source first (snakemake … -- data)"
         )
-    if date < before[-1]:  # else it would pass for the first made
+    if date < before[-1]:  # snapshots are ordered by name, and the first is the default
         raise AlmanacError(
             f"--again: {date} comes before {before[-1]}, the newest snapshot; give a later day or minute"
         )
@@ -150,7 +150,7 @@ def again(options: NetworkOptions, contact: str | None, root: Path, date: str, l
         try:
             snapshots.verified(old)
             write_tables(options, old, work / "old")
-        except AlmanacError as error:  # as one of another version: it is why there is a new one
+        except AlmanacError as error:  # such as a snapshot of another version, often the reason for the new pull
             reason = f"{error}; there is {new.name} now, which `snapshot` selects"
             return {**sums, "not_compared": str(error), "text": f"not compared with {before[-1]}: {reason}"}
         write_tables(options, new, work / "new")

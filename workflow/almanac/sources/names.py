@@ -1,4 +1,4 @@
-"""Names of entities, whatever service they come from: one label, its aliases, one way to clean them."""
+"""Labels and aliases of entities: cleaned, and chosen among several languages."""
 
 import re
 import unicodedata
@@ -8,19 +8,20 @@ from almanac.sources.user_table import UNSEEN
 
 
 def clean(name: str) -> str:
-    """Return a name as it is stored: composed (NFC), white space squeezed, nothing unseen; case and accents stay."""
+    """Return a name as it is stored: NFC, single spaces, no invisible characters; case and accents are kept."""
     return " ".join(unicodedata.normalize("NFC", re.sub(UNSEEN, "", name)).split())
 
 
 def named(
     labels: Sequence[tuple[str, str]], aliases: Iterable[str], languages: Sequence[str]
 ) -> tuple[str, tuple[str, ...]] | None:
-    """Return an entity's label and aliases, or none if it has no label.
+    """Return an entity's label and its sorted aliases, or None if it has no label.
 
     Args:
         labels: (language, text) pairs.
         aliases: other names.
-        languages: the label is that of the first of these which has one; labels of the others become aliases.
+        languages: in order of preference. The first that has a label gives the label; labels in the others become
+            aliases.
     """
     by_language = {language: clean(text) for language, text in sorted(labels) if clean(text)}
     found = [by_language[language] for language in languages if language in by_language]

@@ -1,4 +1,4 @@
-"""Wikidata's properties by their numbers: the English names that ship."""
+"""English names of Wikidata properties, from the list that ships with Almanac."""
 
 import functools
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ PROPERTIES = RESOURCES / "properties.yaml"
 
 @functools.cache
 def properties() -> Mapping[str, str]:
-    """Return the names of Wikidata's properties that ship, by their numbers."""
+    """Return the shipped names of Wikidata properties by number (P19)."""
     found: dict[str, str] = yaml.safe_load(PROPERTIES.read_text("utf-8"))
     return found
 
 
 def of_property(number: str) -> Relation:
-    """Return the relation that a property is, called as Wikidata calls it, or by its number if no name of it ships."""
+    """Return the relation of a Wikidata property; its label is the shipped name, or the number if there is none."""
     return Relation(number, properties().get(number, number), number, None, None, None)

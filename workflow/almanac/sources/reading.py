@@ -1,4 +1,4 @@
-"""Lines and JSON of very large files, as streams: compressed or not, in an archive or not; what is wrong is named."""
+"""Streams lines and JSON of very large files, compressed or in archives; errors name the file and line."""
 
 import bz2
 import gzip
@@ -20,11 +20,11 @@ from almanac.errors import AlmanacError
 
 Value = TypeVar("Value")
 
-CHUNK = 100_000  # rows that are held before they are laid aside
-BLOCK = 1 << 16  # packed bytes that are read at once
+CHUNK = 100_000  # rows that are buffered before they are written to disk
+BLOCK = 1 << 16  # compressed bytes that are read at once
 UNPACKED = 4 << 20  # bytes that are unpacked at once
-BYTES = 32 << 20  # of lines that are parsed together
-WINDOW = 2**31  # of Zstandard: MAG's files are compressed with the largest that there is
+BYTES = 32 << 20  # bytes of lines that are parsed together
+WINDOW = 2**31  # Zstandard's window: MAG's files use the largest possible
 LARGEST_MEMBER = 2**30  # bytes of an archive's member that is decoded as a whole
 LONGEST_LINE = 2**28  # bytes
 EMPTY = "holds nothing; is it whole? Bring it again"
@@ -41,10 +41,10 @@ BROKEN = (
 
 
 def present(path: Path) -> None:
-    """Refuse a file that is not there.
+    """Check that a file exists.
 
     Raises:
-        AlmanacError: with the remedy.
+        AlmanacError: it does not.
     """
     if not path.is_file():
         raise AlmanacError(f"{path}: there is no such file; bring it with `almanac pull`, or set the source's `path`")
@@ -52,10 +52,10 @@ def present(path: Path) -> None:
 
 @contextmanager
 def readable(where: object) -> Iterator[None]:
-    """Turn what goes wrong while a file is read into an error that names it.
+    """Convert errors while reading a file into an `AlmanacError` that names it.
 
     Raises:
-        AlmanacError: the file is cut, damaged, no table of the shape that is expected.
+        AlmanacError: the file is truncated, damaged, or no table of the expected shape.
     """
     try:
         yield
@@ -66,23 +66,23 @@ def readable(where: object) -> Iterator[None]:
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading, unpacked by its ending: .gz, .bz2, .zst or none.
+    """Open a file for reading, decompressed according to its ending: .gz, .bz2, .zst or any other.
 
     Raises:
-        AlmanacError: it is missing, or is cut or damaged where it is read, naming it.
+        AlmanacError: naming the file, if it is missing, truncated or damaged.
     """
     present(path)
     openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".zst": _Zstandard}
     with readable(path), openers.get(path.suffix, open)(path, "rb") as handle:
-        # Python's own readers unpack 8 KiB at a time, and of bzip2 copy what is still packed each time.
+        # Python's own readers decompress 8 KiB at a time, and bzip2's copies all remaining input each time.
         yield io.BufferedReader(handle, UNPACKED)
 
 
 def whole_lines(handle: IO[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a file, many at a time: blocks that end where a line does.
+    """Yield a file in large blocks of whole lines.
 
     Raises:
-        OSError: a line is very long; `opened` names the file.
+        OSError: a line is longer than `LONGEST_LINE`; `opened` adds the file's name.
     """
     rest = b""
     while read := handle.read(BYTES):
@@ -96,13 +96,13 @@ def whole_lines(handle: IO[bytes]) -> Iterator[bytes]:
 
 
 class _Zstandard(io.RawIOBase):
-    """A Zstandard file that notices where it is cut, as the library's own reader does not."""
+    """A Zstandard file that raises an error if it is truncated, unlike the library's own reader."""
 
     def __init__(self, path: Path, mode: str) -> None:
         self._packed = path.open(mode)
         self._decompressor = zstandard.ZstdDecompressor(max_window_size=WINDOW)
         self._frame = self._decompressor.decompressobj()
-        self._waiting = b""  # packed
+        self._waiting = b""  # compressed bytes that were read but not used yet
         self._ready = memoryview(b"")
 
     def readable(self) -> bool:
@@ -130,10 +130,10 @@ class _Zstandard(io.RawIOBase):
 
 
 def json_lines(path: Path, kind: type[Value]) -> Iterator[Value]:
-    """Yield each line of a JSON Lines file as a value of a type; empty lines are passed over.
+    """Decode each line of a JSON Lines file as a value of type ``kind``; empty lines are skipped.
 
     Raises:
-        AlmanacError: the file cannot be read or holds nothing, or a line is not what is expected, naming file and line.
+        AlmanacError: naming file and line, if the file cannot be read, is empty, or a line has another shape.
     """
     value = None
     with opened(path) as handle:
@@ -147,7 +147,7 @@ def lines_of(where: object, handle: IO[bytes]) -> Iterator[bytes]:
     """Yield a file's lines.
 
     Raises:
-        AlmanacError: one is so long that it is none, naming it and ``where``.
+        AlmanacError: a line is longer than `LONGEST_LINE`, naming it and ``where``.
     """
     for number, line in enumerate(iter(lambda: handle.readline(LONGEST_LINE + 1), b""), 1):
         if len(line) > LONGEST_LINE:
@@ -156,10 +156,10 @@ def lines_of(where: object, handle: IO[bytes]) -> Iterator[bytes]:
 
 
 def decoded(where: object, lines: Iterable[bytes], kind: type[Value]) -> Iterator[Value]:
-    """Yield each line as a value of a type.
+    """Decode each line of JSON as a value of type ``kind``.
 
     Raises:
-        AlmanacError: a line is not what is expected, naming it and ``where``.
+        AlmanacError: a line is not of this type, naming it and ``where``.
     """
     decoder = msgspec.json.Decoder(kind)
     for number, line in enumerate(lines, 1):
@@ -178,7 +178,7 @@ def zipped(path: Path) -> Iterator[zipfile.ZipFile]:
     """Open a zip archive.
 
     Raises:
-        AlmanacError: it is missing, cut or damaged, naming it.
+        AlmanacError: naming the archive, if it is missing, truncated or damaged.
     """
     present(path)
     with readable(path), zipfile.ZipFile(path) as archive:
@@ -186,10 +186,10 @@ def zipped(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
-    """Return an archive's member whole.
+    """Return the content of an archive's member.
 
     Raises:
-        AlmanacError: it is damaged, or says it is larger than any of its kind, or is.
+        AlmanacError: the member is damaged or, by its stated or real size, larger than `LARGEST_MEMBER`.
     """
     data = b""
     with readable(f"{path}: {name}"):
@@ -202,14 +202,14 @@ def member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 class Aside:
-    """Rows laid aside in a temporary folder, as Parquet, and read as a stream; the folder goes with this object."""
+    """Buffers rows on disk, as Parquet files in a temporary folder, and streams them; the folder is deleted with it."""
 
     def __init__(self, schema: Mapping[str, Any], parts: str | None = None) -> None:
-        """Make the folder.
+        """Create the folder.
 
         Args:
-            schema: names and Polars types.
-            parts: a column of whole numbers by which the rows are kept apart, so that one part can be read alone.
+            schema: column names and Polars types.
+            parts: an integer column by which the rows are partitioned, so that one part can be read alone.
         """
         self._folder = unfinished.Folder()
         self._schema = schema
@@ -218,13 +218,13 @@ class Aside:
         self._files = 0
 
     def add(self, row: Sequence[object]) -> None:
-        """Lay a row aside, its values in the schema's order."""
+        """Add a row, its values in the schema's order."""
         self._rows.append(row)
         if len(self._rows) >= CHUNK:
             self._flush()
 
     def lay(self, frame: pl.DataFrame) -> None:
-        """Lay many rows aside at once, after those that were laid before: a frame of the schema."""
+        """Add all rows of a frame of this schema, after the rows added before."""
         if self._rows:
             self._flush()
         for part in frame.partition_by(self._parts) if self._parts else [frame]:
@@ -238,7 +238,7 @@ class Aside:
         self.lay(frame)
 
     def stream(self, part: int = 0) -> pl.LazyFrame:
-        """Return all rows, or those of a part; the object must be kept as long as they are read."""
+        """Return all rows, or those of one part; this object must outlive the returned frame."""
         if self._rows:
             self._flush()
         files = sorted(Path(self._folder.name).glob(f"{part}-*.parquet"))
@@ -246,7 +246,7 @@ class Aside:
 
 
 def laid_aside(rows: Iterable[Sequence[object]], schema: Mapping[str, Any]) -> Aside:
-    """Lay rows aside."""
+    """Buffer rows on disk; see `Aside`."""
     aside = Aside(schema)
     for row in rows:
         aside.add(row)
@@ -254,16 +254,16 @@ def laid_aside(rows: Iterable[Sequence[object]], schema: Mapping[str, Any]) -> A
 
 
 def blocks(path: Path, width: int, columns: Mapping[str, int], separator: str = "\t") -> Iterator[pl.DataFrame]:
-    """Yield a file of cells without header and quoting as frames of texts, a block of lines at a time.
+    """Yield a delimited file without header and quoting as frames of strings, one block of lines at a time.
 
     Args:
         path: the file, perhaps compressed.
-        width: cells that every line has.
-        columns: the wanted cells: a name for each number, from 0.
-        separator: what ends a cell.
+        width: the number of cells in every line.
+        columns: the wanted cells: name and index (from 0).
+        separator: the delimiter.
 
     Raises:
-        AlmanacError: the file is missing, cut or empty, or a line has more or fewer cells.
+        AlmanacError: the file is missing, truncated or empty, or a line has more or fewer cells.
     """
     names = [f"column_{place}" for place in range(width)]
     wanted = [pl.col(f"column_{place}").fill_null("").alias(name) for name, place in columns.items()]
@@ -291,10 +291,10 @@ def blocks(path: Path, width: int, columns: Mapping[str, int], separator: str = 
 
 
 def check_cells(path: Path, lines: Iterable[bytes], first: int, width: int, separator: bytes) -> None:
-    """Name the first of some lines that has not as many cells as it should, if any.
+    """Check that each line has ``width`` cells; the first line has the number ``first``.
 
     Raises:
-        AlmanacError: there is one.
+        AlmanacError: naming the first line that has not.
     """
     for number, line in enumerate(lines, first):
         if line.count(separator) != width - 1:

@@ -1,4 +1,4 @@
-"""The one policy of trying again, for SPARQL and downloads: patient, obedient to Retry-After, and with a name."""
+"""Retries for SPARQL and downloads: back-off, Retry-After, and a User-Agent with a contact."""
 
 import datetime
 import email.utils
@@ -15,13 +15,13 @@ from almanac.sources.options import Manners
 
 Value = TypeVar("Value")
 CROWDED_WAIT = 60.0  # seconds
-stamina.instrumentation.set_on_retry_hooks([])  # what is tried again is said once, by `on_failure`
+stamina.instrumentation.set_on_retry_hooks([])  # retries are reported by `on_failure` alone
 
 
 class TransientError(AlmanacError):
-    """What may succeed when tried again; ``wait`` is how many seconds the server asked for.
+    """A failure that a retry may overcome; ``wait`` is the number of seconds that the server asked for.
 
-    ``crowded`` says that the server has too many requests: if it names no time, a minute is given it.
+    ``crowded``: the server has too many requests; unless it names a time, the next attempt waits `CROWDED_WAIT`.
     """
 
     def __init__(self, message: str, wait: float | None = None, crowded: bool = False) -> None:
@@ -31,10 +31,10 @@ class TransientError(AlmanacError):
 
 
 def same_host(asked: str, answered: str) -> None:
-    """Refuse what another host answers: an address that is redirected is named by its user, or not read.
+    """Refuse a redirect to another host; users must name such an address themselves.
 
     Raises:
-        AlmanacError: it is another host, or no web address.
+        AlmanacError: the answer came from another host, or not over HTTP.
     """
     one, other = urllib.parse.urlsplit(asked), urllib.parse.urlsplit(answered)
     if other.scheme not in ("http", "https") or other.hostname != one.hostname:
@@ -42,10 +42,10 @@ def same_host(asked: str, answered: str) -> None:
 
 
 def agent(contact: str | None, library: str) -> str:
-    """Return the User-Agent: who asks, and how to reach them.
+    """Return the User-Agent, which names the program and the user's contact.
 
     Raises:
-        AlmanacError: the contact is missing or is neither an address nor a page.
+        AlmanacError: the contact is missing, or neither an e-mail address nor a web page.
     """
     if not contact or ("@" not in contact and "http" not in contact):
         raise AlmanacError(
@@ -56,7 +56,7 @@ def agent(contact: str | None, library: str) -> str:
 
 
 def retry_after(headers: Mapping[str, str] | None) -> float | None:
-    """Return the seconds that a Retry-After header asks to wait (a number, or a date), if it does."""
+    """Return the seconds that a Retry-After header (a number or a date) asks to wait, or None."""
     value = ((headers or {}).get("Retry-After") or "").strip()
     if value.isdecimal():
         return float(value)
@@ -69,11 +69,11 @@ def retry_after(headers: Mapping[str, str] | None) -> float | None:
 
 
 def persistently(call: Callable[[], Value], manners: Manners, on_failure: Callable[[str], object]) -> Value:
-    """Return what a call returns, trying again while it raises `TransientError`.
+    """Return the result of a call, retrying while it raises `TransientError`.
 
     Raises:
-        TransientError: the last failure, when the attempts are used up.
-        AlmanacError: the server asks for a longer wait than is allowed.
+        TransientError: the last failure, when all attempts have failed.
+        AlmanacError: the server asks for a longer wait than ``max_wait``.
     """
 
     def backoff(error: Exception) -> bool | float:

@@ -1,7 +1,7 @@
-"""Frozen pulls: what a source answered on one day, never changed again, and what differs between two days.
+"""Snapshots: frozen responses or files of a source on one date, and the differences between two snapshots.
 
-A snapshot is a folder ``KIND-SETTINGS/DATE``: raw answers or files as they came, and ``manifest.json``, written last.
-Its name holds the digest of the settings that say what is asked for, so equal settings find it in any edition.
+A snapshot is a folder ``KIND-SETTINGS/DATE`` with raw responses or files, and ``manifest.json``, which is written last.
+SETTINGS is a digest of the settings that determine what is fetched, so equal settings find it in any edition.
 """
 
 import datetime
@@ -24,13 +24,13 @@ MANIFEST = "manifest.json"
 PARTIAL = ".partial"
 TOOLS = ("SPARQLWrapper", "requests", "stamina")
 SHOWN = 20
-RESUMED = 7  # days after which the answers of a snapshot that was asked for again are too old to be gone on with
+RESUMED = 7  # days after which a repeated pull that was interrupted is too old to be resumed
 
 
 def settings_of(options: NetworkOptions) -> dict[str, Any]:
-    """Return the settings that say what is brought: not manners, terms, which snapshot is read, or how it is read.
+    """Return the settings that determine what is fetched: without `Manners`, licence and the choice of a snapshot.
 
-    What is downloaded is named by its addresses alone, so that one download serves every way to read it.
+    Downloads are identified by their addresses alone, so that one download serves all settings for reading it.
     """
     values = options.model_dump(mode="json")
     if isinstance(options, DumpOptions) and options.downloads():
@@ -45,15 +45,15 @@ def home(root: Path, options: NetworkOptions) -> Path:
 
 
 def dates(folder: Path) -> list[str]:
-    """Return the dates of the whole snapshots in a home, the first made first."""
+    """Return the dates of the complete snapshots in a `home`, sorted."""
     return sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}") if not path.parent.name.endswith(PARTIAL))
 
 
 def chosen(folder: Path, date: str | None) -> Path | None:
-    """Return the snapshot that is read: the one of a date, or else the first; none if there is none yet.
+    """Return the snapshot to read: that of ``date`` or, by default, the first; None if there is none yet.
 
     Raises:
-        AlmanacError: a date is asked for that is not there.
+        AlmanacError: there is no snapshot of this date.
     """
     there = dates(folder)
     if date is not None and date not in there:
@@ -64,13 +64,13 @@ def chosen(folder: Path, date: str | None) -> Path | None:
 
 
 def begin(folder: Path, date: str) -> Path:
-    """Return the folder in which the snapshot of a date grows; one that was begun before goes on as it, and is named.
+    """Return the folder of a partial snapshot of a date; an interrupted one is resumed under this date, and reported.
 
-    That is the newest, if it was begun after the newest whole one and `RESUMED` days ago at most; where none is whole
-    yet, whenever it was begun.
+    The newest partial snapshot is resumed. If there are complete ones, it must be newer than all of them and at most
+    `RESUMED` days old.
 
     Raises:
-        AlmanacError: the snapshot of this date is whole already.
+        AlmanacError: the snapshot of this date is complete already.
     """
     whole = dates(folder)
     if date in whole:
@@ -90,17 +90,14 @@ def begin(folder: Path, date: str) -> Path:
 
 
 def finish(partial: Path, options: NetworkOptions, downloads: Mapping[str, Any]) -> Path:
-    """Write the manifest and give the snapshot its name.
+    """Write the manifest of a partial snapshot, give it its final name, and return its folder.
 
     Args:
-        partial: the folder it grew in.
+        partial: the folder from `begin`.
         options: the settings it was made with.
         downloads: the records of downloaded files, by name.
-
-    Returns:
-        The snapshot.
     """
-    (partial / MANIFEST).unlink(missing_ok=True)  # of a run that ended between here and the last line
+    (partial / MANIFEST).unlink(missing_ok=True)  # left by a run that was killed just before the rename below
     files = sealed.files(partial, sorted(path for path in partial.rglob("*") if path.is_file()))
     asked = [json.loads(line) for index in partial.rglob(INDEX) for line in index.read_text("utf-8").splitlines()]
     manifest = {
@@ -120,19 +117,19 @@ def finish(partial: Path, options: NetworkOptions, downloads: Mapping[str, Any])
 
 
 def verified(snapshot: Path) -> dict[str, Any]:
-    """Return a snapshot's manifest after checking every file against it.
+    """Check every file of a snapshot against its manifest, and return the manifest.
 
     Raises:
-        AlmanacError: a file is missing, or not the one that was frozen.
+        AlmanacError: a file is missing or has changed.
     """
     remedy = "a snapshot may not change: pull again, or take it from where it was made"
     return sealed.checked_record(snapshot / MANIFEST, remedy)
 
 
 def changes(old: Path, new: Path) -> dict[str, Any]:
-    """Return what differs between two folders of a source's tables: facts by relation, and names.
+    """Return the differences between two folders of a source's tables.
 
-    Facts are compared by their ids, names by label and aliases.
+    Facts are compared by id and reported by relation; entities are compared by label and aliases.
     """
     facts = [{row.fact_id: row for row in tables.read(folder / "facts.parquet", Fact)} for folder in (old, new)]
     names = [{row.entity_id: row for row in tables.read(folder / "entities.parquet", Entity)} for folder in (old, new)]
@@ -155,7 +152,7 @@ def changes(old: Path, new: Path) -> dict[str, Any]:
 
 
 def described(report: Mapping[str, Any]) -> str:
-    """Return a report of changes in a few lines."""
+    """Format a report of `changes` as text."""
     lines = []
     for relation, one in report["facts"].items():
         lines.append(

@@ -1,7 +1,7 @@
-"""The tables that every source yields, and the one place that writes them.
+"""The tables that every source returns, and the function that writes them.
 
-A source is a module `sources/KIND.py` with a function ``read(options, folder) -> SourceTables``: a pure function of the
-files in a folder (raw answers, or downloads) that was frozen before.
+A source is a module `sources/KIND.py` with a pure function ``read(options, folder) -> SourceTables``. It reads a folder
+of frozen files: raw server responses or downloads.
 """
 
 import json
@@ -15,8 +15,8 @@ import pyarrow as pa
 from almanac import tables
 from almanac.rows import BucketSize, Entity, Evidence, Fact, Omission, Popularity, Relation, Template
 
-# Rows of a table: a list of its dataclass, sorted by key and checked when written, or an iterator over Arrow batches
-# for what is too large for that; the batches' maker answers for their keys.
+# Rows of a table: a list of its dataclass, which is sorted by key and checked when written; or, for large tables, an
+# iterator over Arrow batches, whose producer is responsible for sorted and unique keys.
 Rows = Iterable[Any]
 
 STREAMED: dict[str, type] = {
@@ -32,28 +32,31 @@ ROWS: dict[str, type] = {**STREAMED, "omissions": Omission}
 
 
 class Omissions:
-    """Counts what a source leaves out, by table and reason, with the first example of each."""
+    """Counts the rows that a source leaves out, by table and reason, with one example of each."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], tuple[int, str]] = {}
 
     def add(self, table: str, reason: str, example: object, count: int = 1) -> None:
-        """Count rows left out; ``example`` is shown as text, a structure as JSON."""
+        """Count omitted rows; an ``example`` that is no text is shown as JSON."""
         if count:
             before, first = self._found.get((table, reason), (0, _text(example)))
             self._found[table, reason] = before + count, first
 
     def rows(self) -> list[Omission]:
-        """Return what was counted, sorted by table and reason."""
+        """Return the counts, sorted by table and reason."""
         return [Omission(*key, count, example) for key, (count, example) in sorted(self._found.items())]
 
 
 def distinct(templates: Iterable[Template], omitted: Omissions) -> Iterator[Template]:
-    """Yield the templates that a dataset takes: each slot once, and of those that differ in case and spaces the first.
+    """Yield the valid templates without duplicates.
+
+    A valid template has each of its slots exactly once. Of templates that differ only in case and spaces the first is
+    kept.
 
     Args:
         templates: statements, with [X] and [Y], or questions, with [X] alone.
-        omitted: counts the others.
+        omitted: counts the templates that are left out.
     """
     said = set()
     for row in templates:
@@ -76,7 +79,7 @@ def _text(example: object) -> str:
 class SourceTables:
     """The tables of one source. Each is a list of rows, or an iterator over `pyarrow` batches or tables.
 
-    ``omissions`` is written last, so that a stream may add to it as it goes.
+    ``omissions`` is written last, so that iterators may add to it while they are consumed.
     """
 
     entities: Rows
@@ -90,13 +93,13 @@ class SourceTables:
 
 
 def write(folder: Path, source: SourceTables) -> dict[str, int]:
-    """Write a source's tables as ``TABLE.parquet``; an empty table is written too.
+    """Write a source's tables as ``TABLE.parquet``; empty tables are written too.
 
     Returns:
-        The rows of each table.
+        The number of rows of each table.
 
     Raises:
-        AlmanacError: a row that does not fit its table, or a key that repeats in a list, naming them.
+        AlmanacError: naming a row that does not fit its table, or a key that a list holds twice.
     """
     counts = {
         table: _write(folder / f"{table}.parquet", row, getattr(source, table)) for table, row in STREAMED.items()

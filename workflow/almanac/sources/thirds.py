@@ -1,8 +1,8 @@
-"""Head, torso and tail by popularity (Head-to-Tail, section 2), in whole numbers.
+"""Head, torso and tail buckets by popularity (Head-to-Tail, section 2), computed with integers.
 
-Each bucket holds about a third of all popularity. Only a histogram of the scores is needed, so a table of any length is
-bucketed in memory that grows with the number of different scores. The rule stands here and not with the dataset because
-the largest sources draw their facts by bucket.
+Each bucket holds about a third of the total popularity. Only a histogram of the scores is needed, so memory grows with
+the number of different scores and not with the table. This module belongs to the sources rather than to the dataset
+because the largest sources draw their facts by bucket.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,15 +19,15 @@ Shape = Literal["thirds", "no_head", "no_torso", "tail_only", "all_equal", "all_
 
 @dataclass(frozen=True)
 class Cuts:
-    """Where a group's buckets end.
+    """The borders between the buckets of a group of entities.
 
     ``tail_to`` is the largest score of the tail, ``torso_to`` that of the torso (both inclusive). ``shape`` says
-    whether there are three buckets and, where not, why:
+    whether there are three buckets (``thirds``) and, if not, why:
 
-    - ``no_head``: the tail ends below the largest score and the torso ends with it;
-    - ``no_torso``: one score, tied many times, crosses both thirds;
-    - ``tail_only``: the largest score alone holds more than two thirds, so that everything is tail;
-    - ``all_equal``: one score is shared by all, so that everything is tail;
+    - ``no_head``: the largest score belongs to the torso;
+    - ``no_torso``: a single score, shared by many entities, crosses both thirds;
+    - ``tail_only``: entities of the largest score hold more than two thirds of the total, so that all is tail;
+    - ``all_equal``: all scores are equal, so that all is tail;
     - ``all_zero`` and ``empty``: there is no popularity to divide, and nothing has a bucket.
     """
 
@@ -37,7 +37,7 @@ class Cuts:
     torso_to: int
 
     def bucket(self, score: int) -> Bucket | None:
-        """Return the bucket of a score; none where nothing has a bucket."""
+        """Return the bucket of a score, or None if nothing has a bucket."""
         if self.total == 0:
             return None
         if score <= self.tail_to:
@@ -46,15 +46,15 @@ class Cuts:
 
 
 def cuts(histogram: Mapping[int, int]) -> Cuts:
-    """Find where tail and torso end.
+    """Find the borders between tail, torso and head.
 
-    Scores are taken in ascending order; the tail ends with the first whose running sum reaches a third of the total
-    (three times the sum against the total, so that nothing is rounded), the torso with the first that reaches two.
-    Equal scores share a bucket. Without ties this is the paper's rule, which takes them in descending order: what lies
-    across a border belongs to the less popular side.
+    Scores are summed in ascending order. The tail ends with the first score whose running sum reaches 1/3 of the total,
+    the torso with the first that reaches 2/3 (compared as 3 * sum >= total, so that nothing is rounded). Equal scores
+    share a bucket. Without ties this equals the paper's rule, which sums in descending order: an entity that straddles
+    a border belongs to the less popular bucket.
 
     Args:
-        histogram: how many entities have each score; one that none has may be absent or 0.
+        histogram: number of entities by score; scores that no entity has may be absent or 0.
 
     Raises:
         AlmanacError: a score is below 0.
@@ -87,7 +87,7 @@ def _shape(ascending: Sequence[int], tail_to: int, torso_to: int) -> Shape:
 
 
 def sizes(source: str, kind: str, histogram: Mapping[int, int], found: Cuts) -> list[BucketSize]:
-    """Return how many entities each bucket of a type holds, and how much of its popularity (the paper's Table 1)."""
+    """Return the number of entities and the popularity in each bucket of a type (the paper's Table 1)."""
     out = []
     for bucket in BUCKETS:
         own = {score: n for score, n in histogram.items() if n and found.bucket(score) == bucket}

@@ -1,29 +1,29 @@
-"""Dates and quantities as one writes them: what a value is, whatever its spelling."""
+"""Canonical spellings of dates and quantities, so that equal values are equal texts."""
 
 import re
 from calendar import monthrange
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 
-# Values that are as they are read already: a year or a whole number without a sign or zeros before it.
+# Values that are canonical already: a year or a whole number without a sign or leading zeros.
 PLAIN = r"^[1-9][0-9]{0,3}$"
 DATE = re.compile(r"[+]?(-?)0*([0-9]{1,9})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
-UNPARTED = re.compile("[0-9]{8}")  # a day of ISO's basic form, which would be the year of millions
+UNPARTED = re.compile("[0-9]{8}")  # a day in ISO 8601's basic format, which would otherwise be read as a year
 MIDNIGHT = re.compile(r"[T ]00:00(:00([.]0+)?)?(Z|[+-]00:00)?")
 ERA = re.compile(r"0*([1-9][0-9]* BC)")
 LONGEST = 100  # characters of a quantity
-PARTS = {"year": 1, "month": 2}  # parts of a date that is no finer
+PARTS = {"year": 1, "month": 2}  # parts of a date with this precision
 
 
 def date(text: str, precision: str | None) -> str:
-    """Return a date as it is compared: YEAR, YEAR-MM or YEAR-MM-DD, the year without zeros before it, or YEAR BC.
+    """Return the canonical form of a date: YEAR, YEAR-MM or YEAR-MM-DD (the year without leading zeros), or YEAR BC.
 
     Args:
-        text: the date; midnight behind it, and months and days of 00, say nothing and are left out.
-        precision: ``year`` or ``month``: what is finer is left out; anything else: nothing is.
+        text: the date; a time of midnight, and months and days of 00, are dropped.
+        precision: ``year`` or ``month`` drop the finer parts; any other value drops none.
 
     Raises:
-        ValueError: it is no date, has a time of day, or a year below 1.
+        ValueError: the text is no date, has a time of day, or a year below 1.
     """
     if (era := ERA.fullmatch(text)) is not None:
         return era[1]
@@ -35,7 +35,7 @@ def date(text: str, precision: str | None) -> str:
     if (found := DATE.fullmatch(day)) is None:
         raise ValueError(f"date {text!r} is no date; write YYYY, YYYY-MM, YYYY-MM-DD or NN BC")
     sign, year, *parts = found.groups()
-    if sign or int(year) == 0:  # some count a year 0, and some do not
+    if sign or int(year) == 0:  # calendars disagree on whether there is a year 0
         raise ValueError(f"date {text!r} has a year below 1; write a year before Christ as NN BC")
     kept = [part for part in parts if part]
     while kept and kept[-1] == "00":
@@ -48,10 +48,10 @@ def date(text: str, precision: str | None) -> str:
 
 
 def quantity(text: str, _: str | None = None) -> str:
-    """Return a number as it is compared: digits, a full stop where there is a fraction, no zeros that say nothing.
+    """Return the canonical form of a number: plain digits, a decimal point if needed, no redundant zeros.
 
     Raises:
-        ValueError: it is no number, or too long for one.
+        ValueError: the text is no number, or too long.
     """
     try:
         number = Decimal(text) if len(text) <= LONGEST and "_" not in text else Decimal("nan")
@@ -68,7 +68,7 @@ READ: dict[str, Callable[[str, str | None], str]] = {"date": date, "quantity": q
 
 
 def read(datatype: str, text: str, precision: str | None) -> tuple[str | None, str | None]:
-    """Return a value as it is compared, or none and why it is no value of its datatype."""
+    """Return (canonical value, None), or (None, reason) if the text is no value of its datatype."""
     try:
         return READ[datatype](text, precision), None
     except ValueError as error:
