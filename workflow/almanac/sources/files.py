@@ -1,9 +1,8 @@
-"""Facts from a folder of the user's own, from an archive of one, or from one file of subject, relation and object.
+"""Reads a user's facts: a folder of tables, an archive of such a folder, or one file of subject, relation and object.
 
-The tables are `facts`, `entities` and, if there, `relations`, `templates`, `popularity`, `evidence` and `exposures`.
-Each is one file: ``NAME.csv``, ``NAME.jsonl`` or ``NAME.parquet``, the first two also as ``.gz``. Every mistake is
-reported with its file and line, the first twenty of a folder together; a folder with a mistake is not read at all, so
-nothing is dropped silently.
+The tables are `facts` and `entities`; optional are `relations`, `templates`, `popularity`, `evidence` and `exposures`.
+Each is one file: ``NAME.csv``, ``NAME.jsonl`` or ``NAME.parquet``, the first two also as ``.gz``. Mistakes are reported
+with file and line, the first twenty together. A folder with any mistake is refused, so nothing is dropped silently.
 """
 
 import tarfile
@@ -34,12 +33,12 @@ from almanac.tables import from_arrow
 if TYPE_CHECKING:
     from almanac.sources.checking import FactColumns
 
-ARCHIVE_BYTES = 20_000_000_000  # that an archive may unpack to
+ARCHIVE_BYTES = 20_000_000_000  # limit of an archive's unpacked size
 
 
 @dataclass(frozen=True)
 class FactTables:
-    """The tables of one source: rows by kind, sorted by their keys."""
+    """The tables of one source as lists of rows, sorted by key."""
 
     entities: list[Entity]
     relations: list[Relation]
@@ -50,10 +49,10 @@ class FactTables:
 
 
 def table_files(folder: Path) -> list[Path]:
-    """Return the files of a facts folder that are read, in a fixed order; an archive or a file of facts itself.
+    """Return the table files of a facts folder, in a fixed order; for an archive or a file of facts, its own path.
 
     Raises:
-        AlmanacError: the folder is missing, lacks `facts` or `entities`, or holds a table under another name.
+        AlmanacError: the folder is missing, lacks `facts` or `entities`, or holds a misnamed table.
     """
     if folder.is_file():
         _check_file(folder)
@@ -76,7 +75,7 @@ def table_files(folder: Path) -> list[Path]:
 
 
 def check_folder(folder: Path) -> None:
-    """Look at the names of a facts folder's files and at how each begins, or at one file; an archive's name alone.
+    """Check the names of a facts folder's files and the beginning of each; archives are not opened.
 
     Raises:
         AlmanacError: as `table_files` and `records.look`.
@@ -109,12 +108,12 @@ def _check_file(path: Path) -> None:
 
 @contextmanager
 def as_folder(origin: Path) -> Iterator[Path]:
-    """Yield a folder or a file of facts as it is; of an archive the folder that it holds, while it is needed.
+    """Yield a folder or file of facts as it is; an archive is unpacked for the duration of the context.
 
-    Of a frozen edition that is its source.
+    For the archive of a frozen edition, the folder of its source is yielded.
 
     Raises:
-        AlmanacError: the archive is damaged, or not to be trusted, or is an edition of several sources.
+        AlmanacError: the archive is damaged or unsafe, or is an edition of several sources.
     """
     if not origin.is_file() or is_table(origin):
         yield origin
@@ -124,12 +123,12 @@ def as_folder(origin: Path) -> Iterator[Path]:
         unpack(origin, folder, ARCHIVE_BYTES)
         try:
             yield _place(folder)
-        except AlmanacError as error:  # the user knows the archive, and not where it is unpacked
+        except AlmanacError as error:  # name the user's archive instead of the temporary folder
             raise AlmanacError(str(error).replace(str(folder), str(origin))) from error
 
 
 def _place(unpacked: Path) -> Path:
-    """Return the facts of what an archive held: itself, an edition's source, the only folder, or the only file."""
+    """Return where the facts of an unpacked archive are: its top, an edition's source, or its only folder or file."""
     if find(unpacked, "facts") is not None:
         return unpacked
     sources = sorted(path for path in unpacked.glob("sources/*") if path.is_dir())
@@ -144,7 +143,7 @@ def _place(unpacked: Path) -> Path:
 
 
 def read_folder(folder: Path, source: str) -> FactTables:
-    """Read a folder of facts as rows, for facts that may be held as Python's objects; see `read_columns`."""
+    """Read a folder of facts as rows, for facts that fit into memory as Python objects; see `read_columns`."""
     found = read_columns(folder, source)
     return FactTables(
         from_arrow(Entity, found.entities.to_arrow()),
@@ -160,15 +159,15 @@ def read_columns(folder: Path, source: str, merge: bool = False) -> "FactColumns
     """Read a folder of facts.
 
     Args:
-        folder: holds `facts` and `entities`, and perhaps other tables; or an archive of such a folder; or one file
-            of subject, relation and object.
-        source: the source's name, written on every fact and every popularity that does not name its own.
-        merge: whether rows that stand twice are one; see `checking.checked`.
+        folder: a folder with the tables `facts`, `entities` and perhaps others; an archive of such a folder; or one
+            file of subject, relation and object.
+        source: the source's name, for facts and popularity rows that name none.
+        merge: whether duplicate rows are merged; see `checking.checked`.
 
     Raises:
-        AlmanacError: anything is wrong with a row, naming file and row; up to twenty mistakes together.
+        AlmanacError: any row is wrong; names up to twenty mistakes with file and row.
     """
-    from almanac.sources.checking import checked  # loading polars takes longer than most steps do without it
+    from almanac.sources.checking import checked  # imported late: loading polars takes longer than most steps
 
     with as_folder(folder) as inside:
         table_files(inside)

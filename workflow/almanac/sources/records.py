@@ -1,6 +1,6 @@
-"""The files of a folder's tables: CSV, JSON Lines or Parquet, found, opened and read a part at a time.
+"""Finds the files of a folder's tables (CSV, JSON Lines or Parquet) and reads them in parts.
 
-No more of a file than `PART` rows is held as Python's objects.
+At most `PART` rows of a file are held as Python objects at a time.
 """
 
 import csv
@@ -25,22 +25,22 @@ from almanac.errors import AlmanacError
 from almanac.sealed import check_table
 from almanac.tables import once
 
-CSV = (".csv", ".tsv", ".tab", ".txt")  # of one file of facts; the table of a folder is called .csv
+CSV = (".csv", ".tsv", ".tab", ".txt")  # allowed for a single file of facts; tables in a folder must end in .csv
 PARQUET = ".parquet"
 ENDINGS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", PARQUET)
 LIST_SEPARATOR = "|"
-SEPARATORS = ",;\t"  # of the cells of CSV; the one that the header holds most often
-SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # Excel's line above a header
+SEPARATORS = ",;\t"  # of CSV; the one that occurs most often in the header is used
+SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # the line that Excel may put above the header
 NO_FACTS = "has no facts; write a row for each below its header"
 SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 SAVE_AS_CSV = "save each sheet as CSV in UTF-8, under the name of its table"
-ALIKE = 0.8  # `difflib`'s ratio from which a file's name is taken for a misspelt table
+ALIKE = 0.8  # `difflib` ratio above which a file's name counts as a misspelt table name
 PART = 10_000
 ARROW_LIST = pa.list_(pa.string())
 TEXTUAL = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 BINARY = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary)
 LONGEST = 10_000_000  # characters of a line or a cell: a damaged or hostile file is refused before it fills memory
-LOOKED_AT = 1000  # bytes of a file that show whether it is text
+LOOKED_AT = 1000  # bytes of a file that are examined to see whether it is text
 LISTED = (pa.types.is_list, pa.types.is_large_list, pa.types.is_list_view, pa.types.is_fixed_size_list)
 
 Cells: TypeAlias = Sequence[Any] | pa.Array
@@ -49,10 +49,10 @@ Item = TypeVar("Item")
 
 
 class Columns(NamedTuple):
-    """What a table must have and may have.
+    """The required and optional columns of a table.
 
-    ``others``: whether it may have more, which is not read, and may write its names with capitals: a spreadsheet of
-    somebody's own, where the tables of a folder are written for this program.
+    ``others``: whether further columns (which are ignored) and capitals in the names are allowed. They are in a single
+    file of facts, which may be anybody's spreadsheet, but not in a folder's tables, which are written for Almanac.
     """
 
     required: tuple[str, ...]
@@ -61,11 +61,11 @@ class Columns(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return every column that is read."""
+        """All columns that are read."""
         return self.required + self.optional
 
     def called(self, name: str) -> str:
-        """Return the column that a header names, or the name as it is."""
+        """Return the known column that a header cell means, or the cell as it is."""
         folded = name.strip().lower()
         return folded if self.others and folded in self.names else name
 
@@ -87,18 +87,18 @@ TABLES = {
     "evidence": Columns(("fact_id", "text"), ()),
     "exposures": Columns(("fact_id", "dose"), ()),
 }
-OF_A_PULL = ("buckets", "omissions")  # what a pull of a source writes beside its tables, and no dataset is built of
-TRIPLES = Columns(("subject", "relation", "object"), ("split",), others=True)  # one file instead of a folder
-OF_FACTS = (TRIPLES, TABLES["facts"])  # tables without which there is nothing to ask
+OF_A_PULL = ("buckets", "omissions")  # further tables that pulling a source writes; datasets do not use them
+TRIPLES = Columns(("subject", "relation", "object"), ("split",), others=True)  # a single file instead of a folder
+OF_FACTS = (TRIPLES, TABLES["facts"])  # tables that must not be empty
 LISTS = {"aliases", "qualifiers", "entails"}
 TYPES = dict.fromkeys(LISTS, ARROW_LIST) | dict.fromkeys(("score", "dose", "popularity"), pa.int64())  # others: texts
 
 
 def find(folder: Path, table: str) -> Path | None:
-    """Return the file of a table in a folder, or none.
+    """Return the file of a table in a folder, or None.
 
     Raises:
-        AlmanacError: two files claim to be the same table, or what has its name is no file.
+        AlmanacError: two files are named as this table, or a folder or broken link is.
     """
     named = [folder / f"{table}{ending}" for ending in ENDINGS]
     found = [path for path in named if path.is_file()]
@@ -111,7 +111,7 @@ def find(folder: Path, table: str) -> Path | None:
 
 
 def is_table(path: Path) -> bool:
-    """Return whether a path is one file that is read as a table, by its ending: no folder, and no archive of one."""
+    """Return whether a path is a file with a table's ending, and not a folder or an archive."""
     return path.is_file() and _ending(path) in (*CSV, ".jsonl", PARQUET)
 
 
@@ -124,9 +124,9 @@ def _ending(path: Path) -> str:
 
 
 def misnamed(folder: Path) -> str | None:
-    """Return which file of a folder was probably meant for a table that the folder lacks, and what to do; or none.
+    """Return the first file that is probably a missing table under a wrong name, with the remedy, or None.
 
-    Without this a table that may be absent, as `templates.xlsx`, would be passed over in silence.
+    Without this check an optional table with a wrong ending, such as `templates.xlsx`, would be ignored silently.
     """
     absent = [table for table in TABLES if find(folder, table) is None]
     for path in sorted(folder.iterdir()):
@@ -146,7 +146,7 @@ def misnamed(folder: Path) -> str | None:
 
 
 def passed_over(folder: Path) -> list[str]:
-    """Return a note for each file of a facts folder that has a table's ending and no table's name."""
+    """Return a note for each file of a facts folder that has a table's ending but no table's name."""
     endings = (*ENDINGS, *SPREADSHEETS, ".tsv", ".tab")
     return [
         f"{path}: not read, for it is none of the tables {', '.join(TABLES)}"
@@ -159,10 +159,10 @@ def passed_over(folder: Path) -> list[str]:
 
 
 class RowBlock(NamedTuple):
-    """Some rows of a file: their numbers, their cells by column, and the numbers of rows that do not fit the header.
+    """Some rows of a file: row numbers, cells by column, and the numbers of rows with a wrong number of cells.
 
-    A row's number is that of its line in an editor, of its first where a cell holds line breaks; of Parquet, which has
-    no lines, 1 is the first row.
+    A row's number is its line number in an editor (the first line, if a cell contains line breaks). Rows of Parquet are
+    counted from 1.
     """
 
     numbers: Sequence[int]
@@ -171,22 +171,22 @@ class RowBlock(NamedTuple):
 
 
 def place(path: Path, number: int) -> str:
-    """Return a row as a message names it: by the line where an editor shows it, or by its number."""
+    """Return file and row as error messages name them: ``FILE: line 3``, or ``FILE: row 3`` for Parquet."""
     return f"{path}: {counted(path, number)}"
 
 
 def counted(path: Path, number: int) -> str:
-    """Return a row of a file as its line or, of Parquet, as its number."""
+    """Return ``line 3``, or ``row 3`` for Parquet."""
     return f"{'row' if _ending(path) == PARQUET else 'line'} {number}"
 
 
 def wrong_columns(names: Sequence[str], known: Columns) -> str | None:
-    """Return what is wrong with a table's column names, or none."""
+    """Return what is wrong with a table's column names and how to correct it, or None."""
     missing = [name for name in known.required if name not in names]
     unknown = [name for name in names if name not in known.names]
     if missing:
         lower = {name.lower(): name for name in unknown}
-        alike = 0.5 if set(known.required) & set(names) else 0.6  # a first row of facts is like none of them
+        alike = 0.5 if set(known.required) & set(names) else 0.6  # stricter where the header itself may be missing
         near = {name: lower[found[0]] for name in missing if (found := get_close_matches(name, lower, 1, alike))}
         rename = "".join(f"; rename {found!r} to {name}" for name, found in near.items())
         if not near and not set(known.required) & set(names):
@@ -208,13 +208,13 @@ def wrong_columns(names: Sequence[str], known: Columns) -> str | None:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Turn what goes wrong while a file is read into an error that names it."""
+    """Convert errors while reading a file into an `AlmanacError` that names it."""
     try:
         try:
             yield
         except UnicodeDecodeError as error:
             raise AlmanacError(f"{path}: {_wrong_byte(path)}") from error
-    except OverflowError as error:  # of Python's dates
+    except OverflowError as error:  # raised by Python's dates
         raise AlmanacError(
             f"{path}: holds a date or a duration that is out of range ({error}); write such a column as text"
         ) from error
@@ -223,7 +223,7 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def _wrong_byte(path: Path) -> str:
-    """Return in which line of a file the first byte stands that is no UTF-8, and what to do."""
+    """Return the line of a file with the first byte that is not UTF-8, and the remedy."""
     line, wrong = 0, "its last character is cut"
     with gzip.open(path, "rb") if _zipped(path) else path.open("rb") as file:
         for line, text in enumerate(iter(lambda: file.readline(4 * LONGEST), b""), 1):  # noqa: B007 (said below)
@@ -236,10 +236,10 @@ def _wrong_byte(path: Path) -> str:
 
 
 def _check_is_text(path: Path, begins: bytes) -> None:
-    """Refuse a file that is another thing than its ending says.
+    """Refuse a file that is not the text its ending promises.
 
     Raises:
-        AlmanacError: it is empty, UTF-16 or a spreadsheet program's own, or holds bytes that no text has.
+        AlmanacError: the file is empty, looks like UTF-16, or is a spreadsheet or an archive.
     """
     if not begins:
         raise AlmanacError(f"{path}: is empty; save it again with its rows, or remove it")
@@ -250,7 +250,7 @@ def _check_is_text(path: Path, begins: bytes) -> None:
 
 
 def _text(path: Path, newline: str) -> TextIO:
-    """Open a file of text, perhaps gzipped."""
+    """Open a text file, perhaps gzipped."""
     with gzip.open(path) if _zipped(path) else path.open("rb") as file:
         _check_is_text(path, file.read(LOOKED_AT))
     if _zipped(path):
@@ -259,10 +259,10 @@ def _text(path: Path, newline: str) -> TextIO:
 
 
 def _lines(path: Path, text: TextIO) -> Iterator[str]:
-    """Yield the lines of a text with their ends.
+    """Yield the lines of a text with their line ends.
 
     Raises:
-        AlmanacError: one is longer than any line of facts is.
+        AlmanacError: a line is longer than `LONGEST`.
     """
     number = 0
     while line := text.readline(LONGEST + 1):
@@ -273,15 +273,15 @@ def _lines(path: Path, text: TextIO) -> Iterator[str]:
 
 
 def _csv(path: Path, text: TextIO) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of CSV, blank ones too, each with the number of its first line.
+    """Yield the rows of a CSV file, blank ones too, each with the number of its first line.
 
-    A cell may be as long as a line, and a space before its quotation mark is none of it. Cells are separated as a line
-    above the header says (`SEPARATOR_LINE`), else by what separates those of the header: some spreadsheet programs
-    write semicolons. Empty lines above the header are passed over.
+    The separator is the one named above the header (`SEPARATOR_LINE`), or else the most frequent of `SEPARATORS` in the
+    header, since some spreadsheet programs write semicolons. Empty lines above the header are skipped, and so is a
+    space before a cell's quotation mark.
 
     Raises:
-        AlmanacError: a quotation mark is not closed, or closed before its cell ends.
-        csv.Error: anything else is wrong with a row.
+        AlmanacError: a quotation mark is not closed, or is closed before its cell ends.
+        csv.Error: any other fault of a row.
     """
     csv.field_size_limit(LONGEST)
     lines, first = _lines(path, text), 1
@@ -308,7 +308,7 @@ def _csv(path: Path, text: TextIO) -> Iterator[tuple[int, list[str]]]:
 
 
 def parts(path: Path, names: list[str], known: Columns) -> Iterator[RowBlock]:
-    """Yield a file's rows, part by part; ``names`` gets its column names, all of them by the end."""
+    """Yield a file's rows in parts; its column names are appended to ``names``, which is complete at the end."""
     if _ending(path) == PARQUET:
         check_table(path)
         with pq.ParquetFile(path) as file:
@@ -352,20 +352,20 @@ def _json_parts(path: Path, names: list[str], known: Columns) -> Iterator[RowBlo
 
 
 def _plain(lines: Sequence[str], known: Columns) -> dict[str, pa.Array] | None:
-    """Return the columns of lines of JSON that are as expected, as Arrow reads them in a tenth of the time.
+    """Parse lines of JSON with Arrow, which takes a tenth of the time; None if any line needs the slow path.
 
-    None where any line is blank, is no object or more than one, or has an unknown key, a key twice or a value of
-    another type, or where nothing stands in a required column: such lines are looked at one by one.
+    Such lines are blank, hold no object or several, or have an unknown key, a key twice or a value of another type. An
+    empty required column needs the slow path too.
     """
     text = "".join(lines)
-    if not text.startswith("{") or text.count("}\n{") != len(lines) - 1:  # Arrow reads two objects of one line as two
+    if not text.startswith("{") or text.count("}\n{") != len(lines) - 1:  # Arrow accepts two objects in one line
         return None
     expected = pa.schema([(name, TYPES.get(name, pa.string())) for name in known.names])
     parsing = pj.ParseOptions(explicit_schema=expected, unexpected_field_behavior="error")
     packed = text.encode()
     try:
         table = pj.read_json(pa.py_buffer(packed), pj.ReadOptions(use_threads=False, block_size=len(packed)), parsing)
-    except (pa.ArrowException, OverflowError):  # the latter of 2 GiB
+    except (pa.ArrowException, OverflowError):  # OverflowError: more than 2 GiB
         return None
     if table.num_rows != len(lines) or any(table[name].null_count == len(lines) for name in known.required):
         return None
@@ -373,11 +373,10 @@ def _plain(lines: Sequence[str], known: Columns) -> dict[str, pa.Array] | None:
 
 
 def look(path: Path, known: Columns) -> None:
-    """Look at how a table's file begins, before any job reads it: whether it is text, and which columns it has.
+    """Check the beginning of a table's file before any job reads it: that it is text, and its columns.
 
     Raises:
-        AlmanacError: it cannot be read, its columns are wrong, or it is one of facts and has none. Other rows are not
-            looked at.
+        AlmanacError: the file cannot be read, its columns are wrong, or it is a facts table without rows.
     """
     bare = False
     with readable(path):
@@ -388,7 +387,7 @@ def look(path: Path, known: Columns) -> None:
                 rows = _csv(path, text)
                 names = next(rows, (1, []))[1]
                 bare = known in OF_FACTS and next(rows, None) is None
-        else:  # which keys there are shows in the last row
+        else:  # the keys of JSON Lines are not known before the last row
             with _text(path, "\n"):
                 return
     if wrong := wrong_columns([*map(known.called, names)], known):
@@ -398,18 +397,18 @@ def look(path: Path, known: Columns) -> None:
 
 
 def _arrow(column: pa.Array) -> pa.Array | list[Any]:
-    """Return a column of Parquet as texts or lists of texts; anything else as Python's objects.
+    """Return a column as strings or lists of strings; columns of other types as Python objects.
 
-    Python's numbers have 64 bits: those of fewer are texts too, as short as others write them (0.1).
+    Floats of 16 or 32 bits become the shortest `Decimal` (0.1), since Python's floats would add digits.
 
     Raises:
-        pa.ArrowException: a text, or a binary string, is no UTF-8.
+        pa.ArrowException: a string or binary value is not UTF-8.
     """
     plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
     plain.validate(full=True)
     listed = any(is_kind(plain.type) for is_kind in LISTED)
     inner = plain.type.value_type if listed else plain.type
-    if any(is_kind(inner) for is_kind in BINARY):  # as some programs write all their texts
+    if any(is_kind(inner) for is_kind in BINARY):  # some programs write strings as binary
         plain = plain.cast(pa.list_(pa.binary()) if listed else pa.binary())
     if any(is_kind(inner) for is_kind in (*TEXTUAL, *BINARY)):
         return plain.cast(ARROW_LIST if listed else pa.string())
@@ -421,9 +420,9 @@ def _arrow(column: pa.Array) -> pa.Array | list[Any]:
 def _objects(
     path: Path, lines: Iterable[str], first: int = 1, called: Callable[[str], str] = str
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the objects of lines of JSON with their numbers, their keys as they are ``called``.
+    """Yield (line number, object) for lines of JSON; ``called`` maps the keys to column names.
 
-    Blank lines are counted and left out.
+    Blank lines are counted but not yielded.
     """
 
     def row_of(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -435,7 +434,7 @@ def _objects(
             continue
         try:
             row = json.loads(line, object_pairs_hook=row_of, parse_float=Decimal)
-        except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets without end
+        except (ValueError, RecursionError) as error:  # includes huge numbers and endless brackets
             reason = str(error).partition(";")[0]
             raise AlmanacError(
                 f"{path}: line {number} is no JSON that can be read ({reason}); one object a line is expected"
@@ -446,17 +445,17 @@ def _objects(
 
 
 def _batched(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Yield lists of `PART` items, the last of what is left."""
+    """Yield lists of `PART` items; the last may be shorter."""
     every = iter(items)
     while part := list(islice(every, PART)):
         yield part
 
 
 def read(path: Path) -> tuple[Sequence[str], Iterable[tuple[int, dict[str, Any] | None]]]:
-    """Return a file's column names and its rows with their numbers; a row whose cells do not fit the header is none.
+    """Return a file's column names and its (number, row) pairs; a row with a wrong number of cells is None.
 
-    Row 1 is the first after the header; blank rows are skipped but counted, so that a number leads to its row. For
-    files that may be held as Python's objects; `user_table` has them as columns.
+    Row 1 is the first after the header; blank rows are skipped but counted. For files that fit into memory as Python
+    objects; `user_table` reads columns instead.
 
     Raises:
         AlmanacError: the file cannot be read at all.

@@ -1,8 +1,7 @@
-"""One file of subject, relation and object by name: the tables that a folder would have of the same facts.
+"""Converts one file of subject, relation and object names into the tables of a facts folder.
 
-The columns are `records.TRIPLES`. A name is a label, and its own id, so that equal names are one thing, wherever they
-stand. A relation's id is its words in lower case, with underscores between them, and of one of Wikidata's properties
-its number.
+The columns are `records.TRIPLES`. Each name is both id and label of an entity, so that equal names are one entity. A
+relation's id is its name in lower case with underscores, or its number if it is a Wikidata property.
 """
 
 from dataclasses import replace
@@ -15,9 +14,9 @@ from almanac.rows import Relation
 from almanac.sources.records import LIST_SEPARATOR, NO_FACTS, TABLES, TRIPLES
 from almanac.sources.user_table import ROW, Check, UserTable, completed
 
-PROPERTY = r"^[Pp][1-9][0-9]*$"  # a number of Wikidata's
-SLOT = r"\[(?:X|Y|MASK)\]"  # of a sentence
-WRITTEN = {  # what a file says of a folder's tables
+PROPERTY = r"^[Pp][1-9][0-9]*$"  # the number of a Wikidata property
+SLOT = r"\[(?:X|Y|MASK)\]"  # shows that a sentence was written instead of a relation's name
+WRITTEN = {  # the tables and columns that such a file determines
     "facts": ("relation_id", "subject_id", "object_id"),
     "entities": ("entity_id", "label"),
     "relations": ("relation_id", "label"),
@@ -25,7 +24,7 @@ WRITTEN = {  # what a file says of a folder's tables
 
 
 def tables_of(found: UserTable) -> dict[str, UserTable]:
-    """Return the tables `WRITTEN` that a file states; rows keep their numbers, and `facts` what is wrong with them."""
+    """Return the tables `WRITTEN` for a file; rows keep their numbers, and the mistakes stay with `facts`."""
     cells = [pl.col(name) for name in TRIPLES.required]
     found.drop(pl.all_horizontal(*(cell.is_null() for cell in cells)), lambda _: "is an empty row; it is left out")
     if found.rows.is_empty() and not found.count:
@@ -34,7 +33,7 @@ def tables_of(found: UserTable) -> dict[str, UserTable]:
     number = pl.when(pl.col("relation").str.contains(PROPERTY)).then(pl.col("relation").str.to_uppercase())
     words = pl.col("relation").str.to_lowercase().str.replace_all(" ", "_")
     rows = found.rows.with_columns(relation_id=pl.coalesce(number, words), relation=pl.coalesce(number, "relation"))
-    # The most frequent spelling, of equal ones that in small letters.
+    # A relation's label is its most frequent spelling; ties are broken in favour of lower case.
     spelt = rows.group_by("relation_id", label="relation").len()
     spelt = spelt.sort("relation_id", "len", "label", descending=[False, True, True])
     labels = spelt.unique("relation_id", keep="first").drop("len")
@@ -73,7 +72,7 @@ def _no_sentence() -> Check:
 
 
 def write(folder: Path, entities: pl.DataFrame, facts: pl.DataFrame, relations: list[Relation]) -> None:
-    """Write what a file states as the tables of a folder, with room for other names."""
+    """Write the tables of a file as a folder's CSV tables, with an empty column for aliases."""
     frames = {"entities": entities, "facts": facts, "relations": frame_of(Relation, relations)}
     splits = [pl.col("split")] if facts["split"].is_not_null().any() else []
     more = {"entities": [pl.lit(None, pl.String).alias("aliases")], "facts": splits}

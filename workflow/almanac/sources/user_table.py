@@ -1,8 +1,8 @@
-"""A user's table as columns, and what is wrong with it by row.
+"""Reads a user's table into columns, and collects its mistakes by row.
 
-Cells are texts without white space around them, null where empty, or lists of such texts. Characters that nobody sees
-are left out, and white space inside a name is one space; both are said. Whole columns of texts stay Arrow's and
-polars'; a column that holds anything else is read cell by cell.
+Cells are stripped strings, null where empty, or lists of such strings. Invisible characters are removed and white space
+is collapsed to single spaces, each with a note. Columns of strings stay in Arrow and polars; a column with any other
+value is read cell by cell.
 """
 
 import datetime
@@ -37,36 +37,36 @@ from almanac.sources.records import (
 )
 from almanac.sources.values import LONGEST
 
-ROW = "row"  # the column of a row's number, as `records.RowBlock` has it
-SHOWN = 20  # mistakes of a kind that are described; the others are counted
+ROW = "row"  # the column of row numbers; see `records.RowBlock`
+SHOWN = 20  # mistakes that are described; the others are only counted
 LIST = pl.List(pl.String())
-WHITE = "".join(char for char in map(chr, range(0x3001)) if char.isspace())  # what `str.strip` takes off
+WHITE = "".join(char for char in map(chr, range(0x3001)) if char.isspace())  # what `str.strip` removes
 
-# What is not seen, but for the joiners that Persian, Indic scripts and emoji are written with: controls, marks of
-# direction, soft hyphens, spaces of no width.
+# Invisible characters: control characters, direction marks, soft hyphens, zero-width spaces. The zero-width joiners,
+# which Persian, Indic scripts and emoji need, are not among them.
 UNSEEN = (
     r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e"
     r"\u2060-\u2064\u2066-\u206f\ufeff]"
 )
-SPACES = r" [\s\x1c-\x1f]+|[\s\x1c-\x1f--[ ]][\s\x1c-\x1f]*"  # of polars: white space that is no single space
-APART = r"[^\x00-\u02ff]"  # without such characters a text is composed (NFC) already
-SEEN_AS_IT_IS = "text"  # the column of sentences, which keep what nobody sees
+SPACES = r" [\s\x1c-\x1f]+|[\s\x1c-\x1f--[ ]][\s\x1c-\x1f]*"  # (polars syntax) white space other than a single space
+APART = r"[^\x00-\u02ff]"  # a text without such characters is in NFC already
+SEEN_AS_IT_IS = "text"  # the column of sentences, which keep invisible characters and spaces
 
-Check = tuple[pl.Expr, Callable[[dict[str, Any]], str]]  # what is wrong where it holds, and what to say of such a row
+Check = tuple[pl.Expr, Callable[[dict[str, Any]], str]]  # a condition that marks wrong rows, and the message for a row
 
 
 @dataclass
 class UserTable:
-    """A table of a folder, and what is wrong with it.
+    """A table of a folder, and its mistakes.
 
     Attributes:
-        path: its file, or the name of one that is not there.
-        rows: the column `ROW`, then every known column: texts without white space around them, null where empty, or
-            lists of such texts. Rows with a mistake are left out.
-        mistakes: row numbers (0: the whole file) and what is wrong there; of each kind those of the first rows.
-        count: how many mistakes there are.
-        notes: what was read in another way than it is written, as mistakes are.
-        known: the first column of every row, whatever is wrong with the row: what others may name.
+        path: its file; if the table is absent, the folder and the table's name.
+        rows: the column `ROW`, then every known column: stripped strings, null where empty, or lists of such strings.
+            Rows with a mistake are removed.
+        mistakes: (row number, message), 0 for the whole file; the first `SHOWN` of each check.
+        count: the number of all mistakes.
+        notes: messages about cells that were not read exactly as written.
+        known: the first column of all rows, wrong ones included: the ids that other tables may refer to.
     """
 
     path: Path
@@ -78,23 +78,23 @@ class UserTable:
     _refused: int = 0
 
     def refuse(self, row: int, reason: str) -> None:
-        """Note what is wrong with a row."""
+        """Record a mistake of a row."""
         if self._refused < SHOWN or not row:
             self.mistakes.append((row, reason))
         self._refused += 1
         self.count += 1
 
     def note(self, rows: pl.Series, reason: str) -> None:
-        """Note what was read in another way than it is written: the numbers of the rows, and what of the first."""
+        """Record that some rows (by number) were not read exactly as written; ``reason`` describes the first."""
         more = f" (and {len(rows) - 1} more rows so)" if len(rows) > 1 else ""
         self.notes.append(f"{place(self.path, rows[0])}: {reason}{more}")
 
     def named(self) -> pl.Series:
-        """Return what stands in the first column, of rows with a mistake too: no row is wrong for another's fault."""
+        """Return the first column, including wrong rows: a row that refers to a wrong row is not wrong itself."""
         return pl.concat([pl.Series(dtype=pl.String), *(one.rename("") for one in self.known)])
 
     def check(self, *checks: Check) -> None:
-        """Leave out the rows of which a condition holds, and note the reason that belongs to the first that does."""
+        """Remove the rows for which any check's condition holds, and record the message of the first such check."""
         first = pl.coalesce(pl.when(wrong).then(pl.lit(at, pl.UInt8)) for at, (wrong, _) in enumerate(checks))
         found = self.rows.select(first.alias("check")).to_series()
         if found.null_count() == len(found):
@@ -106,12 +106,12 @@ class UserTable:
         self.rows = self.rows.filter(found.is_null())
 
     def first(self, row: Mapping[str, Any], *key: str) -> str:
-        """Return which row is the first that has a row's values in some columns."""
+        """Return the place (``line 3``) of the first row with the same values as ``row`` in the columns ``key``."""
         alike = self.rows.filter(*(pl.col(name) == row[name] for name in key))
         return counted(self.path, alike[ROW][0])
 
     def drop(self, dropped: pl.Expr, reason: Callable[[dict[str, Any]], str]) -> pl.DataFrame:
-        """Leave out rows that are no mistake, note the first and how many there are, and return them."""
+        """Remove rows that are not mistakes, record a note (the first row and their number), and return them."""
         out = self.rows.filter(dropped)
         if out.height:
             self.note(out[ROW], reason(out.row(0, named=True)))
@@ -119,26 +119,26 @@ class UserTable:
         return out
 
     def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield each row as its number and its cells by column, for tables that are small."""
+        """Yield each row as its number and its cells by column; for small tables."""
         for record in self.rows.iter_rows(named=True):
             yield record.pop(ROW), record
 
     def take(self) -> pl.DataFrame:
-        """Return the rows, which are held here no longer."""
+        """Return the rows and release them from this table."""
         rows, self.rows = self.rows, self.rows.clear()
         return rows
 
     def lines(self) -> list[str]:
-        """Return what is wrong, with file and row, in the order of the rows."""
+        """Return the mistakes with file and row, in the order of the rows."""
         ordered = sorted(self.mistakes, key=lambda mistake: mistake[0])
         return [f"{place(self.path, row)}: {reason}" if row else f"{self.path}: {reason}" for row, reason in ordered]
 
 
 def read_table(folder: Path, name: str) -> UserTable:
-    """Read a table of a folder; one that is not there has no rows.
+    """Read a table of a folder; an absent table has no rows.
 
     Args:
-        folder: holds the table, or does not.
+        folder: the folder.
         name: one of `TABLES`.
 
     Raises:
@@ -149,7 +149,7 @@ def read_table(folder: Path, name: str) -> UserTable:
 
 
 def read_file(path: Path, known: Columns) -> UserTable:
-    """Read a table; columns that it may have and that are not read are noted.
+    """Read a table; ignored columns are noted.
 
     Raises:
         AlmanacError: the file cannot be read at all.
@@ -172,7 +172,7 @@ def read_file(path: Path, known: Columns) -> UserTable:
 
 
 def completed(path: Path, known: Columns, rows: pl.DataFrame | None = None) -> UserTable:
-    """Return a table of some of its columns, with the others empty; of none it has no rows."""
+    """Return a table with all known columns: those in ``rows``, and empty ones; without ``rows``, an empty table."""
     rows = pl.DataFrame(schema={ROW: pl.Int64}) if rows is None else rows
     columns = [rows[name] if name in rows else _column(name, None, rows.height, {}) for name in known.names]
     out = UserTable(path, pl.DataFrame([rows[ROW], *columns]))
@@ -181,7 +181,7 @@ def completed(path: Path, known: Columns, rows: pl.DataFrame | None = None) -> U
 
 
 def _seen(out: UserTable, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows without characters that nobody sees, and with one space for any white space."""
+    """Remove invisible characters and collapse white space to single spaces, with a note for each column."""
     for name, (odd, instead) in product(rows.columns[1:], ((UNSEEN, ""), (SPACES, " "))):
         if name == SEEN_AS_IT_IS:
             continue
@@ -204,7 +204,7 @@ def _seen(out: UserTable, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _composed(out: UserTable, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows with their accents as Unicode composes them (NFC): alike to the eye, texts are equal."""
+    """Normalise texts to NFC, so that texts that look the same are equal, with a note for each column."""
     for name in rows.columns[1:]:
         column = rows[name]
         texts = column.list.join("\n") if name in LISTS else column
@@ -220,7 +220,7 @@ def _composed(out: UserTable, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _frame(out: UserTable, part: RowBlock) -> pl.DataFrame:
-    """Return a part's rows, and note in the table which are wrong."""
+    """Return the valid rows of a part, and record the wrong ones in ``out``."""
     for number in part.ragged:
         out.refuse(number, 'has more or fewer cells than the header; quote a cell that holds a separator ("…")')
     wrong: dict[int, str] = {}
@@ -237,9 +237,9 @@ def _column(name: str, cells: Cells | None, count: int, wrong: dict[int, str]) -
 
     Args:
         name: the column's name; those of `LISTS` hold lists.
-        cells: Python's objects, or what `arrow` returns; none where the file lacks the column.
-        count: how many rows there are.
-        wrong: gets the places of cells that are no text, or no list of texts, and why, but for those it has already.
+        cells: Python objects or an Arrow array; None if the file lacks the column.
+        count: the number of rows.
+        wrong: receives the index and message of each row's first cell that is no text or list of texts.
     """
     if cells is None:
         empty = pl.Series(name, [[]], LIST) if name in LISTS else pl.Series(name, [None], pl.String)
@@ -248,10 +248,10 @@ def _column(name: str, cells: Cells | None, count: int, wrong: dict[int, str]) -
 
 
 def _texts(name: str, cells: Cells, wrong: dict[int, str]) -> pl.Series:
-    """Return a column of texts."""
+    """Return a column of strings."""
     try:
         texts = cells if isinstance(cells, pa.Array) else pa.array(cells, pa.string())
-    except (pa.ArrowException, ValueError):  # numbers, true and false, a structure, or half a character
+    except (pa.ArrowException, ValueError):  # numbers, Booleans, structures, or lone surrogates
         return pl.Series(name, _each(name, cells, wrong), pl.String)
     if pa.types.is_list(texts.type):
         return pl.Series(name, _each(name, texts.to_pylist(), wrong), pl.String)
@@ -260,12 +260,12 @@ def _texts(name: str, cells: Cells, wrong: dict[int, str]) -> pl.Series:
 
 
 def _lists(name: str, cells: Cells, wrong: dict[int, str]) -> pl.Series:
-    """Return a column of lists of texts."""
+    """Return a column of lists of strings."""
     try:
         if isinstance(cells, pa.Array):
             lists = pl.Series(name, cells)
         else:
-            kinds = set(map(type, cells)) - {type(None)}  # Arrow would take a text for the list of its letters
+            kinds = set(map(type, cells)) - {type(None)}  # Arrow would read a string as the list of its letters
             if not (kinds <= {str} or kinds <= {list}):
                 raise TypeError
             lists = pl.Series(name, pa.array(cells, ARROW_LIST if list in kinds else pa.string()))
@@ -280,7 +280,7 @@ def _lists(name: str, cells: Cells, wrong: dict[int, str]) -> pl.Series:
 
 
 def _each(name: str, cells: Iterable[Any], wrong: dict[int, str]) -> list[Any]:
-    """Return cells one by one; ``wrong`` gets those that are none of their column."""
+    """Convert cells one by one; ``wrong`` receives the index and message of each invalid cell."""
     out = []
     for at, value in enumerate(cells):
         try:
@@ -292,12 +292,12 @@ def _each(name: str, cells: Iterable[Any], wrong: dict[int, str]) -> list[Any]:
 
 
 def _cell(name: str, value: Any) -> Any:
-    """Return a cell's text, none if it is empty; of a list column, its texts.
+    """Return a cell as text (None if empty) or, in a list column, as a list of texts.
 
     Raises:
-        ValueError: the cell holds a structure that is no text, or no list of texts, or half a character.
+        ValueError: the cell is no text or no list of texts, or contains a lone surrogate.
     """
-    # NaN is an empty cell of a data frame.
+    # Data frames write empty cells as NaN.
     if value is None or (isinstance(value, float | decimal.Decimal) and math.isnan(value)):
         return [] if name in LISTS else None
     if name in LISTS:
@@ -312,7 +312,7 @@ def _cell(name: str, value: Any) -> Any:
 
 
 def _listed(name: str, text: str) -> list[Any]:
-    """Return the texts of a cell: between bars, or a list of JSON, whose texts may hold a bar."""
+    """Return the texts of a cell: ``A|B``, or a JSON list, whose texts may contain a bar."""
     try:
         found = json.loads(text) if text.lstrip().startswith("[") else None
     except (ValueError, RecursionError) as error:
@@ -324,13 +324,13 @@ def _listed(name: str, text: str) -> list[Any]:
 
 
 def _whole(name: str, value: Any) -> str:
-    """Return a value as text, without white space around it; whole numbers without a point, midnights as days."""
+    """Return a value as stripped text; integral floats lose the decimal point, and midnights become days."""
     if isinstance(value, datetime.datetime):
         if value.timetz().replace(tzinfo=None) != datetime.time():
             raise ValueError(f"{name} is {value}, with a time of day; write the day alone, as {value.date()}")
         value = value.date()
     if isinstance(value, bytes):
-        value = value.decode()  # an error of this is a ValueError too
+        value = value.decode()  # UnicodeDecodeError is a ValueError
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float | decimal.Decimal):
