@@ -1,7 +1,7 @@
-"""What a user's own facts must be: each table's rows are checked, and become columns or rows of their class.
+"""Checks the rows of a user's tables, and converts them into frames or rows of their classes.
 
-What is wrong is noted in the table, by row. A row with a mistake is left out, so that a key that stands twice is looked
-for among the others.
+Mistakes are recorded in the table, by row. Rows with a mistake are removed first, so that duplicate keys are searched
+for among valid rows only.
 """
 
 import re
@@ -27,23 +27,23 @@ from almanac.sources.user_table import ROW, SHOWN, Check, UserTable, read_file, 
 DATATYPES = ("date", "quantity", "string")
 PRECISIONS = ("year", "month", "day")  # of dates
 STYLES = ("statement", "question", "prefix", ALIAS)
-ITEM = r"^Q\d+$"  # an id of Wikidata
+ITEM = r"^Q\d+$"  # the id of a Wikidata item
 NUMBER = re.compile(
     r"(?:https?://www\.wikidata\.org/(?:entity/|prop/direct/|wiki/Property:)|wdt?:)?(P\d+)", re.IGNORECASE
 )
-DIGITS = 18  # of a count: as many as a whole number of 64 bits always holds
-MERGED = "or set datasets.NAME.merge: true"  # the remedy for many such rows
+DIGITS = 18  # most digits of a count: any such number fits into 64 bits
+MERGED = "or set datasets.NAME.merge: true"  # the remedy for many duplicate rows
 TO_MERGE = (
     f"""To merge such rows with `make own`, add ARGS="datasets='{{facts: {{merge: true}}}}'"; {INSTEAD}; """
     "with `build dataset`, --merge true; with `pull files`, --merge copies them as they are."
 )
 BOTH = "every entity needs an entity_id and a label"
-TYPE = "entity"  # of popularity, where neither it nor its entity names one
+TYPE = "entity"  # default type of popularity rows, if neither the row nor its entity names one
 
 
 @dataclass(frozen=True)
 class FactColumns:
-    """The tables of one source as columns: those that may be long are frames of their row class, sorted by its key."""
+    """The tables of one source; those that may be long are frames of their row class, sorted by its key."""
 
     entities: pl.DataFrame
     relations: list[Relation]
@@ -52,20 +52,21 @@ class FactColumns:
     popularity: pl.DataFrame
     evidence: pl.DataFrame
     exposures: pl.DataFrame = field(default_factory=lambda: frame_of(Exposure, ()))
-    notes: tuple[str, ...] = ()  # what was read in another way than it is written
+    notes: tuple[str, ...] = ()  # messages about cells that were not read exactly as written
 
 
 def readable(folder: Path, name: str) -> UserTable:
     """Return a table of a folder, its rows not yet checked.
 
     Raises:
-        AlmanacError: it cannot be read, or lacks a column: what others say of its rows would be no mistake of theirs.
+        AlmanacError: the file cannot be read or lacks a column. It is refused at once, since every reference to its
+            rows would seem wrong too.
     """
     return _with_columns(read_table(folder, name))
 
 
 def of_one_file(path: Path) -> dict[str, UserTable]:
-    """Return the tables that one file of subject, relation and object states; see `triples`, and `readable`."""
+    """Return the tables of one file of subject, relation and object; see `triples` and `readable`."""
     return triples.tables_of(_with_columns(read_file(path, TRIPLES)))
 
 
@@ -79,14 +80,15 @@ def checked(folder: Path, source: str, merge: bool = False) -> FactColumns:
     """Read and check the tables of a folder, or of one file of facts.
 
     Args:
-        folder: holds `facts` and `entities`, and perhaps other tables; or a file of subject, relation and object.
-        source: the source's name, written on every fact and every popularity that does not name its own.
-        merge: whether rows that stand twice are one: of an entity's rows the first has the label, and the other labels
-            are aliases; facts and texts count once; of an entity's scores the largest counts. Templates of relations
-            without facts are left out.
+        folder: a folder with the tables `facts`, `entities` and perhaps others; or a file of subject, relation and
+            object.
+        source: the source's name, for facts and popularity rows that name none.
+        merge: whether duplicate rows are merged instead of refused. Of an entity's rows the first gives the label, and
+            the other labels become aliases; duplicate facts, texts and templates count once; an entity's largest score
+            and a fact's first dose count. Templates of relations without facts are dropped.
 
     Raises:
-        AlmanacError: anything is wrong with a row, naming file and row; up to twenty mistakes together.
+        AlmanacError: any row is wrong; names up to twenty mistakes with file and row.
     """
     read: list[UserTable] = []
     given = of_one_file(folder) if folder.is_file() else {}
@@ -121,7 +123,7 @@ def checked(folder: Path, source: str, merge: bool = False) -> FactColumns:
 
 
 def _refusal(read: Sequence[UserTable]) -> AlmanacError:
-    """Return what is wrong with some tables."""
+    """Return an error that lists the mistakes of some tables."""
     count = sum(one.count for one in read)
     mistakes = [line for one in read for line in one.lines()][:SHOWN]
     more = f"\n... and {count - SHOWN} more" if count > SHOWN else ""
@@ -154,11 +156,13 @@ def entities(found: UserTable, merge: bool = False) -> pl.DataFrame:
 
 
 def facts(found: UserTable, source: str, named: pl.Series, merge: bool = False) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the rows of `Fact`, sorted, and every row's id as it is ``written`` with the ``fact_id`` it became.
+    """Return the rows of `Fact`, sorted, and a frame ``written, fact_id``.
+
+    The latter maps each fact's id with the value as written in the file to its id with the canonical value.
 
     Args:
         found: the table.
-        source: of facts that name none.
+        source: the source of facts that name none.
         named: the ids of the entities.
         merge: as for `checked`.
     """
@@ -195,9 +199,9 @@ def _identity(value: str) -> pl.Expr:
 
 
 def _compare_values(found: UserTable) -> None:
-    """Bring dates and quantities to one way of writing, so that equal values are equal texts.
+    """Convert dates and quantities to their canonical form, so that equal values are equal texts.
 
-    The rows get the columns ``as_written``, and ``wrong``: why a value is none of its datatype.
+    Adds the columns ``as_written`` and ``wrong`` (the message, if a value does not fit its datatype).
     """
     rows = found.rows.with_columns(as_written="value")
     of = ["datatype", "value", "precision"]
@@ -214,7 +218,7 @@ def _compare_values(found: UserTable) -> None:
 
 
 def _fact_checks(named: pl.Series) -> list[Check]:
-    """Return what may be wrong with a fact, in the order in which it is looked for."""
+    """Return the checks of a fact, in the order in which they apply."""
     ids = named.implode()
     return [
         *(check for name in ("relation_id", "subject_id") for check in (_empty(name), _separated(name))),
@@ -267,8 +271,9 @@ def relations(found: UserTable, used: list[str], meant: Collection[str]) -> list
 
     Args:
         found: the table.
-        used: the relations of the facts; one that no row describes bears its id as label.
-        meant: the ids that are Wikidata's properties where no other label is given: such a relation is called so.
+        used: the relations of the facts; those without a row in the table get their id as label.
+        meant: ids that are taken to be Wikidata properties: a relation with such an id and no label gets the
+            property's name.
     """
     rows: dict[str, Relation] = {}
     for number, record in found.records():
@@ -305,7 +310,10 @@ def relations(found: UserTable, used: list[str], meant: Collection[str]) -> list
 
 
 def _as_property(row: Relation, meant: bool) -> Relation:
-    """Return a relation with Wikidata's name if it has none and its id is meant so; called so, it is the property."""
+    """Fill in a relation's label and property, if its id is the number of a Wikidata property.
+
+    A relation without a label gets Wikidata's name if ``meant``. With that name as label it also gets the property.
+    """
     if row.property and (number := NUMBER.fullmatch(row.property)):
         row = replace(row, property=number[1].upper())
     name = properties().get(row.relation_id)
@@ -317,14 +325,14 @@ def _as_property(row: Relation, meant: bool) -> Relation:
 
 
 def template_file(path: Path, sentences: Collection[str] = ()) -> list[Template]:
-    """Return the templates of a file of their own, in its order, of whatever relations.
+    """Return the templates of a single file, in its order; any relation is allowed.
 
     Args:
         path: the file.
-        sentences: further styles of sentences with both slots.
+        sentences: further allowed styles, whose templates have both slots.
 
     Raises:
-        AlmanacError: the file cannot be read, or rows are wrong; up to twenty mistakes together.
+        AlmanacError: the file cannot be read, or rows are wrong; names up to twenty mistakes.
     """
     found = _with_columns(read_file(path, TABLES["templates"]))
     rows = templates(found, set(found.named().drop_nulls()), sentences=sentences)
@@ -340,13 +348,13 @@ def templates(
 
     Args:
         found: the table.
-        known: the ids of the relations, of those with a mistake too.
-        merge: whether templates of others are left out.
-        sentences: further styles of sentences with both slots.
+        known: the ids of all relations, including those with a mistake.
+        merge: whether templates of other relations are dropped instead of refused.
+        sentences: further allowed styles, whose templates have both slots.
     """
     styles = dict.fromkeys((*STYLES, *sentences))
     rows: dict[str, Template] = {}
-    kept = Counter[str | None]()  # rows by relation
+    kept = Counter[str | None]()  # number of templates by relation
     if merge:
         strange = ~pl.col("relation_id").is_in(list(known))
         found.drop(strange, lambda row: f"relation {row['relation_id']!r} has no facts; its template is left out")
@@ -380,7 +388,7 @@ def templates(
 
 
 def _check_texts(found: UserTable, merge: bool) -> None:
-    """Refuse, or leave out, a template that says the same as another: asked as two, they would agree by themselves."""
+    """Refuse (or merge) duplicate templates, which would inflate the agreement between a relation's templates."""
     folded = pl.col("text").str.to_lowercase().str.replace_all(r"\s+", " ")
     found.rows = found.rows.with_columns(folded=folded)
     key = ("relation_id", "style", "folded")
@@ -398,9 +406,9 @@ def popularity(
 
     Args:
         found: the table.
-        source: of rows that name none.
-        things: rows of `Entity`; a row without a type has its entity's.
-        named: the ids of the entities, of those with a mistake too.
+        source: the source of rows that name none.
+        things: rows of `Entity`; a popularity row without a type gets the type of its entity.
+        named: the ids of all entities, including those with a mistake.
         merge: as for `checked`.
     """
 
@@ -436,7 +444,7 @@ def popularity(
 
 
 def _counts(column: str) -> tuple[Check, ...]:
-    """Return what a column of whole numbers must not hold."""
+    """Return the checks of a column of counts."""
     count, remedy = pl.col(column), "write how often something is counted"
     return (
         (count.is_null(), lambda _: f"{column} is empty; {remedy}"),
@@ -452,8 +460,8 @@ def _counts(column: str) -> tuple[Check, ...]:
 
 
 def _whole(texts: pl.Series) -> pl.Series:
-    """Return checked counts as numbers."""
-    return pl.Series(texts.name, map(int, texts), pl.Int64)  # polars reads ASCII's digits alone
+    """Return checked counts as integers."""
+    return pl.Series(texts.name, map(int, texts), pl.Int64)  # polars would read ASCII digits only
 
 
 def _bucket_mistake(record: dict[str, Any]) -> str | None:
@@ -463,7 +471,7 @@ def _bucket_mistake(record: dict[str, Any]) -> str | None:
 
 
 def evidence(found: UserTable, stated: pl.DataFrame, merge: bool = False) -> pl.DataFrame:
-    """Return the rows of `Evidence`, sorted; ``stated`` are the facts' ids as they are written and as they are."""
+    """Return the rows of `Evidence`, sorted; ``stated`` is the frame ``written, fact_id`` from `facts`."""
     found.check(
         _of_a_fact(found, stated),
         (
@@ -491,9 +499,9 @@ def exposures(found: UserTable, stated: pl.DataFrame, merge: bool = False) -> pl
 
 
 def _of_a_fact(found: UserTable, stated: pl.DataFrame) -> Check:
-    """Bring the ids of facts to one way of writing, and return that each must be a fact's.
+    """Replace fact ids that are written as in the facts table by the canonical ids; return the check that each exists.
 
-    An id that is a fact's as it is written means that one; of two facts that are written alike it means neither.
+    An id that fits several facts as written is not replaced.
     """
     changed = stated.join(stated, left_on="written", right_on="fact_id", how="anti").unique()
     changed = changed.unique("written", keep="none")

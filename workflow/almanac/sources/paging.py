@@ -1,7 +1,7 @@
-"""Whole answers in parts: a relation by hash buckets, ids in batches, each checked against the server's count.
+"""Fetches large SPARQL results in parts (hash buckets or batches of ids), each checked against the server's count.
 
-Buckets are the subjects whose MD5 begins with given hexadecimal digits. They are standard SPARQL, need no order, do not
-overlap, and miss nothing while the data change between two requests, as LIMIT and OFFSET do.
+A bucket contains the subjects whose MD5 begins with given hexadecimal digits. Buckets are standard SPARQL, need no
+ORDER BY and do not overlap. Unlike LIMIT and OFFSET they lose no rows if the data change between two requests.
 """
 
 import hashlib
@@ -15,17 +15,17 @@ from almanac.sources.sparql import rows_of
 
 Row = dict[str, str]
 DIGITS = "0123456789abcdef"
-DEEPEST = 6  # digits of a bucket: 16 million parts
-SCANNED = 100_000  # rows that any server can look through
+DEEPEST = 6  # most digits of a bucket: 16 million parts
+SCANNED = 100_000  # rows that any server can scan
 REMEDY = "ask for a sample with `facts`, or take the relation from a dump"
-NAMED = 500  # keys that are asked for by name at once
+NAMED = 500  # keys in one query by name
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """What is asked for: the prefixes, the variables, and the graph pattern between the braces.
+    """A query: the prefixes, the selected variables, and the graph pattern of its WHERE clause.
 
-    ``key`` is the variable that buckets are formed on, for patterns that have one.
+    ``key`` is the variable whose hash defines the buckets.
     """
 
     prefixes: str
@@ -34,22 +34,22 @@ class Pattern:
     key: str = "?s"
 
     def select(self, more: str = "") -> str:
-        """Return the query for the rows."""
+        """Return the query for the rows; ``more`` is added to the graph pattern."""
         return f"{self.prefixes}SELECT {self.variables} WHERE {{\n{self.where}\n{more}}}"
 
     def count(self, more: str = "") -> str:
-        """Return the query for the number of rows."""
+        """Return the query for the number of rows; ``more`` as in `select`."""
         return f"{self.prefixes}SELECT (COUNT(*) AS ?n) WHERE {{\n{self.where}\n{more}}}"
 
     def bucket(self, digits: str) -> str:
-        """Return the filter of a bucket; none for all, since Virtuoso takes an empty prefix for a false one."""
+        """Return the filter of a bucket; empty without digits, since in Virtuoso no text starts with ""."""
         return f'  FILTER(STRSTARTS(MD5(STR({self.key})), "{digits}"))\n' if digits else ""
 
 
 def ask(server: QueryServer, query: str) -> list[Row]:
-    """Return the rows of a query: of each variable that is bound the text and ``NAME.type``.
+    """Return the rows of a query. Each bound variable NAME has its text under ``NAME`` and its kind as ``NAME.type``.
 
-    A text may have a ``NAME.lang`` or a ``NAME.datatype``.
+    Literals may also have ``NAME.lang`` or ``NAME.datatype``.
     """
     return [_plain(row) for row in rows_of(server.ask(query).body)]
 
@@ -67,10 +67,10 @@ def _plain(row: dict[str, Any]) -> Row:
 
 
 def number(server: QueryServer, query: str) -> int:
-    """Return the one number that a counting query answers.
+    """Return the result of a counting query.
 
     Raises:
-        TooMuchError: it answers anything else, so that smaller parts are tried.
+        TooMuchError: the answer is no single number; the caller then tries smaller parts.
     """
     rows = ask(server, query)
     if len(rows) != 1 or not rows[0].get("n", "").isdecimal():
@@ -85,16 +85,16 @@ def gather(
     limit: int | None = None,
     lowest: Callable[[], Sequence[str]] | None = None,
 ) -> list[Row]:
-    """Return all rows of a pattern, by as many buckets as their number asks for, or a sample of them.
+    """Return all rows of a pattern, or a sample of them, fetched in hash buckets.
 
     Args:
         server: answers the queries.
-        pattern: with a ``key``.
-        page: rows a bucket is to have, at most.
-        limit: if given, only as many buckets are asked as bring so many rows: those of the lowest hashes, and of them
-            whole keys, lowest hash first. The sample is pseudo-random, and stays the same where the data do.
-        lowest: gives the keys of the lowest hashes, lowest first, where they can be known beforehand. They are asked
-            for by name where the server cannot look through all keys for a sample, which is the same.
+        pattern: a pattern with a ``key``.
+        page: most rows that a bucket should have; determines the number of buckets.
+        limit: if given, return a sample of about so many rows: those of the keys with the lowest hashes, each key with
+            all its rows. The sample is pseudo-random, and the same as long as the data are the same.
+        lowest: returns the keys with the lowest hashes, sorted by hash, if they are known beforehand. They are queried
+            by name if the server cannot scan all keys for a sample; the sample is the same.
 
     Raises:
         AlmanacError: the rows do not agree with the server's own count, or the server cannot answer even small parts.
@@ -111,21 +111,21 @@ def gather(
         else:
             try:
                 rows = _first(server, pattern, digits, min(digits + 2, DEEPEST), limit)
-            except TooMuchError:  # smaller parts are no easier: for each of them the server looks through everything
+            except TooMuchError:  # smaller parts do not help: the server scans everything for each of them
                 rows = _by_name(server, pattern, lowest(), limit)
     return rows if limit is None else _lowest(rows, pattern.key, limit)
 
 
 def _whole(server: QueryServer, pattern: Pattern, digits: int, total: int) -> list[Row]:
-    """Return all rows; where they are not as many as was counted, each part is checked by its own count."""
+    """Return all rows; if their number is not ``total``, each part is checked against its own count."""
     parts = [part for prefix in _prefixes(digits) for part in _bucket(server, pattern, prefix, DEEPEST)]
-    if sum(len(found) for _, found in parts) != total:  # something was lost, or the data changed: find out where
+    if sum(len(found) for _, found in parts) != total:  # rows were lost, or the data changed: find the part
         return [row for part, found in parts for row in _agreed(server, pattern, part, found, DEEPEST)]
     return [row for _, found in parts for row in found]
 
 
 def _first(server: QueryServer, pattern: Pattern, digits: int, deepest: int, limit: int | None) -> list[Row]:
-    """Return the rows of the first buckets that bring so many, or of all; each is checked by its own count."""
+    """Return the rows of all buckets, or of the first with ``limit`` rows together; each count is checked."""
     rows: list[Row] = []
     for prefix in _prefixes(digits):
         for part, found in _bucket(server, pattern, prefix, deepest):
@@ -136,10 +136,10 @@ def _first(server: QueryServer, pattern: Pattern, digits: int, deepest: int, lim
 
 
 def _by_name(server: QueryServer, pattern: Pattern, keys: Sequence[str], limit: int) -> list[Row]:
-    """Return the rows of the first keys that bring so many.
+    """Return the rows of the first keys that have ``limit`` rows together.
 
     Raises:
-        AlmanacError: all of them together bring fewer.
+        AlmanacError: all keys together have fewer.
     """
     rows: list[Row] = []
     named = replace(pattern, where=f"  VALUES {pattern.key} {{ {{values}} }}\n{pattern.where}")
@@ -154,7 +154,7 @@ def _by_name(server: QueryServer, pattern: Pattern, keys: Sequence[str], limit: 
 
 
 def _total(server: QueryServer, pattern: Pattern) -> int | None:
-    """Return how many rows a pattern has, or none where the server cannot count so many at once."""
+    """Return the number of rows of a pattern, or None if the server cannot count so many at once."""
     try:
         return number(server, pattern.count())
     except TooMuchError:
@@ -169,7 +169,7 @@ def _prefixes(digits: int) -> Iterator[str]:
 
 
 def _bucket(server: QueryServer, pattern: Pattern, prefix: str, deepest: int) -> Iterator[tuple[str, list[Row]]]:
-    """Yield a bucket's rows, in smaller buckets where it is too much at once, down to so many digits."""
+    """Yield (prefix, rows) of a bucket; one that is too large is split, down to prefixes of ``deepest`` digits."""
     try:
         rows = ask(server, pattern.select(pattern.bucket(prefix)))
     except TooMuchError as error:
@@ -187,10 +187,10 @@ def _bucket(server: QueryServer, pattern: Pattern, prefix: str, deepest: int) ->
 
 
 def _agreed(server: QueryServer, pattern: Pattern, part: str, rows: list[Row], deepest: int) -> list[Row]:
-    """Return a bucket's rows once their number is the server's count; where it is not, those of smaller buckets.
+    """Return a bucket's rows if their number is the server's count; otherwise fetch it again in smaller buckets.
 
     Raises:
-        TooMuchError: they differ in the smallest bucket too.
+        TooMuchError: the numbers differ even in the smallest bucket.
     """
     query = pattern.count(pattern.bucket(part))
     try:
@@ -210,12 +210,12 @@ def _agreed(server: QueryServer, pattern: Pattern, part: str, rows: list[Row], d
 
 
 def hash_of(text: str) -> str:
-    """Return the MD5 by which SPARQL's MD5(STR(...)) puts a key into its bucket."""
+    """Return the hexadecimal MD5 of a key, equal to SPARQL's MD5(STR(...))."""
     return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
 def _lowest(rows: list[Row], key: str, limit: int) -> list[Row]:
-    """Return the rows of the keys of the lowest hashes: whole keys, until there are enough rows."""
+    """Return the rows of the keys with the lowest hashes, each key with all its rows, until ``limit`` is reached."""
     name = key[1:]
     kept: list[Row] = []
     for row in sorted(rows, key=lambda row: (hash_of(row[name]), sorted(row.items()))):
@@ -226,12 +226,12 @@ def _lowest(rows: list[Row], key: str, limit: int) -> list[Row]:
 
 
 def batched(server: QueryServer, pattern: Pattern, ids: Sequence[str], size: int) -> list[Row]:
-    """Return the rows of a pattern for given ids, batch by batch; a batch that is too much is halved.
+    """Return the rows of a pattern for given ids, in batches; a batch that is too large is halved.
 
-    The pattern's text holds ``{values}``. Every answer brings the server's own count of its rows.
+    The pattern must contain ``{values}``. Each query also asks for the server's own count of the rows.
 
     Raises:
-        AlmanacError: the server cannot answer for a single id, or its rows and its count differ for one.
+        AlmanacError: for a single id the server cannot answer, or its rows and its count differ.
     """
     rows: list[Row] = []
     for start in range(0, len(ids), size):

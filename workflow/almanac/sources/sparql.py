@@ -1,8 +1,8 @@
-"""A thin client over SPARQLWrapper: one request at a time, and no answer that is cut is taken for a whole one.
+"""A SPARQL client over SPARQLWrapper: one request at a time, and truncated answers are detected.
 
-SPARQLWrapper speaks the protocol. This module owns what it leaves to its caller: a deadline for the whole answer, a
-limit of its size, the length and form of the body, and what each failure means: try again (`TransientError`), ask for
-less (`TooMuchError`), or stop.
+SPARQLWrapper implements the protocol. This module adds a deadline for the whole answer, a limit of its size, checks of
+the body's length and form, and a classification of failures: retry (`TransientError`), ask for less (`TooMuchError`),
+or stop (`AlmanacError`).
 """
 
 import contextlib
@@ -37,18 +37,18 @@ TIMEOUTS = (
 
 
 class Client:
-    """Asks one endpoint. Its requests follow each other with a pause, never side by side."""
+    """A client of one endpoint; requests are sequential, with a pause in between."""
 
     def __init__(
         self, endpoint: str, contact: str | None, manners: Manners, log: Callable[[str], object] = lambda line: None
     ) -> None:
-        """Say whom to ask and how.
+        """Create a client.
 
         Args:
-            endpoint: the address that answers SPARQL queries.
-            contact: an e-mail address or a page, for the User-Agent.
+            endpoint: the address of the SPARQL endpoint.
+            contact: an e-mail address or a web page, for the User-Agent.
             manners: pauses, deadlines and limits.
-            log: told of every failure that is tried again.
+            log: called with each failure that is retried.
         """
         self.endpoint = endpoint
         self._agent = agent(contact, f"SPARQLWrapper/{SPARQLWrapper.__version__}")
@@ -57,11 +57,11 @@ class Client:
         self._last = float("-inf")
 
     def ask(self, query: str) -> Answer:
-        """Ask one SELECT query, again where the failure may pass.
+        """Send a SELECT query, and retry after transient failures.
 
         Raises:
-            TooMuchError: the server timed out or cut the rows.
-            AlmanacError: the query is refused, or every attempt failed; it names the endpoint and the reason.
+            TooMuchError: the server timed out or truncated the rows.
+            AlmanacError: the query is refused, or every attempt failed; names the endpoint and the reason.
         """
         return persistently(lambda: self._once(query), self._manners, self._log)
 
@@ -77,12 +77,12 @@ class Client:
         return Answer(self.endpoint, query, body, now(), headers)
 
     def _exchange(self, query: str) -> tuple[bytes, dict[str, str]]:
-        """Send a query; return the whole body of a well-formed answer and the headers worth keeping."""
+        """Send a query; return the body of a complete, well-formed answer and the headers to be recorded."""
         with _failures_named(), contextlib.closing(self._send(query)) as response:
             headers = {name.lower(): value for name, value in response.headers.items()}
             same_host(self.endpoint, response.url)
             if response.url != self.endpoint:
-                raise _sent_on(response.url)  # asked there without the query, which urllib drops
+                raise _sent_on(response.url)  # urllib drops the query when it follows a redirect
             body = self._read(response, headers)
         if "json" not in headers.get("content-type", ""):
             raise _reason(body) or TransientError(f"answers {headers.get('content-type')!r} instead of JSON")
@@ -96,8 +96,8 @@ class Client:
         return body, {name: headers[name] for name in KEPT_HEADERS if name in headers}
 
     def _send(self, query: str) -> http.client.HTTPResponse:
-        wrapper = SPARQLWrapper.SPARQLWrapper(self.endpoint, agent=self._agent)  # one a request: it keeps state
-        wrapper.setOnlyConneg(True)  # else it adds parameters that strict servers refuse
+        wrapper = SPARQLWrapper.SPARQLWrapper(self.endpoint, agent=self._agent)  # new for each request: it has state
+        wrapper.setOnlyConneg(True)  # otherwise it adds parameters that strict servers refuse
         wrapper.setReturnFormat(SPARQLWrapper.JSON)
         wrapper.setMethod(SPARQLWrapper.POST)
         wrapper.setTimeout(self._manners.timeout)
@@ -107,7 +107,7 @@ class Client:
         return response
 
     def _read(self, response: http.client.HTTPResponse, headers: Mapping[str, str]) -> bytes:
-        """Read a body within the deadline; the timeout given to SPARQLWrapper is one for each read only."""
+        """Read a body within the deadline; SPARQLWrapper's timeout applies only to each single read."""
         started, parts, size = time.monotonic(), [], 0
         while chunk := response.read1(CHUNK):
             parts.append(chunk)
@@ -122,7 +122,7 @@ class Client:
         return self._unpacked(body) if headers.get("content-encoding") == "gzip" else body
 
     def _unpacked(self, body: bytes) -> bytes:
-        """Return a gzipped body, of which no more is unpacked than an answer may have."""
+        """Decompress a gzipped body, up to the size limit."""
         stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
         found = stream.decompress(body, self._manners.max_bytes)
         if stream.unconsumed_tail:
@@ -136,7 +136,7 @@ def rows_of(body: bytes) -> list[dict[str, Any]]:
     """Return the bindings of a SPARQL JSON result.
 
     Raises:
-        ValueError: the body is none.
+        ValueError: the body is no such result.
     """
     try:
         document = json.loads(body)
@@ -159,10 +159,10 @@ def count_rows(body: bytes) -> int:
 
 @contextlib.contextmanager
 def _failures_named() -> Iterator[None]:
-    """Turn the failures of SPARQLWrapper, urllib and the connection into what to do about them."""
+    """Convert failures of SPARQLWrapper, urllib and the connection into this module's errors."""
     try:
         yield
-    except EndPointInternalError as error:  # 500: the text holds the body, the headers are lost
+    except EndPointInternalError as error:  # HTTP 500: the error's text contains the body, the headers are lost
         raise _reason(str(error).encode()) or TransientError("fails (HTTP 500)") from error
     except SPARQLWrapperException as error:  # 400, 401, 404, 414
         raise AlmanacError(f"refuses the query: {' '.join(str(error).split())[:300]}") from error
@@ -177,7 +177,7 @@ def _of_status(error: urllib.error.HTTPError) -> AlmanacError:
         body = error.read(CHUNK)
     wait = retry_after(dict(error.headers))
     if error.code == 429:
-        if b'"exception"' in body:  # QLever's word for a timeout, without Retry-After
+        if b'"exception"' in body:  # QLever reports a timeout this way, without Retry-After
             return TooMuchError("gave up on the query (HTTP 429 with an exception)")
         return TransientError("too many requests (HTTP 429)", wait, crowded=True)
     if error.code in (502, 503, 504):
@@ -193,7 +193,7 @@ def _sent_on(place: str) -> AlmanacError:
 
 
 def _reason(body: bytes) -> AlmanacError | None:
-    """Return what a body's text says has happened, where it does."""
+    """Return the error that a body's text describes, or None."""
     if any(text in body for text in TIMEOUTS):
         return TooMuchError("timed out on the query")
     if b"set a user-agent" in body.lower() or b"robot policy" in body:

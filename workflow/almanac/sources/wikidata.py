@@ -1,4 +1,4 @@
-"""Wikidata: facts through their statements, with rank, precision and qualifiers; names; sitelinks as popularity."""
+"""Wikidata: facts from statements, with rank, precision and qualifiers; names; sitelinks as popularity."""
 
 import re
 from collections import defaultdict
@@ -26,14 +26,14 @@ def fetch(
     log: Callable[[str], object],
     done: Callable[..., object],
 ) -> None:
-    """Bring the answers into a folder; what is there already is not asked again.
+    """Query the servers and record their answers in a folder; queries with a recorded answer are not sent again.
 
     Args:
-        options: what is asked for, and of whom.
-        folder: where the raw answers are kept.
-        contact: an e-mail address or a page, for the User-Agent.
-        log: told of failures that are tried again.
-        done: told after each relation and each batch of names: ``done(note=…)``.
+        options: the relations, names and servers.
+        folder: where the raw answers are recorded.
+        contact: an e-mail address or a web page, for the User-Agent.
+        log: called with each failure that is retried.
+        done: called after each relation, and after all names: ``done(note=…)``.
     """
     facts = Recorder(folder / "facts", Client(options.endpoint, contact, options, log), count_rows)
     api = Recorder(folder / "names", Api(options.api, contact, options, log), count_entities)
@@ -41,10 +41,10 @@ def fetch(
 
 
 def read(options: WikidataOptions, folder: Path) -> SourceTables:
-    """Return the tables that a folder of frozen answers gives.
+    """Return the tables from a folder of frozen answers.
 
     Raises:
-        AlmanacError: the folder lacks an answer, or one was changed.
+        AlmanacError: an answer is missing or has been changed.
     """
     return pull(options, Recorder(folder / "facts", None, count_rows), Recorder(folder / "names", None, count_entities))
 
@@ -52,7 +52,7 @@ def read(options: WikidataOptions, folder: Path) -> SourceTables:
 def pull(
     options: WikidataOptions, facts: QueryServer, api: QueryServer, done: Callable[..., object] = lambda **note: None
 ) -> SourceTables:
-    """Return the tables that the answers give: a function of the settings and the answers alone."""
+    """Return the tables; they depend on the settings and the servers' answers alone."""
     omitted = Omissions()
     wanted = dict.fromkeys([*options.relations, *(NOBEL if options.nobel else ())])
     properties = _properties(facts, sorted({part for path in wanted for part in path.split("/")}), options)
@@ -81,10 +81,10 @@ def pull(
 
 
 def _properties(server: QueryServer, ids: Sequence[str], options: WikidataOptions) -> dict[str, Property]:
-    """Return the properties' labels and types.
+    """Return labels and types of properties.
 
     Raises:
-        AlmanacError: one is unknown to the server.
+        AlmanacError: the server does not know one of them.
     """
     rows = paging.batched(server, queries.PROPERTIES, [f"wd:{one}" for one in ids], options.batch)
     found: dict[str, list[Row]] = defaultdict(list)
@@ -101,9 +101,9 @@ def _properties(server: QueryServer, ids: Sequence[str], options: WikidataOption
 
 
 def _named_alike(server: QueryServer, paths: Iterable[str], options: WikidataOptions) -> Iterator[Template]:
-    """Yield a template for each other name of a property, which stands between subject and object; of qualifiers none.
+    """Yield a template ``[X] ALIAS [Y].`` for each alias of the properties (none for qualifiers).
 
-    Their style is their own, so that only who asks for them sees them.
+    They have the style ``alias``, so that only suites that ask for this style use them.
     """
     found: dict[str, set[str]] = defaultdict(set)
     own = [f"wd:{path}" for path in sorted(paths) if "/" not in path]
@@ -120,7 +120,7 @@ def _relation_row(path: str, properties: dict[str, Property]) -> Relation:
     label = f"{properties[of].label}: {properties[qualifier].label}" if qualifier else properties[of].label
     kinds = {"WikibaseItem": None, "Time": "year", "Quantity": "quantity"}
     kind = kinds.get(properties[qualifier or of].type, "string")
-    if kind == "year":  # its dates are kept as years, and the label is asked: the year of birth, the publication year
+    if kind == "year":  # dates are kept as years, so the label that questions use must say "year of birth"
         label = re.sub(r"\bdate\b", "year", label)
     return Relation(path.replace("/", "."), label, path, None, kind, None)
 
@@ -128,7 +128,7 @@ def _relation_row(path: str, properties: dict[str, Property]) -> Relation:
 def _entities(
     facts: QueryServer, api: QueryServer, ids: Sequence[str], options: WikidataOptions, omitted: Omissions
 ) -> tuple[list[Entity], list[Popularity]]:
-    """Return the entities that have a name, and the sitelinks of all that have such."""
+    """Return the entities that have a name, and the number of sitelinks of those that have sitelinks."""
     if options.names == "api":
         spoken = spoken_by_api(api, ids, queries.LANGUAGES)
     else:

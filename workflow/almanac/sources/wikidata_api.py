@@ -1,4 +1,4 @@
-"""Wikidata's own API (wbgetentities): the second way to labels, aliases and sitelinks."""
+"""Wikidata's API (wbgetentities): labels, aliases and sitelinks without SPARQL."""
 
 import json
 import time
@@ -15,13 +15,13 @@ from almanac.sources.options import Manners
 from almanac.sources.retries import TransientError, agent, persistently, retry_after
 
 CHUNK = 1 << 16
-IDS = 50  # the API's limit for anybody
+IDS = 50  # the API's limit of ids in a request
 KEPT_HEADERS = ("date", "server", "content-type")
 
 
 @dataclass(frozen=True)
 class Spoken:
-    """What was said of entities: (language, text) pairs of labels, aliases, and the number of sitelinks."""
+    """Names of entities by id: labels as (language, text) pairs, aliases, and the number of sitelinks."""
 
     labels: dict[str, list[tuple[str, str]]] = field(default_factory=lambda: defaultdict(list))
     aliases: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -29,12 +29,12 @@ class Spoken:
 
 
 class Api:
-    """Asks the API, one request after the other, and waits when its databases lag."""
+    """A client of the API: one request at a time; it waits when the databases lag."""
 
     def __init__(
         self, endpoint: str, contact: str | None, manners: Manners, log: Callable[[str], object] = lambda line: None
     ) -> None:
-        """Say whom to ask and how; the arguments are those of `sparql.Client`."""
+        """Create a client; the arguments are those of `sparql.Client`."""
         self.endpoint = endpoint
         self._manners = manners
         self._log = log
@@ -43,10 +43,10 @@ class Api:
         self._session.headers["User-Agent"] = agent(contact, f"requests/{requests.__version__}")
 
     def ask(self, query: str) -> Answer:
-        """Ask for what a query string names.
+        """Send a request with a query string.
 
         Raises:
-            AlmanacError: the API refuses, or every attempt failed.
+            AlmanacError: the API refuses the request, or every attempt failed.
         """
         return persistently(lambda: self._once(query), self._manners, self._log)
 
@@ -86,7 +86,7 @@ class Api:
         return Answer(self.endpoint, query, body, now(), headers)
 
     def _read(self, response: requests.Response) -> bytes:
-        """Read a body, unpacked, as large and as long as it may be."""
+        """Return the decompressed body, within the limits of size and time."""
         started, parts, size = time.monotonic(), [], 0
         for piece in response.iter_content(CHUNK):
             parts.append(piece)
@@ -99,24 +99,24 @@ class Api:
 
 
 def entities_of(body: bytes) -> dict[str, Any]:
-    """Return the entities of an answer by the ids that were asked for."""
+    """Return the entities of a response by requested id."""
     entities: dict[str, Any] = json.loads(body)["entities"]
     return entities
 
 
 def count_entities(body: bytes) -> int:
-    """Return how many entities an answer has."""
+    """Return the number of entities in a response."""
     return len(entities_of(body))
 
 
 def spoken_by_api(server: QueryServer, ids: Sequence[str], languages: Sequence[str]) -> Spoken:
-    """Return the names of entities, and the number of their sitelinks.
+    """Return the names of entities, and their numbers of sitelinks.
 
-    The languages are asked for by name: the API's fallback between languages does not cover aliases. An entity that was
-    merged into another comes under the id that was asked for.
+    All languages are requested explicitly: the API's language fallback does not cover aliases. An entity that has been
+    merged into another is returned under the requested id.
 
     Raises:
-        AlmanacError: an answer lacks an entity that was asked for.
+        AlmanacError: a response lacks a requested entity.
     """
     spoken = Spoken()
     for start in range(0, len(ids), IDS):
@@ -137,7 +137,7 @@ def spoken_by_api(server: QueryServer, ids: Sequence[str], languages: Sequence[s
 
 
 def _add(spoken: Spoken, identity: str, entity: dict[str, Any]) -> None:
-    if "missing" in entity:  # deleted since: it has no names, and its facts are counted as left out
+    if "missing" in entity:  # deleted in the meantime: it has no names, so its facts are counted as omitted
         return
     # PHP writes an empty map as []
     spoken.labels[identity] += [

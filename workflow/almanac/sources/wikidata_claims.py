@@ -1,4 +1,4 @@
-"""What Wikidata's statements claim: values with their ranks and qualifiers, and of what is left out the reason."""
+"""Converts Wikidata statements into claims and facts; counts the omitted statements with their reasons."""
 
 import re
 from collections import Counter, defaultdict
@@ -18,14 +18,14 @@ from almanac.sources.wikidata_items import lowest_items
 
 ITEM = re.compile(re.escape(queries.ENTITY) + r"(Q[1-9]\d*)")
 YEAR = re.compile(r"([+-]?\d+)-\d\d-\d\d")
-TEXTS = ("String", "Monolingualtext", "ExternalId", "Url")  # types of values that are answers as they stand
+TEXTS = ("String", "Monolingualtext", "ExternalId", "Url")  # types whose values can be answers as they are
 YEAR_PRECISION = 9  # Wikibase's scale: 9 is the year, 10 the month, 11 the day; below are decades and coarser
 PREFERRED, DEPRECATED = queries.RANKS + "PreferredRank", queries.RANKS + "DeprecatedRank"
 
 
 @dataclass(frozen=True)
 class Property:
-    """A property: its English label and Wikibase's type of its values (WikibaseItem, Time, Quantity, String, …)."""
+    """A property's English label and the Wikibase type of its values (WikibaseItem, Time, Quantity, String, …)."""
 
     label: str
     type: str
@@ -33,9 +33,9 @@ class Property:
 
 @dataclass(frozen=True)
 class Claim:
-    """One value of a statement, or of its qualifier. ``object_id`` or ``value`` (with ``datatype``) is given.
+    """One value of a statement or of its qualifier: an ``object_id``, or a ``value`` with a ``datatype``.
 
-    ``unit`` is the item of a quantity's unit; of numbers without one Wikidata says Q199.
+    ``unit`` is the item of a quantity's unit; Wikidata uses Q199 for numbers without a unit.
     """
 
     relation_id: str
@@ -59,9 +59,9 @@ def of_relation(
     preferred: set[tuple[str, str]],
     omitted: Omissions,
 ) -> Iterator[Claim]:
-    """Yield the claims of a property's statements, or of a qualifier of them.
+    """Yield the claims of a property (P166), or of a qualifier of its statements (P166/P585).
 
-    Relation and subject of each preferred statement are added to ``preferred``, also where its value is left out.
+    The (relation, subject) of each preferred statement is added to ``preferred``, even if its value is omitted.
     """
     of, _, qualifier = path.partition("/")
     kind = properties[qualifier or of].type
@@ -83,7 +83,7 @@ def of_relation(
 
 
 def _subject(row: Row, omitted: Omissions) -> str | None:
-    """Return the item of a statement that counts, or none, saying why."""
+    """Return the subject's item, or None (counted in ``omitted``) if it is no item or the statement is deprecated."""
     subject = ITEM.fullmatch(row["s"])
     if row["rank"] == DEPRECATED:
         omitted.add("facts", "deprecated statement", row["statement"])
@@ -95,7 +95,7 @@ def _subject(row: Row, omitted: Omissions) -> str | None:
 
 
 def _value(row: Row, kind: str, omitted: Omissions) -> tuple[str | None, str | None, str | None] | None:
-    """Return a value as (object_id, value, datatype), or none where it cannot be an object, saying why."""
+    """Return a value as (object_id, value, datatype), or None (counted in ``omitted``) if it cannot be an object."""
     if _unknown(row, "o"):
         omitted.add("facts", "the value is known to be unknown", row["statement"])
     elif kind == "WikibaseItem":
@@ -120,14 +120,14 @@ def _value(row: Row, kind: str, omitted: Omissions) -> tuple[str | None, str | N
 
 
 def _unknown(row: Row, name: str) -> bool:
-    """Whether a value is only known to exist: a blank node, or the address that stands for one."""
+    """Whether a value is Wikidata's "unknown value": a blank node, or the address that stands for one."""
     return row[f"{name}.type"] == "bnode" or "/.well-known/genid/" in row[name]
 
 
 def _year(row: Row, name: str, omitted: Omissions) -> str | None:
-    """Return the year of a date that is at least as fine, or none, saying why.
+    """Return the year of a date, or None (counted in ``omitted``) if it is unknown or coarser than a year.
 
-    Years are compared, not days, since Julian days are converted; 0 is 1 BC in RDF.
+    Only years are kept, since RDF converts Julian days to Gregorian ones. In RDF the year 0 is 1 BC.
     """
     found = YEAR.match(row.get(name, ""))
     if found is None:
@@ -143,11 +143,11 @@ def _year(row: Row, name: str, omitted: Omissions) -> str | None:
 def of_laureates(
     server: QueryServer, options: WikidataOptions, preferred: set[tuple[str, str]], omitted: Omissions
 ) -> Iterator[Claim]:
-    """Yield prize, year of the award, year of birth and gender of the Nobel laureates, as `of_relation` does."""
+    """Yield prize, year of the award, year of birth and gender of Nobel laureates as claims; see `of_relation`."""
     statements: dict[str, list[Row]] = defaultdict(list)
     for row in paging.gather(server, queries.LAUREATES, options.page):
         statements[row["statement"]].append(row)
-    for rows in statements.values():  # one award; several rows where the person has several dates or genders
+    for rows in statements.values():  # one award, with several rows if the person has several dates or genders
         subject, prize = _subject(rows[0], omitted), rows[0]["prize"].removeprefix(queries.ENTITY)
         if subject is None:
             continue
@@ -174,9 +174,9 @@ def of_laureates(
 
 
 def _years(rows: Sequence[Row], name: str, omitted: Omissions) -> Iterator[str]:
-    """Yield the years of the different dates in rows of one person; a date that nobody gave is no omission.
+    """Yield the years of the distinct dates in the rows of one person; rows without the date are not omissions.
 
-    Of the same date in several precisions the finest counts.
+    If the same date has several precisions, the finest counts.
     """
     dated = sorted((row for row in rows if name in row), key=lambda row: int(row[f"{name}_precision"]))
     for row in {row[name]: row for row in dated}.values():
@@ -185,7 +185,7 @@ def _years(rows: Sequence[Row], name: str, omitted: Omissions) -> Iterator[str]:
 
 
 def best(claims: Iterable[Claim], preferred: set[tuple[str, str]], omitted: Omissions) -> Iterator[Claim]:
-    """Yield the preferred claims of each relation and subject that has preferred statements, and all of the others."""
+    """Yield only the preferred claims of each (relation, subject) in ``preferred``, and all claims of the others."""
     for claim in claims:
         if claim.preferred or (claim.relation_id, claim.subject_id) not in preferred:
             yield claim
@@ -196,7 +196,7 @@ def best(claims: Iterable[Claim], preferred: set[tuple[str, str]], omitted: Omis
 def in_one_unit(
     claims: Sequence[Stated], omitted: Omissions, unit_of: Callable[[Stated], str | None]
 ) -> Iterator[Stated]:
-    """Yield all but the quantities in another unit than their relation's most frequent: they cannot be compared."""
+    """Omit quantities that are not in the most frequent unit of their relation, since they cannot be compared."""
     counts: dict[str, Counter[str | None]] = defaultdict(Counter)
     for claim in claims:
         if claim.datatype == "quantity":
@@ -211,7 +211,7 @@ def in_one_unit(
 
 
 def facts_of(claims: Iterable[Claim], known: set[str], omitted: Omissions) -> list[Fact]:
-    """Return one fact for each relation, subject and object: statements that say the same are one."""
+    """Return one fact for each distinct relation, subject and object; equal statements are merged."""
     said: dict[str, set[str]] = defaultdict(set)
     facts: dict[str, Fact] = {}
     for claim in claims:
@@ -220,7 +220,7 @@ def facts_of(claims: Iterable[Claim], known: set[str], omitted: Omissions) -> li
         if claim.subject_id not in known or (claim.object_id and claim.object_id not in known):
             omitted.add("facts", "subject or object has no name", identity)
             continue
-        if claim.value in known:  # objects are told apart by id or value
+        if claim.value in known:  # ids and values share one key space
             omitted.add("facts", "the value is a text that is the id of an item too", identity)
             continue
         if identity in facts:

@@ -1,7 +1,7 @@
-"""The questions asked of Wikidata: standard SPARQL 1.1, every prefix declared, nothing of any one engine's own.
+"""The SPARQL queries for Wikidata: standard SPARQL 1.1, all prefixes declared, no engine-specific features.
 
-The same text runs on Blazegraph, QLever, Oxigraph and Virtuoso. Ranks, unknown values and strange subjects are asked
-for rather than filtered, so that what is left out can be counted.
+They run unchanged on Blazegraph, QLever, Oxigraph and Virtuoso. Deprecated statements, unknown values and subjects that
+are no items are fetched rather than filtered out, so that the omissions can be counted.
 """
 
 from almanac.sources.paging import Pattern
@@ -27,7 +27,7 @@ PRIZES = {
     "Q35637": "Peace",
     "Q47170": "Economic Sciences",
 }
-LANGUAGES = ("en", "mul")  # since 2024 many names stand under `mul`, the default for all languages
+LANGUAGES = ("en", "mul")  # since 2024 many names are stored under `mul`, the default for all languages
 _SAID = ", ".join(f'"{language}"' for language in LANGUAGES)
 _TIME = "?{node} wikibase:timeValue ?{name} ; wikibase:timePrecision ?{name}_precision ."
 
@@ -52,12 +52,12 @@ SITELINKS = Pattern(PREFIXES, "?e ?sitelinks", "  VALUES ?e { {values} }\n  ?e w
 
 
 def statements(property_id: str, qualifier: str | None, kind: str) -> Pattern:
-    """Return the pattern of a property's statements, or of the values that a qualifier gives them.
+    """Return the pattern of a property's statements, or of the values of a qualifier of these statements.
 
     Args:
-        property_id: P166.
-        qualifier: P585, where the facts are the qualifier's values; then ``?main`` is the statement's own value.
-        kind: Wikibase's type of the values. Dates have their precision, quantities their unit, in a node of their own.
+        property_id: the property, such as P166.
+        qualifier: the qualifier, such as P585, if the facts are its values; ``?main`` is then the statement's value.
+        kind: the Wikibase type of the values. The precision of dates and the unit of quantities are in a value node.
     """
     lines = [f"  ?s p:{property_id} ?statement .", "  ?statement wikibase:rank ?rank ."]
     if qualifier is None:
@@ -67,8 +67,8 @@ def statements(property_id: str, qualifier: str | None, kind: str) -> Pattern:
         lines += [f"  ?statement ps:{property_id} ?main ; pq:{qualifier} ?o ."]
         path = f"pqv:{qualifier}"
     variables = "?s ?statement ?rank ?o" + (" ?main" if qualifier else "")
-    # A statement has one value, but a qualifier may give several, of which each has its own node.
-    if kind == "Time":  # an unknown date has no such node
+    # A statement has one value. A qualifier may have several, each with its own value node.
+    if kind == "Time":  # optional: unknown dates have no value node
         own = "?node wikibase:timeValue ?o . " if qualifier else ""
         lines.append(f"  OPTIONAL {{ ?statement {path} ?node . {own}{_TIME.format(node='node', name='time')} }}")
         variables += " ?time ?time_precision"
