@@ -1,4 +1,4 @@
-"""DBpedia: a few properties over SPARQL, or whole relations from the pinned dump, with degrees as popularity."""
+"""DBpedia: some properties over SPARQL, or whole relations from the pinned dump, with degrees as popularity."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -24,9 +24,9 @@ WHOLE = ("integer", "int", "long", "nonNegativeInteger", "positiveInteger")
 DATATYPES = dict.fromkeys(("gYear", "gYearMonth", "date", "dateTime"), "date") | dict.fromkeys(
     (*WHOLE, "decimal", "float", "double"), "quantity"
 )
-UNIT = "http://dbpedia.org/datatype/"  # of DBpedia's own datatypes, which name the unit of a number
+UNIT = "http://dbpedia.org/datatype/"  # prefix of DBpedia's own datatypes, which name the unit of a number
 LABELS = Pattern(PREFIXES, "?e ?name", '  VALUES ?e { {values} }\n  ?e rdfs:label ?name . FILTER(LANG(?name) = "en")')
-ALIASES = Pattern(  # a page that redirects to another bears another of its names
+ALIASES = Pattern(  # the labels of pages that redirect to an entity are its aliases
     PREFIXES,
     "?e ?name",
     '  VALUES ?e { {values} }\n  ?page dbo:wikiPageRedirects ?e . ?page rdfs:label ?name . FILTER(LANG(?name) = "en")',
@@ -40,12 +40,12 @@ def fetch(
     log: Callable[[str], object],
     done: Callable[..., object],
 ) -> None:
-    """Bring the answers into a folder; the arguments are those of `wikidata.fetch`."""
+    """Query the endpoint and record its answers in a folder; the arguments are those of `wikidata.fetch`."""
     pull(options, Recorder(folder, Client(options.endpoint, contact, options, log), count_rows), done)
 
 
 def read(options: DbpediaOptions, folder: Path) -> SourceTables:
-    """Return the tables that frozen answers, or a dump, give."""
+    """Return the tables from a folder with frozen answers or the dump."""
     if options.by == "dump":
         return read_dump(options, folder)
     return pull(options, Recorder(folder, None, count_rows))
@@ -54,7 +54,7 @@ def read(options: DbpediaOptions, folder: Path) -> SourceTables:
 def pull(
     options: DbpediaOptions, server: QueryServer, done: Callable[..., object] = lambda **note: None
 ) -> SourceTables:
-    """Return the tables that the answers give."""
+    """Return the tables; they depend on the settings and the server's answers alone."""
     omitted = Omissions()
     facts: dict[str, Fact] = {}
     addresses: set[str] = set()
@@ -78,7 +78,7 @@ def pull(
     for fact in in_one_unit([*facts.values()], omitted, lambda one: "".join(one.qualifiers)[len("unit=") :] or None):
         if not {fact.subject_id, fact.object_id} - {None} <= known:
             omitted.add("facts", "subject or object has no name", fact.fact_id)
-        elif fact.value in known:  # objects are told apart by id or value
+        elif fact.value in known:  # ids and values share one key space
             omitted.add("facts", "the object is a text that is the id of a thing too", fact.fact_id)
         else:
             kept.append(fact)
@@ -105,10 +105,10 @@ def _fact(relation: str, row: Row, omitted: Omissions) -> Fact | None:
 
 
 def _literal(text: str, datatype: str) -> tuple[str, str, str | None, tuple[str, ...]]:
-    """Return a literal's value, datatype, precision and qualifiers: the unit.
+    """Return a literal's value, datatype, precision and qualifiers (its unit).
 
-    What is no value of its type is a text, and so is a date before Christ, of which the number does not say whether
-    there is a year 0.
+    A literal that is no valid value of its type becomes a string. So do dates before Christ, since it is unclear
+    whether their years count a year 0.
     """
     unit = datatype.removeprefix(UNIT) if datatype.startswith(UNIT) else ""
     kind = "quantity" if unit else DATATYPES.get(datatype.removeprefix(XSD), "string")

@@ -1,4 +1,4 @@
-"""DBpedia's dump of mapping-based objects, streamed once: whole relations or a draw of each, degrees as popularity."""
+"""DBpedia's dump of mapping-based objects, streamed once: whole relations or a sample, degrees as popularity."""
 
 import re
 import urllib.parse
@@ -25,27 +25,27 @@ ONTOLOGY = "http://dbpedia.org/ontology/"
 RESOURCE = "http://dbpedia.org/resource/"
 BRACKETED = re.compile(r"(.*\S) \([^()]+\)")  # Steve McQueen (director)
 LINE = re.compile(rb"<([^>]*)> <([^>]*)> <([^>]*)> \.\s*")
-BATCH = 1 << 18  # rows of a table that are made at once
-PARTS = 16  # in which triples are laid aside, each relation whole in one
+BATCH = 1 << 18  # rows of a table that are produced at once
+PARTS = 16  # parts of the triples on disk; each relation is in one part
 ENDS = ("subject", "object")
 TRIPLE = {"subject": pl.String(), "predicate": pl.String(), "object": pl.String()}
 
 
 def address(relation: str) -> str:
-    """Return a property's whole address; a bare name is of the ontology."""
+    """Return a property's full IRI; names without a scheme belong to DBpedia's ontology."""
     return relation if "://" in relation else ONTOLOGY + relation
 
 
 def identity(iri: str) -> str:
-    """Return the id of a thing: its name in DBpedia (`Paris`), or its whole address where it is of another place.
+    """Return the id of an entity: its name in DBpedia (`Paris`), or its full IRI if it is not a DBpedia resource.
 
-    It is cleaned as a dataset cleans ids, for which addresses that look alike are one thing.
+    Ids are cleaned like names, so that IRIs that look the same are one entity.
     """
     return clean(iri.removeprefix(RESOURCE))
 
 
 def label_of(iri: str) -> str:
-    """Return what a thing's or a property's address says of its name: `birthPlace` is birth place."""
+    """Return the label of an entity or property, read from its IRI: `birthPlace` gives "birth place"."""
     last = urllib.parse.unquote(re.split(r"[/#]", iri)[-1] or iri)
     if iri.startswith(RESOURCE):
         return clean(urllib.parse.unquote(iri.removeprefix(RESOURCE)).replace("_", " "))
@@ -53,27 +53,28 @@ def label_of(iri: str) -> str:
 
 
 def bare(label: str) -> list[str]:
-    """Return a name without the last bracket, in which Wikipedia says which of several is meant; none has none."""
+    """Return the label without Wikipedia's disambiguation in brackets at its end, as a list; empty if it has none."""
     found = BRACKETED.fullmatch(label)
     return [found[1]] if found else []
 
 
 def relation_row(relation: str) -> Relation:
-    """Return a property's row; its label is read from its address."""
+    """Return a property's row; its label is read from its IRI."""
     return Relation(relation, label_of(relation), None, None, None, None)
 
 
 def read_dump(options: DbpediaOptions, folder: Path) -> SourceTables:
-    """Return the tables of the dump of mapping-based objects: all facts or a draw, of all relations or the named ones.
+    """Return the tables of the dump of mapping-based objects: all facts or a sample, of all or the named relations.
 
-    Popularity is the degree of a thing, as subject and as object (Sun et al., section A), whichever relations are kept;
-    things are named by their addresses. Of all facts, entities are all things of the dump. A draw (`pool`) takes
-    subjects that have one object, as Head-to-Tail asks no others, and its entities are what they are about. The file is
-    read once, in memory of eight bytes a triple beside a block of lines, and laid aside in a temporary folder of about
-    a third of its unpacked size.
+    Popularity is an entity's degree, as subject and as object (Sun et al., section A), over all relations of the dump.
+    Labels are read from IRIs. Without ``pool`` the entities are all those of the dump. With ``pool``, subjects with
+    exactly one object are drawn, since Head-to-Tail asks no others, and the entities are those of the drawn facts.
+
+    The file is read once. Memory: eight bytes per triple and a block of lines. Disk: a temporary folder of about a
+    third of the unpacked size.
 
     Raises:
-        AlmanacError: the file is missing or damaged, or a relation is not in it.
+        AlmanacError: the file is missing or damaged, or does not have one of the relations.
     """
     path = folder / options.DOWNLOADS[0].name
     omitted = Omissions()
@@ -99,20 +100,20 @@ def read_dump(options: DbpediaOptions, folder: Path) -> SourceTables:
 
 
 class _Triples:
-    """The triples of a dump, laid aside: ``subject``, ``predicate``, ``object``; for a draw the subject's ``number``.
+    """The triples of a dump, on disk: ``subject``, ``predicate``, ``object`` and, for a draw, the subject's ``number``.
 
     Attributes:
         path: the dump.
         relations: all predicates.
-        hashed: of a draw, the hash of each subject and object, as often as it occurs.
+        hashed: for a draw, the hashes of all subjects and objects, with repetitions.
     """
 
     def __init__(self, path: Path, by_relation: bool) -> None:
-        """Make the folder.
+        """Create the folder.
 
         Args:
             path: the dump.
-            by_relation: whether each relation lies whole in one of `PARTS`; else all lies in the dump's order.
+            by_relation: whether to partition by relation (for a draw); otherwise the dump's order is kept.
         """
         self.relations: set[str] = set()
         self.hashed: list[pl.Series] = []
@@ -121,8 +122,8 @@ class _Triples:
         self._aside = Aside(TRIPLE | more, "part") if by_relation else Aside(TRIPLE)
 
     def read(self, omitted: Omissions) -> None:
-        """Lay the triples aside, and count the lines that are none, or that say what another says."""
-        changed = pl.DataFrame(schema=TRIPLE)  # by cleaning the ids; a few
+        """Write the triples to disk; count lines that are no triples, and repeated triples."""
+        changed = pl.DataFrame(schema=TRIPLE)  # the few triples whose ids change when they are cleaned
         keys = [pl.Series(dtype=pl.UInt64)]
         with opened(self.path) as handle:
             for block in whole_lines(handle):
@@ -144,7 +145,7 @@ class _Triples:
             self._lay(new)
 
     def _drop_repeats(self, keys: list[pl.Series], omitted: Omissions) -> None:
-        """Keep the first of equal lines; ``keys`` are the hashes of all, which are taken from the list."""
+        """Keep the first of equal triples; ``keys`` are the hashes of all triples, and the list is emptied."""
         every = pl.concat(keys).sort()
         keys.clear()
         repeated = every.filter(every == every.shift()).unique()
@@ -172,7 +173,7 @@ class _Triples:
         self._aside.lay(frame)
 
     def frames(self) -> Iterator[pl.DataFrame]:
-        """Yield them, in parts or in the order of the dump."""
+        """Yield the triples, by part or in the order of the dump."""
         if self._parted:
             yield from (self._aside.stream(part).collect() for part in range(PARTS))
         else:
@@ -180,14 +181,14 @@ class _Triples:
 
 
 def _parsed(block: bytes, omitted: Omissions) -> pl.DataFrame:
-    """Return the triples of some lines; other lines are counted, but for comments and empty ones."""
-    if block.startswith(b"#"):  # A dump begins with a comment, and ends with one.
+    """Return the triples of a block of lines; lines that are no triples are counted, except comments and empty ones."""
+    if block.startswith(b"#"):  # a dump begins and ends with a comment
         block = block.partition(b"\n")[2]
     last = block.rfind(b"\n", 0, -1) + 1
     if block[last:].startswith(b"#"):
         block = block[:last]
     count = block.count(b"\n")
-    # Lines of four cells, of which the first three are addresses, in which nothing needs to be looked at one by one.
+    # Fast path: all lines have four cells, of which the first three are IRIs.
     usual = {b" ": 3, b"<": 3, b">": 3, b"> <": 2, b"> .\n": 1}
     if count and all(block.count(sign) == each * count for sign, each in usual.items()):
         with suppress(pl.exceptions.PolarsError):
@@ -207,18 +208,18 @@ def _parsed(block: bytes, omitted: Omissions) -> pl.DataFrame:
 
 
 def _cleaned(ids: pl.Series) -> pl.Series:
-    """Return ids as `identity` cleans them; most have no character that it could change, and are not looked at."""
+    """Clean ids as `identity` does; only the few with a character that cleaning could change are processed."""
     odd = ids.filter(ids.str.contains(rf"{APART}|{UNSEEN}|\s")).unique()
     cleaned = {one: found for one in odd if (found := clean(one)) != one}
     return ids.replace(cleaned) if cleaned else ids
 
 
 def _drawn(triples: _Triples, kept: Mapping[str, str], pool: int, seed: int, omitted: Omissions) -> SourceTables:
-    """Return the facts of drawn subjects, and what these are about."""
+    """Return the tables of a draw: facts of the drawn subjects, and their entities."""
     degrees = pl.concat(triples.hashed).alias("hash").to_frame().group_by("hash").agg(score=pl.len().cast(pl.Int64))
     triples.hashed.clear()
     degrees, sizes = bucketed(degrees, SOURCE, THING)
-    popular = degrees.filter(pl.col("bucket") != TAIL).select("hash", "bucket")  # a few; the others are the tail
+    popular = degrees.filter(pl.col("bucket") != TAIL).select("hash", "bucket")  # few: most entities are in the tail
     rows, several = [], 0
     for frame in triples.frames():
         every = frame.filter(pl.col("predicate").is_in(list(kept)))
@@ -242,7 +243,7 @@ def _drawn(triples: _Triples, kept: Mapping[str, str], pool: int, seed: int, omi
 
 
 def _degrees(triples: _Triples) -> pa.Table:
-    """Return how often each thing is a subject or an object, sorted by id."""
+    """Return how often each entity is a subject or an object, sorted by id."""
     total = pa.table({"entity_id": pa.array([], pa.string()), "score": pa.array([], pa.int64())})
     waiting: list[pa.Table] = []
     for frame in triples.frames():
@@ -272,7 +273,7 @@ def _popularity(part: pa.RecordBatch) -> pa.Table:
 
 
 def _facts(triples: _Triples, kept: Mapping[str, str]) -> Iterator[pa.Table]:
-    """Yield the facts of the kept relations, in the order of the dump, in which a triple stands once."""
+    """Yield the facts of the kept relations, in the order of the dump; no triple is repeated."""
     for frame in triples.frames():
         own = frame.filter(pl.col("predicate").is_in(list(kept)))
         if own.height:

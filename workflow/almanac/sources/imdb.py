@@ -1,7 +1,8 @@
-"""IMDb: films and series by votes, people by the votes of what they are known for, and Head-to-Tail's facts of them.
+"""IMDb: Head-to-Tail's facts about films, series and people.
 
-The five files are scanned as streams; only numbers of each title and person are held. Every title and person counts for
-popularity; facts are drawn, a pool of subjects for each relation in each of head, torso and tail.
+The popularity of a title is its number of votes, that of a person the votes of the titles they are known for. All
+titles and people count for popularity. Facts are drawn: a pool of subjects per relation in each of head, torso and
+tail. The five files are streamed; only a few numbers per title and person are held in memory.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,22 +41,22 @@ RELATIONS = [
         ("namesakes", "number of other titles with the same name", "N-1", "quantity", CONTEXT),
     )
 ]
-WIDER, AGAIN = 4, 8  # a draw that only the files can judge looks at so many times the pool, then at so many times more
+WIDER, AGAIN = 4, 8  # candidates of a draw, as a multiple of the pool; and the factor by which a retry widens it
 
 
 def read(options: ImdbOptions, folder: Path) -> SourceTables:
-    """Make the tables of IMDb's files.
+    """Return the tables of IMDb's files.
 
     Args:
         options: the last year, the pool, the seed.
         folder: holds the five files under their own names.
 
     Returns:
-        Facts of the drawn subjects, the entities that they name with popularity and bucket, and the buckets' sizes over
-        all titles and all people. Titles without any year and those after the last year do not count at all.
+        Facts of the drawn subjects, their entities with popularity and bucket, and the buckets' sizes over all titles
+        and all people. Titles without any year or after the last year are ignored everywhere.
 
     Raises:
-        AlmanacError: a file is missing, cut, or not of IMDb's shape, naming it.
+        AlmanacError: naming the file, if it is missing, truncated, or not of IMDb's shape.
     """
     files, omissions = ImdbFiles(folder, options.last_year), Omissions()
     titles, title_sizes = bucketed(files.titles(omissions), SOURCE, "title")
@@ -88,9 +89,9 @@ def read(options: ImdbOptions, folder: Path) -> SourceTables:
 
 
 def _alone(people: pl.DataFrame, omissions: Omissions) -> pl.DataFrame:
-    """Return the people whose name is theirs alone; in the released code no others count for any bucket.
+    """Return the people whose name is unique: only these have buckets in Head-to-Tail's released code.
 
-    Nor do those count there, for names either, who are known for titles of which none counts.
+    People known only for titles that do not count are dropped first, and do not make a name ambiguous.
     """
     counted = people.filter(pl.col("first").is_not_null() | pl.col("single").is_null())
     omissions.add(
@@ -160,7 +161,7 @@ def linked_facts(
 
 
 def _people(rows: pl.DataFrame, column: str, omissions: Omissions) -> pl.DataFrame:
-    """Return the rows that name a person; others are counted."""
+    """Return the rows whose ``column`` is a person's identifier; the others are counted as omitted."""
     named = pl.col(column).str.contains(NUMBERED)
     for text in rows.filter(~named)[column]:
         omissions.add("facts", "a maker is no person's identifier", text)
@@ -185,10 +186,18 @@ def _linked(
     has: Mapping[str, pl.Expr],
     options: ImdbOptions,
 ) -> dict[str, pl.DataFrame]:
-    """Return a file's rows of drawn titles, by relation, where only the file tells which titles have what is wanted.
+    """Return a file's rows of drawn titles by relation, for relations whose titles only the file itself tells.
 
-    The first titles of each bucket, in the draw's order, are looked up, and more of them until the pools are full: so
-    the first of all that have it are drawn.
+    The first titles of each bucket in the draw's order are looked up, then more of them until the pools are full. The
+    result is the same as a draw from all titles with the relation.
+
+    Args:
+        files: the files.
+        titles: all titles that count.
+        file: the file to read.
+        columns: the wanted columns.
+        has: by relation, whether a row of the file has a fact.
+        options: the pool and the seed.
     """
     count = options.pool * WIDER
     while True:
@@ -214,7 +223,7 @@ def _held(frame: pl.DataFrame) -> dict[str, int]:
 
 
 def _full(found: pl.DataFrame, there: Mapping[str, int], count: int, options: ImdbOptions) -> bool:
-    """Whether each bucket has its pool, or all that there are were looked at."""
+    """Whether each bucket has a full pool, or all its candidates were looked up."""
     held = _held(found)
     return all(held.get(bucket, 0) >= options.pool or count >= there[bucket] for bucket in there)
 
@@ -222,17 +231,17 @@ def _full(found: pl.DataFrame, there: Mapping[str, int], count: int, options: Im
 def person_facts(
     files: ImdbFiles, people: pl.DataFrame, everybody: pl.DataFrame, others: pl.Series, options: ImdbOptions
 ) -> tuple[list[pl.DataFrame], pl.DataFrame]:
-    """Return facts of drawn people, who are known for a title that counts and share their name with nobody.
+    """Return facts of drawn people; they have a unique name and are known for a title that counts.
 
     Args:
         files: the files, for the names.
-        people: those who have a bucket.
-        everybody: all people, to tell how many share a name.
-        others: numbers of people whose names are wanted too.
+        people: the people who have a bucket.
+        everybody: all people, to count how many share a name.
+        others: numbers of further people whose names are needed.
         options: the last year, the pool, the seed.
 
     Returns:
-        Facts, and all these people with their names (`ImdbFiles.named_people`).
+        The facts; and all candidates and ``others`` with their names (`ImdbFiles.named_people`).
     """
     last, count = options.last_year, options.pool * WIDER
     known = pl.col("first").is_not_null()
@@ -249,7 +258,7 @@ def person_facts(
             for name, has in eligible.items()
         }
         labels = files.named_people(pl.concat([others, *(frame["id"] for frame in near.values())]), everybody)
-        alone = labels.filter((pl.col("bearers") == 1) & (pl.col("label") != ""))  # a missing name is none, too
+        alone = labels.filter((pl.col("bearers") == 1) & (pl.col("label") != ""))  # a null label is dropped too
         found = {name: frame.join(alone.select("id"), on="id", how="semi") for name, frame in near.items()}
         if all(_full(found[name], there[name], count, options) for name in found):
             break
@@ -279,10 +288,10 @@ def person_facts(
 
 
 def title_context(bearers: pl.DataFrame, titles: pl.DataFrame) -> list[pl.DataFrame]:
-    """Return what tells titles apart: the year, and how many others that count have the name, whatever the case.
+    """Return facts that tell titles apart: the year, and the number of other titles of the same name, ignoring case.
 
     Args:
-        bearers: ``id, bearers`` of the titles that are named (`ImdbFiles.named_titles`).
+        bearers: ``id, bearers`` of the titles in the tables (`ImdbFiles.named_titles`).
         titles: all titles that count.
     """
     own = bearers.join(titles.select("id", "start"), on="id").with_columns(

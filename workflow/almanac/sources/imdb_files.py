@@ -1,4 +1,4 @@
-"""IMDb's five files: strict scans as streams, and every title and person as a few numbers."""
+"""Strict, streaming scans of IMDb's five files; every title and person becomes a few numbers."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -32,7 +32,7 @@ NUMBERS = {
     "deathYear": YEAR,
 }
 SERIES = ("tvSeries", "tvMiniSeries")
-LARGEST = 2**27  # of the titles' numbers, in 2026 below 2**26: votes are looked up in an array of that length
+LARGEST = 2**27  # limit of title numbers (below 2**26 in 2026), since they index an array of votes
 PROFESSION = pl.Categorical(pl.Categories("imdb.profession", physical=pl.UInt16))
 PERSON = {
     "id": pl.UInt32(),
@@ -47,36 +47,36 @@ PERSON = {
 
 
 def number(column: str, strict: bool = True) -> pl.Expr:
-    """Return the number of an identifier (tt0111161, nm0000001); if not strict, nothing of what is none."""
+    """Return the number of an identifier (tt0111161, nm0000001); if not strict, null for an invalid one."""
     return pl.col(column).str.slice(2).cast(pl.UInt32, strict=strict)
 
 
 def whole(column: str, strict: bool = True) -> pl.Expr:
-    """Return a column of `NUMBERS` as numbers; if not strict, nothing of what is none."""
+    """Return a column of `NUMBERS` as integers; if not strict, null for invalid cells."""
     return pl.col(column).cast(NUMBERS[column], strict=strict)
 
 
 def identifier(prefix: str, column: str) -> pl.Expr:
-    """Return the identifier of a number."""
+    """Return the identifiers of a column of numbers."""
     return pl.lit(prefix) + pl.col(column).cast(pl.String).str.zfill(7)
 
 
 def only(column: str) -> pl.Expr:
-    """Return a comma-separated list's text where it has one element, else nothing."""
+    """Return a comma-separated list if it has exactly one element, otherwise null."""
     return pl.when(shown(pl.col(column)) & ~pl.col(column).str.contains(",", literal=True)).then(pl.col(column))
 
 
 def alike(text: pl.Expr) -> pl.Expr:
-    """Return a number of 64 bits that equal texts share, and of twelve million others none but by a rare accident."""
+    """Return a 64-bit hash of a text, which stands for the text: collisions among 12 million names are improbable."""
     return text.hash()
 
 
 def bearers(ids: pl.Series, everybody: pl.DataFrame) -> pl.DataFrame:
-    """Return ``id, bearers`` of those of these numbers that are in a frame: how many there have the same name.
+    """Return ``id, bearers`` for the ids that are in a frame: the number of its rows with the same name.
 
     Args:
-        ids: the numbers.
-        everybody: ``id, alike``.
+        ids: the ids.
+        everybody: ``id, alike`` (the hash of the name).
     """
     own = everybody.lazy().filter(pl.col("id").is_in(ids.implode())).select("id", "alike").collect()
     same = everybody.lazy().filter(pl.col("alike").is_in(own["alike"].unique().implode()))
@@ -84,17 +84,17 @@ def bearers(ids: pl.Series, everybody: pl.DataFrame) -> pl.DataFrame:
 
 
 def sharing(alikes: pl.Series) -> int:
-    """Return how many of these numbers stand there more than once."""
-    ordered = np.sort(alikes.to_numpy())  # takes less time and memory than a table of them
+    """Return how many elements have a value that occurs more than once."""
+    ordered = np.sort(alikes.to_numpy())  # takes less time and memory than a histogram
     same = ordered[1:] == ordered[:-1]
     return int(np.count_nonzero(np.append(same, False) | np.append(False, same)))
 
 
 def _check_numbers(path: Path, names: Sequence[str]) -> None:
-    """Name a cell of a file that is not the number that it should be, if any.
+    """Check that all identifiers and numbers of a file are valid.
 
     Raises:
-        AlmanacError: there is one.
+        AlmanacError: naming the first invalid cell.
     """
     rows = scan(path, names, names, seen=True).with_row_index("line", 2)
     numbers = {names[0]: number(names[0], strict=False)}
@@ -117,13 +117,13 @@ class ImdbFiles:
     def __init__(self, folder: Path, last_year: int) -> None:
         self._folder = folder
         self._last_year = last_year
-        self._seen: set[str] = set()  # files that have been read whole, and are what they should be
+        self._seen: set[str] = set()  # files that have been read completely and are valid
 
     def collect(self, file: str, wanted: Iterable[str], query: Callable[[pl.LazyFrame], pl.LazyFrame]) -> pl.DataFrame:
-        """Return what a query finds in one file, which is read as a stream.
+        """Return the result of a query on one file, which is streamed.
 
         Raises:
-            AlmanacError: the file is missing, cut, or not of IMDb's shape, naming it.
+            AlmanacError: naming the file, if it is missing, truncated, or not of IMDb's shape.
         """
         path = self._folder / file
         with readable(path):
@@ -143,9 +143,9 @@ class ImdbFiles:
         return (start.is_not_null() | end.is_not_null()) & (start.is_null() | (start <= self._last_year))
 
     def titles(self, omissions: Omissions) -> pl.DataFrame:
-        """Return all titles that count, with ``id, alike, series, start, end, runtime, score``.
+        """Return all titles that count: ``id, alike, series, start, end, runtime, score``.
 
-        The score is its votes, 1 without any.
+        ``alike`` is the hash of the lower-cased title; ``score`` is the number of votes, 1 for titles without votes.
         """
         everything = self.collect(
             BASICS,
@@ -175,12 +175,12 @@ class ImdbFiles:
         return titles.with_columns(score=pl.Series(scores[np.minimum(titles["id"].to_numpy(), len(scores) - 1)]))
 
     def _looked_up(self, file: str, scored: pl.DataFrame, others: int) -> npt.NDArray[np.uint32]:
-        """Return scores by the title's number; the last stands for all that lie beyond.
+        """Return an array of scores indexed by title number; its last element is the score of any larger number.
 
         Args:
-            file: where the numbers come from.
+            file: the file with the numbers, for messages.
             scored: ``id, score``.
-            others: the score of titles that are not there.
+            others: the score of titles that are not in ``scored``.
         """
         numbers = scored["id"].to_numpy()
         if (largest := int(numbers.max(initial=0))) >= LARGEST:
@@ -200,11 +200,11 @@ class ImdbFiles:
             raise AlmanacError(f"{self._folder / file}: the number {twice} stands twice; bring the file again")
 
     def people(self, titles: pl.DataFrame) -> pl.DataFrame:
-        """Return all people, with ``id, alike, score, born, died, profession, first, single``.
+        """Return all people: ``id, alike, score, born, died, profession, first, single``.
 
-        The score is the sum of those of their known-for titles that count. ``profession`` is given where there is just
-        one; ``first`` is the first of these titles, if any; ``single`` says who is known for one title in all, and
-        nothing of who is known for none.
+        ``score`` is the sum of the scores of those known-for titles that count, and ``first`` is the first of these.
+        ``profession`` is null unless the person has exactly one. ``single`` tells whether the person is known for
+        exactly one title, counting or not; null if for none.
 
         Args:
             titles: all titles that count.
@@ -220,7 +220,7 @@ class ImdbFiles:
             known = found.to_numpy()
             running = np.concatenate([[0], np.cumsum(votes[np.minimum(known, len(votes) - 1)], dtype=np.int64)])
             ends = np.cumsum(lengths, dtype=np.int64)
-            counted = np.flatnonzero(votes[np.minimum(known, len(votes) - 1)])  # a title that counts has votes
+            counted = np.flatnonzero(votes[np.minimum(known, len(votes) - 1)])  # titles that count have a score above 0
             nearest = np.append(counted, len(known))[np.searchsorted(counted, ends - lengths)]
             first = np.append(known, 0)[nearest]
             return batch.select(
@@ -245,7 +245,7 @@ class ImdbFiles:
         return people
 
     def _no_titles(self, batch: pl.DataFrame) -> AlmanacError:
-        """Return the error for the first person of a batch who is known for something that is no list of titles."""
+        """Return the error for the first person of a batch whose ``knownForTitles`` is no list of titles."""
         strange = batch.filter(~pl.col("knownForTitles").str.contains(r"^tt\d{1,9}(,tt\d{1,9})*$"))
         person, text = strange.select("nconst", "knownForTitles").row(0)
         return AlmanacError(
@@ -254,16 +254,16 @@ class ImdbFiles:
         )
 
     def named_people(self, ids: pl.Series, people: pl.DataFrame) -> pl.DataFrame:
-        """Return the people of these numbers with their names.
+        """Return the names of some people.
 
         Args:
-            ids: the numbers.
-            people: all people, to tell how many share a name.
+            ids: their numbers.
+            people: all people, to count how many share a name.
 
         Returns:
-            ``id, label, bearers`` (how many people have the name).
+            ``id, label, bearers`` (the number of people with the same name).
         """
-        wanted = ids.unique().implode()  # `is_in` holds less than a join, which buffers what it reads
+        wanted = ids.unique().implode()  # `is_in` needs less memory than a join, which buffers what it reads
         found = self.collect(
             NAMES,
             ("nconst", "primaryName"),
@@ -276,14 +276,15 @@ class ImdbFiles:
         return found.join(bearers(ids, people), on="id")
 
     def named_titles(self, ids: pl.Series, titles: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return the titles of these numbers with their names.
+        """Return the names of some titles.
 
         Args:
-            ids: the numbers.
+            ids: their numbers.
             titles: all titles that count.
 
         Returns:
-            The entities, and of those that count ``id, bearers``: how many that count have the name, in any case.
+            The entities; and, for those that count, ``id, bearers``: the number of counting titles with the same name,
+            ignoring case.
         """
         wanted, title, original = ids.unique().implode(), pl.col("primaryTitle"), pl.col("originalTitle")
         found = self.collect(

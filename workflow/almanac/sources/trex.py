@@ -1,7 +1,7 @@
-"""T-REx: facts of Wikidata aligned with sentences of Wikipedia: the whole, the part that LAMA probes, or bare tables.
+"""T-REx: Wikidata facts aligned with Wikipedia sentences; all of it, the part that LAMA probes, or prepared tables.
 
-The documents lie in one zip archive as JSON arrays, which are decoded one at a time. Mentions are laid aside in parts
-by entity, and each part is put in order alone, so that memory grows with a part and not with T-REx.
+The documents are JSON arrays in one zip archive, decoded one at a time. Mentions are written to disk, partitioned by
+entity, and each part is processed alone. So memory grows with the size of a part and not of T-REx.
 """
 
 import re
@@ -35,7 +35,7 @@ LITERAL = re.compile(r"^\"?(.+?)\"?\^\^<?http://www\.w3\.org/2001/XMLSchema#(\w+
 DATE = re.compile(r"^(-?\d{4,})-(\d\d)-(\d\d)T")
 PRONOUNS = "Simple_Coreference"  # the annotator whose surface forms are pronouns and parts of names
 LAMA_FILE = re.compile(r"(?:^|/)TREx/(P\d+)\.jsonl$")
-DATES = pl.col("entity_id").str.contains(r"^\d{4,}(-\d\d-\d\d)?$|^\d+ BC$")  # things that are dates, by their ids
+DATES = pl.col("entity_id").str.contains(r"^\d{4,}(-\d\d-\d\d)?$|^\d+ BC$")  # entities that are dates, by their ids
 MENTIONS = {
     "part": pl.Int64(),
     "relation": pl.String(),
@@ -51,7 +51,7 @@ NAMES = {"part": pl.Int64(), "entity_id": pl.String(), "name": pl.String(), "men
 
 
 class Mention(msgspec.Struct):
-    """A subject, predicate or object as the text has it."""
+    """A subject, predicate or object as it occurs in the text."""
 
     uri: str | None = None
     surfaceform: str | None = None
@@ -104,11 +104,10 @@ class MaskedSentence(msgspec.Struct):
 
 
 def read(options: TrexOptions, folder: Path) -> SourceTables:
-    """Make the tables of T-REx, in the form that the options name.
+    """Return the tables of T-REx in the form ``options.form``.
 
     Raises:
-        AlmanacError: an archive is missing or damaged, or what it holds is not of its shape, naming it; a relation that
-            is asked for has no facts.
+        AlmanacError: the archive is missing, damaged or of another shape; or a requested relation has no facts.
     """
     if options.form == "tables":
         return SourceTables(**vars(read_folder(folder, SOURCE)))
@@ -141,11 +140,11 @@ def _add_probe(collected: Collected, line: Probe, evidence: int) -> None:
 
 
 def _read_documents(path: Path, options: TrexOptions) -> SourceTables:
-    """Read the documents once, then give the tables part by part.
+    """Read the documents once, then return tables that are streamed part by part.
 
-    An entity's label is its most frequent surface form (of equal ones the first in the alphabet), the others are
-    aliases; pronouns are no names, and what has no other is left out with its facts. Its popularity is the number of
-    triples that mention it. Of a fact's sentences those are kept whose checksum is least.
+    An entity's label is its most frequent surface form (ties: the first alphabetically); the other forms are aliases.
+    Pronouns are not names: entities without any other name are omitted with their facts. Popularity is the number of
+    triples that mention the entity. Of a fact's sentences those with the lowest CRC-32 are kept.
     """
     omissions, mentions, names = Omissions(), Aside(MENTIONS, "part"), Aside(NAMES, "part")
     relations: set[str] = set()
@@ -209,7 +208,7 @@ def _lay_aside(
         omissions.add("evidence", "sentence lies outside its document", document.uri)
     found = item[1] if item else None
     if literal is not None and literal.datatype == "date" and options.dates == "text":
-        # A thing whose names are the ways in which texts write it, and that no popularity is counted of.
+        # Dates become entities whose names are their spellings in the texts; the 0 excludes them from popularity.
         names.add((_part(literal.value), literal.value, triple.object.surfaceform, 0))
         found, literal = literal.value, None
     elif literal is not None:
@@ -235,10 +234,10 @@ def _sentence(document: Abstract, triple: Triple) -> str | None:
 
 
 def _literal(text: str) -> Literal | None:
-    """Return a date or a number.
+    """Return a date or a number, or None for any other literal.
 
-    T-REx drops how precise a date is: the first of January, or a day of no month, stands for its year. Of dates before
-    Christ the year alone is kept, since their days have no form here; 0 is 1 BC in RDF.
+    T-REx does not record the precision of dates: YEAR-01-01 and YEAR-00-00 stand for the year. Of dates before Christ
+    only the year is kept, since Almanac has no form for their days. In RDF the year 0 is 1 BC.
     """
     found = LITERAL.match(text)
     if found is None:
@@ -263,9 +262,9 @@ def _of_unnamed(unnamed: pl.Series) -> pl.Expr:
 
 
 def _facts(mentions: Aside, dates: pl.Series, unnamed: pl.Series, omissions: Omissions) -> Iterator[pa.Table]:
-    """Yield the facts, but for those of unnamed things, and numbers that are written like one of the ``dates``.
+    """Yield the facts; omit those with an unnamed entity, and numbers that are written like one of the ``dates``.
 
-    Such dates are things, and an id is one's.
+    These dates are entities, and no value may equal the id of an entity.
     """
     own = ["relation", "subject_id", "object_id", "value", "datatype", "precision"]
     for part in range(PARTS):
@@ -284,7 +283,7 @@ def _facts(mentions: Aside, dates: pl.Series, unnamed: pl.Series, omissions: Omi
             split=pl.lit(None, dtype=pl.String),
             source=pl.lit(SOURCE),
         )
-        # A year and a number may be written alike: of one id there is one fact.
+        # A year and a number may be written alike, and so have the same fact id: one of them is kept.
         once = found.sort("fact_id", *own).unique("fact_id", keep="first", maintain_order=True)
         yield once.select(columns(Fact)).to_arrow()
 
@@ -304,7 +303,7 @@ def _evidence(mentions: Aside, dates: pl.Series, unnamed: pl.Series, count: int)
 
 
 def _seen() -> pl.Expr:
-    """Return a name without characters that nobody sees; nothing may be left."""
+    """Return the column ``name`` without invisible characters; the result may be empty."""
     return pl.col("name").fill_null("").str.replace_all(UNSEEN, "").str.strip_chars()
 
 
@@ -319,7 +318,7 @@ def _entities(names: Aside, unnamed: pl.Series) -> Iterator[pa.Table]:
         label = pl.col("name").list.first()
         yield grouped.select(
             "entity_id",
-            # A date that nothing is written for bears its number.
+            # A date without a spelling in the texts gets its id as label.
             label=pl.when(label == "").then("entity_id").otherwise(label),
             aliases=_others(pl.col("name")),
             type=pl.when(DATES).then(pl.lit("date")),
@@ -327,7 +326,7 @@ def _entities(names: Aside, unnamed: pl.Series) -> Iterator[pa.Table]:
 
 
 def _others(names: pl.Expr) -> pl.Expr:
-    """Return the names behind the label; of a date its number is one of them."""
+    """Return the aliases: all names after the first, which is the label; for dates also the id."""
     label = names.list.first()
     own = pl.when(DATES & (label != "")).then(pl.concat_list("entity_id")).otherwise(pl.lit([], pl.List(pl.String)))
     every = names.list.slice(1).list.concat(own).list.set_difference([""])
