@@ -1,4 +1,4 @@
-"""BEAR: facts of Wikidata whose wrong choices are balanced, as its repository holds them (Wiland et al. 2024)."""
+"""BEAR: Wikidata facts with balanced objects, from an archive of its repository (Wiland et al. 2024)."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ FOLDERS = {"bear": "BEAR", "big": "BEAR-big"}
 
 
 class BearLine(msgspec.Struct):
-    """A line of a relation's facts; an object's aliases are not in it."""
+    """A line of a relation's facts; it has no aliases of the object."""
 
     sub_id: str
     sub_label: str
@@ -27,23 +27,23 @@ class BearLine(msgspec.Struct):
 
 
 class Templates(msgspec.Struct):
-    """What is said of a relation: its sentences, also where it has no facts."""
+    """The templates of a relation, which need not have facts."""
 
     templates: list[str]
 
 
 def read(options: BearOptions, folder: Path) -> SourceTables:
-    """Make the tables of BEAR or BEAR-big out of an archive of its repository, which is not unpacked.
+    """Return the tables of BEAR or BEAR-big from an archive of its repository, which is not unpacked.
 
-    An entity that has several labels over its files is called by the first; the others are aliases. BEAR has no names
-    of relations: they are called as `properties` has it.
+    If the files have several labels for an entity, the first is its label and the others are aliases. BEAR has no
+    labels of relations; they are taken from `properties`.
 
     Args:
-        options: which of the two.
+        options: the part.
         folder: holds the archive.
 
     Raises:
-        AlmanacError: the archive is missing or damaged, lacks the part, or a file is not of its shape.
+        AlmanacError: the archive is missing or damaged, lacks the part, or has a file of another shape.
     """
     path = folder / BearOptions.DOWNLOADS[0].name
     part = re.compile(rf"(?:^|/){FOLDERS[options.part]}/(?:(P\d+)\.jsonl|metadata_relations\.json)$")

@@ -1,4 +1,4 @@
-"""BioLAMA: biomedical facts of Wikidata, UMLS or CTD with aliases and the split that the probe prescribes."""
+"""BioLAMA: biomedical facts of Wikidata, UMLS or CTD, with aliases and BioLAMA's own split."""
 
 import re
 import tarfile
@@ -14,7 +14,7 @@ from almanac.sources.reading import decoded, lines_of, opened
 from almanac.sources.source_tables import SourceTables
 
 SOURCE = "biolama"
-SPLITS = {"train": "train", "test": "test", "dev": None}  # a dataset has no third part; the fact says which it was
+SPLITS = {"train": "train", "test": "test", "dev": None}  # datasets have no dev part; qualifiers record the original
 
 
 class BioLamaPrompt(msgspec.Struct):
@@ -26,7 +26,7 @@ class BioLamaPrompt(msgspec.Struct):
 
 
 class BioLamaLine(msgspec.Struct):
-    """A line of a relation's triples; the three lists of objects run parallel."""
+    """A line of a relation's triples; the lists of objects are parallel."""
 
     predicate_id: str
     sub_uri: str
@@ -40,14 +40,14 @@ class BioLamaLine(msgspec.Struct):
 
 
 def read(options: BiolamaOptions, folder: Path) -> SourceTables:
-    """Make the tables of one of BioLAMA's three parts. The archive is read from one end to the other; nothing unpacks.
+    """Return the tables of one of BioLAMA's three parts; the archive is streamed and not unpacked.
 
     Args:
-        options: which part, and whether the split that it prescribes is kept.
+        options: the part, and whether BioLAMA's split is kept.
         folder: holds the archive.
 
     Raises:
-        AlmanacError: the archive is missing or damaged, lacks the part, or a line is not of its shape.
+        AlmanacError: the archive is missing or damaged, lacks the part, or has a line of another shape.
     """
     path = folder / BiolamaOptions.DOWNLOADS[0].name
     prompts_file = re.compile(rf"(?:^|/){options.part}/prompts/manual\.jsonl$")

@@ -1,7 +1,7 @@
-"""DBLP: the only doctoral or master's thesis of a person, people by how often any record mentions them.
+"""DBLP: facts about doctoral and master's theses; a person's popularity is their number of mentions in all records.
 
-The XML is read as a stream by Expat, which bounds how far entities may grow and opens no other file. DBLP's own
-entities (``&uuml;``) come from its DTD, of which only those that stand for characters are taken.
+The XML is streamed by Expat, which limits the expansion of entities and opens no other file. DBLP's own entities
+(``&uuml;``) are read from its DTD, but only those that stand for a single character.
 """
 
 import html
@@ -36,14 +36,14 @@ RELATIONS = [
 ]
 ENTITY = re.compile(r"<!ENTITY\s+([\w.-]+)\s+\"([^\"%]*)\"\s*>")
 CHARACTER = re.compile(r"&#(?:\d+|x[0-9A-Fa-f]+);|[^&<]")
-NUMBERED = re.compile(r" \d{4}$")  # Wei Wang 0001: people of one name
+NUMBERED = re.compile(r" \d{4}$")  # `Wei Wang 0001`: DBLP numbers people of the same name
 BYTES = 1 << 20
-HELD = 500_000  # different names that are counted together
+HELD = 500_000  # different names that are held in memory while counting
 
 
 @dataclass
 class Record:
-    """A child of the root: its tag and the texts of its fields."""
+    """A child of the root element: its tag, its key, and the texts of its fields."""
 
     tag: str
     key: str
@@ -51,7 +51,7 @@ class Record:
 
 
 class _Records:
-    """What the parser tells of elements, as records. A title's inner elements (``<i>``, ``<sub>``) add to its text."""
+    """Collects the parser's events into records; text inside markup (``<i>``, ``<sub>``) belongs to the field."""
 
     def __init__(self) -> None:
         self._depth = 0
@@ -82,10 +82,10 @@ class _Records:
 
 
 def entities(path: Path) -> dict[str, str]:
-    """Return the characters that a DTD names.
+    """Return the characters that a DTD defines, by entity name.
 
     Raises:
-        AlmanacError: the DTD is missing or names no characters.
+        AlmanacError: the DTD is missing or defines no characters.
     """
     with opened(path) as handle:
         text = handle.read(BYTES).decode("utf-8", "replace")
@@ -99,8 +99,8 @@ def records(path: Path, characters: dict[str, str]) -> Iterator[Record]:
     """Yield the records of a release.
 
     Raises:
-        AlmanacError: the file is missing, cut, no XML, or names a character that the DTD does not have, or its entities
-            grow beyond all measure; with the line.
+        AlmanacError: the file is missing, truncated or no XML; it uses an entity that the DTD does not define, or
+            entities that expand too far; names the line.
     """
     target = _Records()
     parser = XMLParser(target=target)
@@ -119,14 +119,14 @@ def records(path: Path, characters: dict[str, str]) -> Iterator[Record]:
 
 
 def read(options: DblpOptions, folder: Path) -> SourceTables:
-    """Make the tables of a release.
+    """Return the tables of a release.
 
     Args:
         options: the release and its DTD, the last year, the pool, the seed.
         folder: holds both files.
 
     Returns:
-        Title, year and school of the only thesis of each drawn person; people whose name several bear are not drawn.
+        Title, year and school of theses of drawn people. Each has only one thesis of this degree and a unique name.
 
     Raises:
         AlmanacError: as `records` and `entities`.
@@ -161,7 +161,13 @@ def read(options: DblpOptions, folder: Path) -> SourceTables:
 def _mentions(
     stream: Iterator[Record], theses: list[tuple[str, str, Record]], people: Sequence[str]
 ) -> Iterator[tuple[str, int]]:
-    """Yield how often people stand in such fields, in parts that add up; lay theses aside: person, degree, record."""
+    """Yield (person, mentions) pairs that must be summed by person; append (person, degree, record) to ``theses``.
+
+    Args:
+        stream: the records.
+        theses: receives the theses.
+        people: the fields that count as mentions (author, editor).
+    """
     counts: Counter[str] = Counter()
     for record in stream:
         for tag in people:
@@ -175,7 +181,7 @@ def _mentions(
 
 
 def _only(theses: list[tuple[str, str, Record]], last_year: int, omissions: Omissions) -> dict[tuple[str, str], Record]:
-    """Return the thesis of each person and degree where there is only one, not after the last year."""
+    """Return the thesis of each (person, degree) that has exactly one, if it has a year up to the last year."""
     found: dict[tuple[str, str], list[Record]] = defaultdict(list)
     for person, degree, record in theses:
         found[person, degree].append(record)

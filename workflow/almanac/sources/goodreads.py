@@ -1,7 +1,7 @@
 """Goodreads: books by their ratings, with publisher, authors and ISBN (the UCSD collection; Head-to-Tail's Book).
 
-A title's popularity is the sum of the ratings of all editions whose title is the same in lower case. Facts are of
-single editions that alone bear their title and year.
+A title's popularity is the sum of the ratings of all editions with the same title, ignoring case. Facts are about
+editions whose title and year together are unique.
 """
 
 from collections.abc import Iterator
@@ -53,14 +53,14 @@ WROTE = ("", "author", "writer")
 
 
 class Credit(msgspec.Struct):
-    """Who made a book, and as what; the author's role is empty, or one of `WROTE`."""
+    """A contributor of a book and their role; authors have one of the roles `WROTE`."""
 
     author_id: str
     role: str = ""
 
 
 class Book(msgspec.Struct):
-    """One edition, as a line of the file has it: all values are texts."""
+    """A line of the books' file: one edition; all values are strings."""
 
     book_id: str
     title: str
@@ -80,15 +80,15 @@ class GoodreadsAuthor(msgspec.Struct):
 
 
 def read(options: GoodreadsOptions, folder: Path) -> SourceTables:
-    """Make the tables of the two files.
+    """Return the tables of the two files.
 
     Args:
         options: the last year, the pool, the seed.
         folder: holds the files under their own names.
 
     Raises:
-        AlmanacError: a file is missing, cut or not of its shape, naming it and the line; or two books differ that have
-            one number.
+        AlmanacError: a file is missing, truncated or not of its shape, naming it and the line; or two different books
+            have the same id.
     """
     omissions = Omissions()
     with readable(folder / BOOKS):
@@ -128,7 +128,7 @@ def read(options: GoodreadsOptions, folder: Path) -> SourceTables:
 
 
 def _reason(last_year: int) -> pl.Expr:
-    """Return why an edition is not asked about, if it is not."""
+    """Return an expression for the reason why an edition is not asked about; null if it is."""
     return (
         pl.when(pl.col("year").is_null())
         .then(pl.lit("edition without a year"))
@@ -168,7 +168,7 @@ def _books(path: Path, omissions: Omissions) -> Iterator[tuple[object, ...]]:
             book.publisher.strip(),
             book.isbn.strip().upper(),
             book.isbn13.strip(),
-            int(book.ratings_count) if book.ratings_count.isdecimal() else 0,  # as the paper's code has it
+            int(book.ratings_count) if book.ratings_count.isdecimal() else 0,  # as in the paper's code
             [credit.author_id for credit in book.authors if credit not in others],
         )
 

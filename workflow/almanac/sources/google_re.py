@@ -1,4 +1,4 @@
-"""Google-RE as LAMA ships it: dates and places of birth, places of death, with the texts that say them."""
+"""Google-RE as LAMA ships it: dates and places of birth, places of death, with the texts that state them."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ SOURCE = "google_re"
 MEMBER = re.compile(r"(?:^|/)Google_RE/([a-z_]+)_test\.jsonl$")
 YEAR = re.compile(r"\d{4}")
 DATE = re.compile(r"\d{4}(-\d{2}){0,2}")
-# LAMA's wordings of both births are "[X] was born in [Y]."; a blank there has two answers.
+# LAMA's template for both date and place of birth is "[X] was born in [Y].", which has two correct answers.
 RELATIONS = {
     "place_of_birth": ("place of birth", "P19", "The place where [X] was born is [Y]."),
     "date_of_birth": ("year of birth", "P569", "The year in which [X] was born is [Y]."),
@@ -30,7 +30,7 @@ class Snippet(msgspec.Struct):
 
 
 class Judgment(msgspec.Struct):
-    """What a rater says of whether the text says the fact."""
+    """A rater's judgment on whether the texts state the fact."""
 
     judgment: str = ""
 
@@ -50,10 +50,10 @@ class GoogleReLine(msgspec.Struct):
 
 
 def read(_options: GoogleReOptions, folder: Path) -> SourceTables:
-    """Make the tables of LAMA's Google-RE files.
+    """Return the tables of LAMA's Google-RE files.
 
-    Dates of birth are kept as years, as LAMA asks for them; the whole date is a qualifier. A text that more raters deny
-    than confirm is no evidence, and is counted; the fact is kept.
+    Dates of birth are reduced to years, as LAMA asks for them; the full date is a qualifier. The texts of a fact are
+    omitted as evidence if more raters say no than yes; the fact itself is kept.
 
     Args:
         folder: holds LAMA's archive.

@@ -1,4 +1,4 @@
-"""KAMEL: facts of Wikidata with several objects, literals and other names of objects (Kalo and Fichtel 2022)."""
+"""KAMEL: Wikidata facts with several objects, literals, and aliases of objects (Kalo and Fichtel 2022)."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -24,11 +24,11 @@ QUESTIONS = re.compile(r"(?:^|/)question-templates\.csv$")
 QUESTION = re.compile(r"\s*(P\d+)\s*,\s*(.+?)\s*")
 ITEM = re.compile(r"Q\d+")
 LITERALS = {"XMLSchema#dateTime": ("date", "year"), "XMLSchema#decimal": ("quantity", None)}
-SPLITS = {"train": "train", "test": "test", "dev": None}  # a dataset has no third part; the fact says which it was
+SPLITS = {"train": "train", "test": "test", "dev": None}  # datasets have no dev part; qualifiers record the original
 
 
 class KamelObject(msgspec.Struct):
-    """An object as the test files have it: the name that counts, Wikidata's label, and other names."""
+    """An object in the test files: its main name, Wikidata's label, and other names."""
 
     chosen: str
     rdf: str | None = None
@@ -36,7 +36,7 @@ class KamelObject(msgspec.Struct):
 
 
 class KamelLine(msgspec.Struct):
-    """A subject, which has a name alone, with all its objects; the test files say what these are."""
+    """A subject (a name without id) with all its objects; only the test files have the objects' ids."""
 
     sub_label: str
     obj_label: list[str | KamelObject]
@@ -44,7 +44,7 @@ class KamelLine(msgspec.Struct):
 
 
 class KamelFile(NamedTuple):
-    """A file of a relation."""
+    """A file of facts of one relation."""
 
     relation: str
     split: str
@@ -53,19 +53,20 @@ class KamelFile(NamedTuple):
 
 
 def read(options: KamelOptions, folder: Path) -> SourceTables:
-    """Make the tables of KAMEL out of an archive of its repository, which is not unpacked.
+    """Return the tables of KAMEL from an archive of its repository, which is not unpacked.
 
-    Subjects have no ids, so that those of one name are one (``subject:NAME``). Objects have Wikidata's ids in the test
-    files; elsewhere one that bears the first name of such an object in its relation is that object, and another is
-    known by its name (``object:NAME``). A relation whose test objects are dates or numbers has such objects in all
-    parts; dates are years. Questions are KAMEL's own; relations are called as `properties` has it.
+    - Subjects have no ids; those with the same name are one (``subject:NAME``).
+    - Objects have Wikidata ids in the test files. In the other files an object with the main name of a test object of
+      its relation gets that object's id; any other gets ``object:NAME``.
+    - If the test objects of a relation are dates or numbers, so are its objects in the other files. Dates are years.
+    - The question templates are KAMEL's; labels of relations are taken from `properties`.
 
     Args:
-        options: nothing that is read.
+        options: not used.
         folder: holds the archive.
 
     Raises:
-        AlmanacError: the archive is missing or damaged, or a file is not of its shape.
+        AlmanacError: the archive is missing or damaged, or has a file of another shape.
     """
     path = folder / KamelOptions.DOWNLOADS[0].name
     collected = Collected(SOURCE)
@@ -74,7 +75,7 @@ def read(options: KamelOptions, folder: Path) -> SourceTables:
         if not parts:
             raise AlmanacError(f"{path}: holds no data/KAMEL/P…/test.jsonl; is it KAMEL's repository?")
         templates = list(_questions(path, archive, collected))
-    # The test files first: they say what the others' objects are.
+    # Test files first: they have the ids and datatypes of the objects.
     known: dict[tuple[str, str], str] = {}
     literal: dict[str, str] = {}
     for part in sorted(parts, key=lambda one: one.split != "test"):
@@ -111,7 +112,7 @@ def _questions(path: Path, archive: ZipFile, collected: Collected) -> Iterator[T
 def _add(
     collected: Collected, part: KamelFile, line: KamelLine, known: dict[tuple[str, str], str], literal: dict[str, str]
 ) -> None:
-    """Add a line's facts; ``known`` holds objects by relation and name, ``literal`` the kind of a relation's values."""
+    """Add a line's facts; update ``known`` (object ids by relation and name) and ``literal`` (datatype by relation)."""
     subject = subject_of(line.sub_label)
     if not collected.entity(subject, [line.sub_label]):
         collected.omissions.add("facts", "subject has no label", part.where)
@@ -142,6 +143,6 @@ def _add(
 
 
 def _names(found: str | KamelObject) -> Sequence[str]:
-    """Return an object's names, the one that counts first."""
+    """Return an object's names, the main name first."""
     names = [found] if isinstance(found, str) else [found.chosen, *filter(None, [found.rdf]), *found.alternative]
     return list(dict.fromkeys(seen for name in names if (seen := clean(name))))

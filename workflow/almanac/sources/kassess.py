@@ -19,13 +19,13 @@ from almanac.sources.source_tables import SourceTables, distinct
 Value = TypeVar("Value")
 
 SOURCE = "kassess"
-NAMES = "cleaned_T_REx"  # the folder of the files of names
+NAMES = "cleaned_T_REx"  # the folder with the files of names
 TEMPLATES, SUBJECTS, OBJECTS = "relation2template.json", f"{NAMES}/allsub2alias.json", f"{NAMES}/allobj2alias.json"
 VOCABULARY = re.compile(rf"(?:^|/){NAMES}/(obj2alias_for_.+_vocab)\.json$")
 
 
 class KassessLine(msgspec.Struct):
-    """A fact; what the release calls labels are Wikidata's ids."""
+    """A fact; the release's "labels" are Wikidata ids."""
 
     relation: str
     subj_label: str
@@ -33,17 +33,17 @@ class KassessLine(msgspec.Struct):
 
 
 def read(options: KassessOptions, folder: Path) -> SourceTables:
-    """Make the tables of an archive of the released data; the first name of a thing is its label.
+    """Return the tables of an archive of the released data; the first name of an entity is its label.
 
-    As in the released code a fact is left out if its subject or object has no name, its relation has no template, or an
-    id holds a ``#`` (a value, which has no names).
+    As in the released code, a fact is omitted if its subject or object has no name, its relation has no template, or an
+    id contains a ``#`` (a literal value, which has no names).
 
     Args:
-        options: which facts, and which file of the objects' names.
+        options: the folder of facts, and the file of the objects' names.
         folder: holds the archive.
 
     Raises:
-        AlmanacError: the archive is missing or damaged, lacks a file, or one is not of its shape.
+        AlmanacError: the archive is missing or damaged, lacks a file, or has a file of another shape.
     """
     path = folder / KassessOptions.DOWNLOADS[0].name
     collected = Collected(SOURCE)
@@ -66,7 +66,7 @@ def read(options: KassessOptions, folder: Path) -> SourceTables:
 def _add(
     collected: Collected, fact: KassessLine, names: Mapping[str, Mapping[str, Sequence[str]]], worded: set[str]
 ) -> None:
-    """Add a fact with the names of its ends, or count it as left out."""
+    """Add a fact with the names of its subject and object, or count it as omitted."""
     ends = {"subject": (fact.subj_label, SUBJECTS), "object": (fact.obj_label, OBJECTS)}
     if any("#" in identity for identity, _ in ends.values()):
         collected.omissions.add("facts", "a value and no thing", f"{fact.relation}: {fact.subj_label} {fact.obj_label}")
@@ -100,7 +100,7 @@ def _facts(path: Path, archive: ZipFile, folder: str) -> Iterable[KassessLine]:
 
 
 def _objects(path: Path, archive: ZipFile, named: str | None) -> str:
-    """Return the file of the objects' names: the one that is named, that of all objects, or the only one of a model."""
+    """Return the file of the objects' names: the one named by the user, that of all objects, or the only model's."""
     if named is not None:
         return f"{NAMES}/{named}.json"
     every = [match[1] for name in archive.namelist() if (match := VOCABULARY.search(name))]
@@ -112,7 +112,7 @@ def _objects(path: Path, archive: ZipFile, named: str | None) -> str:
 
 
 def _dictionary(path: Path, archive: ZipFile, name: str, kind: type[Value]) -> Value:
-    """Return a file of the archive, wherever its root is, as a value of a type."""
+    """Decode a file of the archive, in whatever parent folder, as a value of type ``kind``."""
     found = [one for one in archive.namelist() if f"/{one}".endswith(f"/{name}")]
     if not found:
         raise AlmanacError(f"{path}: holds no {name}; is it the released data?")

@@ -1,4 +1,4 @@
-"""What the probes of the LAMA family share: relations with templates, and rows that become the tables of a source."""
+"""Routines shared by the sources of the LAMA family: a collector of rows, and LAMA's relations and templates."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,7 +16,7 @@ RELATIONS = "data/relations.jsonl"
 
 
 class Probed(msgspec.Struct):
-    """A line of LAMA's relations."""
+    """A line of LAMA's ``relations.jsonl``."""
 
     relation: str
     template: str
@@ -26,9 +26,9 @@ class Probed(msgspec.Struct):
 
 
 class Collected:
-    """Facts, entities and evidence as they come; what comes again is kept once.
+    """Collects facts, entities and evidence without duplicates, and returns them as a source's tables.
 
-    Ids are cleaned as a dataset cleans them, since some are names: those that look alike are one.
+    Ids are cleaned like names, since some are names: ids that look the same are one.
     """
 
     def __init__(self, source: str) -> None:
@@ -40,7 +40,7 @@ class Collected:
         self.omissions = Omissions()
 
     def entity(self, identity: str, names: Iterable[str], kind: str | None = None) -> bool:
-        """Name an entity; its first name is the label. Return whether it has any name."""
+        """Add names of an entity (the first ever added is its label); return whether it has any name."""
         identity = clean(identity)
         found = self._names.setdefault(identity, {})
         found.update(dict.fromkeys(name.strip() for name in names if clean(name)))
@@ -48,7 +48,10 @@ class Collected:
         return bool(found)
 
     def named(self, **ends: tuple[str, Iterable[str]]) -> bool:
-        """Name the ends of a fact, each by id and names; return whether all have names, and count the first without."""
+        """Add names of a fact's subject and object, given as (id, names); return whether both have names.
+
+        The first without any name is counted in the omissions.
+        """
         for end, (identity, names) in ends.items():
             if not self.entity(identity, names):
                 self.omissions.add("facts", f"{end} has no label", identity)
@@ -75,18 +78,18 @@ class Collected:
         return fact_id
 
     def evidence(self, fact_id: str, text: str) -> None:
-        """Add a text in which a fact is said."""
+        """Add a text that states a fact."""
         if text.strip():
             self._evidence[fact_id, text.strip()] = Evidence(fact_id, text.strip())
 
     def relations(self) -> set[str]:
-        """Return the relations that any fact has."""
+        """Return the ids of the relations that have facts."""
         return {fact.relation_id for fact in self._facts.values()}
 
     def tables(self, templates: Iterable[Template], relations: Iterable[Relation] = ()) -> SourceTables:
-        """Return the tables; without ``relations`` all are Wikidata's properties.
+        """Return the tables; without ``relations`` the relation ids are taken for Wikidata properties.
 
-        Relations that no fact has are left out, and so are their templates and those that are not `distinct`.
+        Relations without facts are left out with their templates, and so are templates that are not `distinct`.
         """
         used, kept = self.relations(), list[Template]()
         for row in distinct(templates, self.omissions):
@@ -110,7 +113,7 @@ class Collected:
 
 
 def probed(archive: Path) -> tuple[list[Template], list[Relation]]:
-    """Return the templates of LAMA's archive, and their relations.
+    """Return the templates and relations of LAMA's archive.
 
     Raises:
         AlmanacError: the archive is missing or damaged, or lacks them.
@@ -125,10 +128,10 @@ def probed(archive: Path) -> tuple[list[Template], list[Relation]]:
 
 
 def subject_of(name: str) -> str:
-    """Return the id of a subject of which the name alone is known; a bar would separate the parts of a fact's id."""
+    """Return the id of a subject that has only a name; bars are escaped, since they separate the parts of a fact id."""
     return f"subject:{clean(name).replace(LIST_SEPARATOR, '%7C')}"
 
 
 def template(relation: str, text: str) -> Template:
-    """Return a source's own template of a relation: a statement with both slots."""
+    """Return a relation's only template from the source itself: a statement with both slots."""
     return Template(f"{relation}/source/0", relation, text.strip(), "statement", "written", None, ())

@@ -1,4 +1,4 @@
-"""LPAQA: facts of T-REx and many prompts for their relations, as its repository holds them (Jiang et al. 2020)."""
+"""LPAQA: T-REx facts with many prompts per relation, from an archive of its repository (Jiang et al. 2020)."""
 
 import io
 import re
@@ -32,23 +32,23 @@ class LpaqaLine(msgspec.Struct):
 
 
 class LpaqaPrompt(msgspec.Struct):
-    """A prompt with its weight in the ensemble, which is not read."""
+    """A prompt; its ensemble weight is ignored."""
 
     template: str
 
 
 def read(options: LpaqaOptions, folder: Path) -> SourceTables:
-    """Make the tables of LPAQA out of an archive of its repository; what is packed in it is read where it lies.
+    """Return the tables of LPAQA from an archive of its repository, which is not unpacked.
 
-    LPAQA has no names of relations: they are called as `properties` has it. A prompt that is in
-    several sets, or twice in one (but for case and spaces), is the template of the first.
+    LPAQA has no labels of relations; they are taken from `properties`. Of prompts that differ only in case and spaces,
+    within a set or across sets, the first is kept.
 
     Args:
-        options: which sets of prompts.
+        options: the sets of prompts.
         folder: holds the archive.
 
     Raises:
-        AlmanacError: the archive is missing or damaged, lacks the facts or a set, or a file is not of its shape.
+        AlmanacError: the archive is missing or damaged, lacks the facts or a set, or has a file of another shape.
     """
     path = folder / LpaqaOptions.DOWNLOADS[0].name
     collected = Collected(SOURCE)
@@ -65,7 +65,7 @@ def prompts(path: Path, sets: Iterable[str]) -> dict[str, dict[str, list[Templat
 
     Args:
         path: the archive.
-        sets: folders of its ``prompt``, each read by itself; a prompt without one of the slots is passed over.
+        sets: subfolders of ``prompt``; duplicates within a set are removed, and prompts that lack a slot are skipped.
 
     Raises:
         AlmanacError: as `read`.
@@ -100,7 +100,7 @@ def _add(collected: Collected, relation: str, line: LpaqaLine) -> None:
 
 
 def _prompts(path: Path, archive: ZipFile, origin: str) -> Iterator[Template]:
-    """Yield a set's templates, in the order of its files."""
+    """Yield the prompts of a set as templates, in the order of its files."""
     wanted = re.compile(rf"(?:^|/)prompt/{origin}/(P\d+)\.(jsonl|txt)$")
     names = sorted(name for name in archive.namelist() if wanted.search(name))
     if not names:

@@ -1,7 +1,7 @@
 """Microsoft Academic Graph: papers, journals and conferences by citations (its last release, of December 2021).
 
-The files are tab-separated without header or quoting. Papers are read twice: for their numbers, and for the texts of
-those that are drawn.
+The files are tab-separated without header or quoting. Papers are read twice: for the citation counts of all, and for
+the texts of the drawn ones.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ from almanac.sources.source_tables import Omissions, SourceTables
 
 SOURCE = "mag"
 PAPERS, CREDITED, AUTHORS, JOURNALS, CONFERENCES = (download.name for download in MagOptions.DOWNLOADS)
-# Cells a line has, and the ones that are read, counted from 0.
+# Number of cells in a line; names and indices of the cells to read.
 LAYOUT = {
     PAPERS: (26, {"id": 0, "doi": 2, "title": 5, "paper_year": 7, "publisher": 10, "score": 19, "venue": 21}),
     CREDITED: (6, {"id": 0, "author": 1, "sequence": 3}),
@@ -38,18 +38,19 @@ LAYOUT = {
 
 
 def read(options: MagOptions, folder: Path) -> SourceTables:
-    """Make the tables of the five files.
+    """Return the tables of the five files.
 
     Args:
         options: the last year, the pool, the seed.
         folder: holds the files under their own names.
 
     Returns:
-        Facts of drawn papers, journals and conferences. A paper counts up to the last year, a journal or conference
-        always, but is drawn only if MAG knew it by then and no other has its name.
+        Facts of drawn papers, journals and conferences. Papers after the last year do not count for popularity.
+        Journals and conferences always count, but are drawn only if MAG had them by the last year and their name is
+        unique.
 
     Raises:
-        AlmanacError: a file is missing, cut or not of its shape, naming it and the line.
+        AlmanacError: a file is missing, truncated or not of its shape, naming it and the line.
     """
     omissions = Omissions()
     with unfinished.folder() as work, readable(folder / PAPERS):
@@ -83,7 +84,7 @@ def _whole(column: str, kind: type[pl.DataType] = pl.UInt64) -> pl.Expr:
 
 
 def _laid_aside(folder: Path, file: str, aside: Path, query: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.LazyFrame:
-    """Lay what a query makes of each block of a file aside, and return it as a stream."""
+    """Apply a query to each block of a file, write the results to disk, and return them as a stream."""
     aside.mkdir()
     width, columns = LAYOUT[file]
     with readable(folder / file):
@@ -94,7 +95,7 @@ def _laid_aside(folder: Path, file: str, aside: Path, query: Callable[[pl.DataFr
 
 
 def _rows(folder: Path, file: str, column: str, wanted: pl.Series) -> pl.DataFrame:
-    """Return the rows of a file whose id is wanted."""
+    """Return the rows of a file whose cell ``column`` is one of the ids ``wanted``."""
     width, columns = LAYOUT[file]
     texts = wanted.cast(pl.String).implode()
     with readable(folder / file):
@@ -103,7 +104,7 @@ def _rows(folder: Path, file: str, column: str, wanted: pl.Series) -> pl.DataFra
 
 
 def _numbers(rows: pl.DataFrame, last_year: int, omissions: Omissions) -> pl.DataFrame:
-    """Return a block's papers that count, as numbers."""
+    """Return ``id``, ``score`` and the expressions of `asked_of` for a block's papers that count."""
     texts = _texts(rows).with_columns(score=_count("score", rows))
     dated = texts.filter(pl.col("paper_year") <= last_year)
     omissions.add("popularity", f"paper without a year, or after {last_year}", PAPERS, rows.height - dated.height)
@@ -116,19 +117,19 @@ def _numbers(rows: pl.DataFrame, last_year: int, omissions: Omissions) -> pl.Dat
 
 
 def _count(column: str, rows: pl.DataFrame) -> pl.Series:
-    """Return counts; a cell without one is 0."""
+    """Return a column as counts; empty cells are 0."""
     return rows[column].replace("", "0").cast(pl.Int64)
 
 
 def _texts(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the columns of `TEXTS`; a title's final full stop is left out, as Head-to-Tail does."""
+    """Return the columns of `TEXTS`; a title's final full stop is removed, as in Head-to-Tail."""
     title = pl.col("title").str.strip_chars().str.strip_suffix(".")
     year = pl.col("paper_year").replace("", None).cast(pl.Int64)
     return rows.select(_whole("id"), title=title, paper_year=year, venue="venue", publisher="publisher", doi="doi")
 
 
 def _places(folder: Path, file: str, options: MagOptions) -> pl.DataFrame:
-    """Return all journals or conferences, and which may be drawn."""
+    """Return all journals or conferences, with ``asked``: whether each may be drawn."""
     width, columns = LAYOUT[file]
     with readable(folder / file):
         blank = pl.DataFrame(schema=dict.fromkeys(columns, pl.String))

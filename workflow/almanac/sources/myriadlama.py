@@ -1,4 +1,4 @@
-"""MyriadLAMA: facts of LAMA's relations in many wordings, as its table on the hub holds them (Zhao et al. 2024)."""
+"""MyriadLAMA: facts of LAMA's relations with many templates, from its table on Hugging Face (Zhao et al. 2024)."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,25 +21,25 @@ NEEDED = {
     **dict.fromkeys(("obj_uris", "obj_ents"), TEXTS),
     "obj_aliases": LISTS,
 }
-MORE = {"sub_uri": pl.String(), "sub_aliases": TEXTS}  # where a table has them
+MORE = {"sub_uri": pl.String(), "sub_aliases": TEXTS}  # optional columns
 PAIR = ("rel_uri", "sub_uri", "sub_ent")
 OBJECTS = ("obj_uris", "obj_ents", "obj_aliases")
 
 
 def read(options: MyriadlamaOptions, folder: Path) -> SourceTables:
-    """Make the tables out of one with a row for each pair of subject and relation in each template.
+    """Return the tables from one table with a row for each (subject, relation, template).
 
-    A subject without ``sub_uri`` is known by its name (``subject:NAME``). ``is_manual`` templates are written; which of
-    them another paraphrases is not in the table, so that each is a group of its own. Relations are
-    called as `properties` has it.
+    A subject without ``sub_uri`` gets the id ``subject:NAME``. Templates with ``is_manual`` have the origin "written".
+    The table does not say which template a paraphrase belongs to, so each is a group of its own. Labels of relations
+    are taken from `properties`.
 
     Args:
-        options: nothing that is read.
+        options: not used.
         folder: holds the table.
 
     Raises:
-        AlmanacError: the table is missing or damaged, lacks a column or has another kind in it, or a row has not as
-            many names as objects.
+        AlmanacError: the table is missing or damaged, lacks a column or has one of another type, or the numbers of
+            objects and their names differ in a row.
     """
     path = folder / MyriadlamaOptions.DOWNLOADS[0].name
     rows = _table(path)
@@ -50,7 +50,7 @@ def read(options: MyriadlamaOptions, folder: Path) -> SourceTables:
 
 
 def _table(path: Path) -> pl.LazyFrame:
-    """Return the columns that are read, checked."""
+    """Return the needed columns, after checking their names and types."""
     present(path)
     with readable(path):
         rows = pl.scan_parquet(path)
@@ -65,14 +65,14 @@ def _table(path: Path) -> pl.LazyFrame:
         if name in schema and schema[name] != kind:
             raise AlmanacError(f"{path}: the column {name!r} is {schema[name]}; it must be {kind}")
     more = [pl.col(name) if name in schema else pl.lit(None, kind).alias(name) for name, kind in MORE.items()]
-    # Addresses end in the id: http://www.wikidata.org/entity/P19.
+    # URIs end in the id: http://www.wikidata.org/entity/P19.
     return rows.select(pl.col("rel_uri").str.split("/").list.last(), pl.exclude("rel_uri", *MORE), *more).select(
         *NEEDED, *MORE
     )
 
 
 def _pairs(path: Path, rows: pl.LazyFrame) -> Iterator[dict[str, Any]]:
-    """Yield each pair with all objects that any of its rows has."""
+    """Yield one row for each (relation, subject, object), with all names that any row of the table has for them."""
     counts = [pl.col(name).list.len() for name in OBJECTS]
     uneven = rows.with_row_index("row").filter((counts[0] != counts[1]) | (counts[0] != counts[2])).head(1).collect()
     for row in uneven.iter_rows(named=True):
@@ -88,7 +88,7 @@ def _pairs(path: Path, rows: pl.LazyFrame) -> Iterator[dict[str, Any]]:
 
 
 def _add(collected: Collected, row: dict[str, Any]) -> None:
-    """Add one fact of a pair."""
+    """Add the fact of one row of `_pairs`."""
     name = (row["sub_ent"] or "").strip()
     subject = row["sub_uri"] or subject_of(name)
     ends: dict[str, tuple[str, Sequence[str]]] = {
@@ -103,7 +103,7 @@ def _add(collected: Collected, row: dict[str, Any]) -> None:
 
 
 def _templates(rows: pl.LazyFrame) -> Iterator[Template]:
-    """Yield the sentences of the relations, the written ones first."""
+    """Yield the templates of each relation, manually written ones first."""
     found = rows.group_by("rel_uri", "template", maintain_order=True).agg(pl.col("is_manual").any()).collect()
     order = found.sort("rel_uri", pl.col("is_manual").not_(), maintain_order=True)
     for (relation,), own in order.group_by("rel_uri", maintain_order=True):

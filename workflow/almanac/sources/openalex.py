@@ -1,7 +1,7 @@
 """OpenAlex: papers by citations, with year, venue, publisher, DOI and authors; journals with their ISSN.
 
 Only the parts of the snapshot that the configuration names are read. A journal's popularity is the sum of its papers'
-citations in these parts. There are no conferences' locations, so that template of Head-to-Tail has no facts here.
+citations in these parts. OpenAlex has no conference locations, so that template of Head-to-Tail has no facts here.
 """
 
 import html
@@ -60,7 +60,7 @@ class Location(msgspec.Struct):
 
 
 class Work(msgspec.Struct):
-    """A line of the snapshot's works; what is not named here is skipped."""
+    """A line of the snapshot's works; all other keys are ignored."""
 
     id: str
     title: str | None = None
@@ -72,15 +72,15 @@ class Work(msgspec.Struct):
 
 
 def read(options: OpenalexOptions, folder: Path) -> SourceTables:
-    """Make the tables of the named parts.
+    """Return the tables of the named parts.
 
     Args:
         options: the parts, the last year, the pool, the seed.
         folder: holds the parts.
 
     Raises:
-        AlmanacError: a part is missing, cut or not of its shape, naming it and the line; or a work stands twice, with
-            other values.
+        AlmanacError: a part is missing, truncated or not of its shape, naming it and the line; or two works with the
+            same id have different values.
     """
     omissions = Omissions()
     files = [folder / download.name for download in options.downloads()]
@@ -135,7 +135,7 @@ def _works(files: Iterable[Path], last_year: int, omissions: Omissions) -> Itera
 
 
 def _published(work: Work) -> tuple[object, ...]:
-    """Return venue, publisher, DOI, citations, the journal's number and its ISSN."""
+    """Return a work's venue, publisher, DOI, citations, journal number and ISSN."""
     venue = (work.primary_location and work.primary_location.source) or Venue()
     doi = work.doi or ""
     for prefix in DOI:
@@ -146,7 +146,7 @@ def _published(work: Work) -> tuple[object, ...]:
 
 
 def _written(work: Work) -> tuple[list[int], list[str]]:
-    """Return the authors' numbers and their names."""
+    """Return the numbers and names of a work's authors; authors without a name are left out."""
     authors = [one.author for one in work.authorships if one.author is not None]
     named = {number: author.display_name for author in authors if (number := _number(author.id, "A")) is not None}
     there = {number: label for number, label in named.items() if label}

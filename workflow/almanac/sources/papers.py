@@ -1,6 +1,6 @@
-"""Papers, journals and conferences: what MAG and OpenAlex share (Head-to-Tail's Academics).
+"""Papers, journals and conferences: the routines shared by MAG and OpenAlex (Head-to-Tail's Academics).
 
-Papers are too many to be held: a histogram gives the buckets, a second look draws, a third brings the drawn rows.
+Papers do not fit into memory and are processed in three passes: for the buckets, the draw, and the drawn rows.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ PLACE_RELATIONS = {
     "issn": ("ISSN of the journal", "1-1", "string"),
     "location": ("location of the conference", "N-1", "place"),
 }
-SPARE = 2  # times the pool that is drawn for authors, whom only their own file knows: few papers are without any
+SPARE = 2  # papers drawn for the author relation, as a multiple of the pool: some turn out to have no authors
 TEXTS = {
     "id": pl.UInt64(),
     "title": pl.String(),
@@ -38,7 +38,7 @@ TEXTS = {
 
 
 class Drawn(NamedTuple):
-    """Tables of one kind of thing."""
+    """Tables of one type of entity."""
 
     facts: list[pl.DataFrame]
     entities: pl.DataFrame
@@ -47,7 +47,7 @@ class Drawn(NamedTuple):
 
 
 def relations(source: str, *names: str) -> list[Relation]:
-    """Return the rows of the relations that a source has."""
+    """Return the rows of the named relations for a source."""
     known = PAPER_RELATIONS | PLACE_RELATIONS
     return [
         Relation(f"{source}.{name}", label, None, cardinality, kind, ASKED)
@@ -57,7 +57,7 @@ def relations(source: str, *names: str) -> list[Relation]:
 
 
 def asked_of(text: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
-    """Return whether a paper has a fact of each relation, but for authors.
+    """Return by relation (except authors) an expression for whether a paper has a fact.
 
     Args:
         text: expressions for ``paper_year, venue, publisher, doi``.
@@ -74,13 +74,13 @@ def draw_papers(
     credits: Callable[[pl.Series], pl.DataFrame],
     options: DrawnOptions,
 ) -> Drawn:
-    """Draw papers for each relation and return their facts; authors are objects named ``author:NUMBER``.
+    """Draw papers for each relation and return their facts; the ids of authors are ``author:NUMBER``.
 
     Args:
         source: the source's name.
-        numbers: every paper that counts: ``id``, ``score`` and, of each relation of `TEXTS`, whether there is a fact.
-        texts: brings the columns of `TEXTS` for given ids.
-        credits: brings ``id`` and ``author`` (a number), one row an author, for given ids.
+        numbers: all papers that count: ``id``, ``score`` and, for each relation of `TEXTS`, whether there is a fact.
+        texts: returns the columns of `TEXTS` for given ids.
+        credits: returns ``id`` and ``author`` (a number) for given ids, one row per author.
         options: the pool and the seed.
     """
     histogram = histogram_from(numbers)
@@ -122,7 +122,7 @@ def draw_places(source: str, kind: str, relation: str, places: pl.DataFrame, opt
         source: the source's name.
         kind: journal or conference.
         relation: issn or location.
-        places: all of them: ``id, score, label, value, asked`` (whether one may be drawn).
+        places: all journals or conferences: ``id, score, label, value, asked`` (whether it may be drawn).
         options: the pool and the seed.
     """
     scored, own_sizes = bucketed(places, source, kind)

@@ -1,4 +1,4 @@
-"""UMLS Metathesaurus: facts of named relations, concepts with their names, from the release's pipe-separated files."""
+"""UMLS Metathesaurus: facts of named relations, and concepts with their names, from pipe-separated files."""
 
 from pathlib import Path
 
@@ -13,28 +13,28 @@ from almanac.sources.source_tables import Omissions, SourceTables
 
 SOURCE = "umls"
 NAMES, RELATED, TYPES = (download.name for download in UmlsOptions.DOWNLOADS)
-# Cells a line has (the last, after the final bar, is empty), and the ones that are read, counted from 0.
+# Number of cells in a line (the last, after the final bar, is empty); names and indices of the cells to read.
 LAYOUT = {
     NAMES: (19, {"concept": 0, "language": 1, "status": 2, "form": 4, "preferred": 6, "label": 14, "suppressed": 16}),
     RELATED: (17, {"first": 0, "second": 4, "relation": 7, "suppressed": 14}),
     TYPES: (7, {"concept": 0, "type": 3}),
 }
 
-SUPPRESSED = pl.col("suppressed").is_in(["O", "E", "Y"])  # obsolete, by an editor, by the release's rules
+SUPPRESSED = pl.col("suppressed").is_in(["O", "E", "Y"])  # obsolete; suppressed by an editor; by the release's rules
 
 
 def read(options: UmlsOptions, folder: Path) -> SourceTables:
-    """Make the tables of MRCONSO, MRREL and MRSTY.
+    """Return the tables of MRCONSO, MRREL and MRSTY.
 
-    A concept's label is its preferred name in the language, the other names are aliases; obsolete and suppressed names
-    and rows are left out. A fact whose concepts have no name in the language is left out, and counted.
+    A concept's label is its preferred name in the chosen language, and its other names are aliases. Obsolete and
+    suppressed names and rows are omitted, and so are facts with a concept that has no name in the language.
 
     Args:
-        options: the relations, the language, which concept of a row is the subject.
+        options: the relations, the language, and which concept of a row is the subject.
         folder: holds the three files.
 
     Raises:
-        AlmanacError: a file is missing or a line has another number of cells, naming it; a relation has no facts.
+        AlmanacError: a file is missing, a line has a wrong number of cells, or a relation has no facts.
     """
     subject, found = ("first", "second") if options.subject == "first" else ("second", "first")
     rows = _rows(folder, RELATED, pl.col("relation").is_in(options.relations))
@@ -67,7 +67,7 @@ def read(options: UmlsOptions, folder: Path) -> SourceTables:
 
 
 def _rows(folder: Path, file: str, wanted: pl.Expr) -> pl.DataFrame:
-    """Return a file's wanted rows; the file is read as a stream."""
+    """Return a file's rows for which ``wanted`` holds; the file is streamed."""
     width, columns = LAYOUT[file]
     none = pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
     return pl.concat([none, *(block.filter(wanted) for block in blocks(folder / file, width, columns, "|"))])
