@@ -135,5 +135,5 @@ def test_a_cut_archive_and_a_dtd_without_characters_are_named(tmp_path):
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(AlmanacError, match="cannot be read"):
         dblp.read(DblpOptions(release="2024-11-01"), folder)
-    with pytest.raises(AlmanacError, match=r"\.dtd: names no characters"):
+    with pytest.raises(AlmanacError, match=r"\.dtd: defines no characters"):
         dblp.read(DblpOptions(release="2024-11-01"), write(tmp_path / "raw", dtd="<html></html>"))

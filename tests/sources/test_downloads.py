@@ -166,7 +166,7 @@ def test_a_page_in_place_of_the_file_is_not_kept(server, tmp_path):
     fetch(server, tmp_path)
     assert (tmp_path / "data.bin").read_bytes() == FILE
     server.troubles = [page] * 5
-    with pytest.raises(AlmanacError, match="a page in HTML instead of the file"):
+    with pytest.raises(AlmanacError, match="an HTML page instead of the file"):
         fetch(server, tmp_path / "other")
 
 
@@ -182,7 +182,7 @@ def test_too_much_is_refused_whether_the_server_says_so_or_not(server, tmp_path)
     with pytest.raises(AlmanacError, match="has 3000000 bytes; allowed are 1000"):
         fetch(server, tmp_path, max_bytes=1000)
     server.troubles = [(200, {"Content-Length": None, "Connection": "close"}, FILE)]
-    with pytest.raises(AlmanacError, match="gives more than the 1000 bytes"):
+    with pytest.raises(AlmanacError, match="sends more than the 1000 bytes"):
         fetch(server, tmp_path, max_bytes=1000)
     assert not (tmp_path / "data.bin").exists()
 
@@ -196,6 +196,6 @@ def test_another_file_than_expected_is_refused(server, tmp_path):
 
 def test_a_server_that_sends_on_to_a_file_is_refused(server, tmp_path):
     server.troubles = [(302, {"Location": "file:///etc/hostname"}, b"")]
-    with pytest.raises(AlmanacError, match="sends on to what is no web address"):
+    with pytest.raises(AlmanacError, match="redirects to no HTTP address"):
         download(target(server, tmp_path), "test@example.org", QUICK)
     assert not (tmp_path / "data.bin").exists()

@@ -447,7 +447,7 @@ MISTAKES = {
     ),
     "half a character": (
         {"entities_jsonl": '{"entity_id":"Q1","label":"A","aliases":["B","C\\ud800"]}\n'},
-        "entities.jsonl: line 1: aliases is 'C\\ud800', which holds half a character (a surrogate); mend it",
+        "entities.jsonl: line 1: aliases is 'C\\ud800', which holds half a character (a surrogate); correct it",
     ),
     "popularity of many digits": (
         {"popularity": f"entity_id,score\nQ1,{10**18 - 1}\nQ2,{10**18}\n"},
@@ -787,9 +787,9 @@ def test_a_date_is_as_fine_as_it_says(tmp_path, text, precision, becomes):
 @pytest.mark.parametrize(
     ("kind", "text", "reason"),
     [
-        ("date", "1990-02-30", "has a day that there is not"),
-        ("date", "1900-02-29", "has a day that there is not"),
-        ("date", "1990-13-01", "has a month that there is not"),
+        ("date", "1990-02-30", "has an impossible day"),
+        ("date", "1900-02-29", "has an impossible day"),
+        ("date", "1990-13-01", "has an impossible month"),
         ("date", "22.5.1990", "is no date; write YYYY"),
         ("date", "1990-05-22T10:30:00Z", "has a time of day"),
         ("date", "tomorrow", "is no date"),

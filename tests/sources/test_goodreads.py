@@ -121,7 +121,7 @@ def test_a_line_that_stands_again_counts_once(tmp_path):
 
 def test_two_lines_of_one_number_are_refused(tmp_path):
     folder = write(tmp_path / "raw", [*BOOKS, book(3, '"Quoted', 31, isbn="", isbn13="x")])
-    with pytest.raises(AlmanacError, match=r"goodreads_books\.json\.gz: the number 3 stands twice, with other values"):
+    with pytest.raises(AlmanacError, match=r"goodreads_books\.json\.gz: the id 3 occurs twice, with different values"):
         goodreads.read(GoodreadsOptions(), folder)
 
 

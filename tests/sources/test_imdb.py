@@ -307,7 +307,7 @@ def swapped(old, new):
             swapped("1950", "old"),
             "name.basics.tsv.gz: line 2: birthYear of nm0000001 is 'old'; expected",
         ),
-        ("title.ratings", swapped("tt0000003", "tt0000001"), "the number 1 stands twice"),
+        ("title.ratings", swapped("tt0000003", "tt0000001"), "the number 1 occurs twice"),
         ("title.basics", swapped("tt0000003", "tt999999999"), "larger than any"),
         (
             "title.ratings",

@@ -108,7 +108,7 @@ def test_a_work_that_stands_again_counts_once_and_one_with_other_values_is_refus
     assert {row.entity_id: row.score for row in found["popularity"]}["journal:9"] == 15
     assert sum(row.entities for row in found["buckets"] if row.type == "paper") == 3
     assert found["omissions"] == [Omission("popularity", "work that stands again", 1, "2")]
-    with pytest.raises(AlmanacError, match="the number 2 stands twice, with other values; keep the line that is right"):
+    with pytest.raises(AlmanacError, match="the id 2 occurs twice, with different values; keep the correct line"):
         tables(write(tmp_path / "raw", [work(1, 8), work(2, 5), work(2, 6), work(3, 2)]), tmp_path)
 
 

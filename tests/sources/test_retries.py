@@ -12,5 +12,5 @@ from almanac.sources.retries import same_host
 )
 def test_what_another_host_or_no_web_address_answers_is_refused(answered):
     same_host("https://m.org/query", "http://M.org:8080/data")
-    with pytest.raises(AlmanacError, match=f"sends on to {answered}, another host"):
+    with pytest.raises(AlmanacError, match=f"redirects to {answered}, another host"):
         same_host("https://m.org/query", answered)

@@ -94,7 +94,7 @@ def test_asking_again_makes_another_snapshot_and_says_what_changed(servers, tabl
         assert pull(between.url, tmp_path, "--again", "2999-01-01", output="changes.json") == 0
         printed = capsys.readouterr().out
         assert pull(between.url, tmp_path, "--again", "2999-01-01", output="changes.json") == 1
-        assert "no snapshot is changed; give another date, or wait a minute" in capsys.readouterr().err
+        assert "snapshots are never changed; give another date, or wait a minute" in capsys.readouterr().err
     finally:
         between.upstream = one
     changes = json.loads((tmp_path / "changes.json").read_text())
@@ -249,7 +249,7 @@ def test_a_snapshot_that_is_not_there_is_named_with_those_that_are(servers, tmp_
     between, _, _ = servers
     between.script(lambda number: None)
     assert pull(between.url, tmp_path, "--snapshot", "2020-01-01") == 1
-    assert "there is none of '2020-01-01' with these settings; there are none" in capsys.readouterr().err
+    assert "no snapshot '2020-01-01' with these settings; there are none" in capsys.readouterr().err
     assert pull(between.url, tmp_path, "--again", "2020-01-01", output="changes.json") == 1
     assert "there is no snapshot yet to pull again" in capsys.readouterr().err
 
@@ -314,14 +314,14 @@ def test_files_of_the_users_own_are_read_where_they_lie_and_recorded(tmp_path, c
     record = json.loads((tmp_path / "out" / "pull.json").read_text())
     assert record["raw"][name]["sha256"] == sha256(tmp_path / "mine" / name)
     assert main([*words, "--again", "2027-01-01", "--output", str(tmp_path / "changes.json")]) == 1
-    assert "bring newer ones there" in capsys.readouterr().err
+    assert "put newer ones there" in capsys.readouterr().err
 
 
 def test_what_only_a_person_can_fetch_is_said(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(DbpediaOptions, "DOWNLOADS", (DbpediaOptions.DOWNLOADS[0]._replace(url=None),))
     words = ["pull", "dbpedia", "--contact", "me@example.org", "--snapshots", str(tmp_path / "s")]
     assert main([*words, "--output", str(tmp_path / "out")]) == 1
-    assert "put it into a folder and name that as `path`" in capsys.readouterr().err
+    assert "put it into a folder and set `path` to that folder" in capsys.readouterr().err
 
 
 def test_without_a_contact_nothing_is_asked(servers, tmp_path, capsys):

@@ -177,7 +177,7 @@ def test_a_packed_answer_that_is_cut_is_no_answer(canned, cut):
 def test_another_hosts_answer_is_refused(canned):
     place = f"http://localhost:{canned.server_port}/sparql"
     canned.troubles = [(303, {"Location": place}, b"")]
-    with pytest.raises(AlmanacError, match=f"sends on to {place}, another host; if that is right, give its address"):
+    with pytest.raises(AlmanacError, match=f"redirects to {place}, another host; if that is right, give its address"):
         asking(canned)
 
 
@@ -195,7 +195,7 @@ def test_an_endpoint_that_has_moved_is_named_by_its_new_address(canned, status):
     """urllib goes there without the query, or not at all."""
     canned.troubles = [(status, {"Location": "/elsewhere"}, b"")]
     place = f"http://127.0.0.1:{canned.server_port}/elsewhere"
-    with pytest.raises(AlmanacError, match=f"/sparql: sends on to {place}; give that address as `endpoint`"):
+    with pytest.raises(AlmanacError, match=f"/sparql: redirects to {place}; give that address as `endpoint`"):
         asking(canned)
 
 

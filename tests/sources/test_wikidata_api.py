@@ -121,7 +121,7 @@ def test_a_refusal_is_named(api):
     with pytest.raises(AlmanacError, match="toomanyvalues: Too many values"):
         spoken_by_api(client(api), ["Q1"], LANGUAGES)
     api.troubles = [(200, {}, b'{"entities":{}}')]
-    with pytest.raises(AlmanacError, match="does not answer for Q1"):
+    with pytest.raises(AlmanacError, match="returned no entity Q1"):
         spoken_by_api(client(api), ["Q1"], LANGUAGES)
 
 

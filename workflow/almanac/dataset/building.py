@@ -101,13 +101,13 @@ def _evidence(path: Path, facts: pl.DataFrame) -> pl.DataFrame:
         AlmanacError: the file is no such table, belongs to none of these facts, or holds a row twice.
     """
     if path.suffix != ".parquet":
-        raise AlmanacError(f"{path}: is not called .parquet; give texts in another form as `evidence` of the facts")
+        raise AlmanacError(f"{path}: is not called .parquet; put texts in another format into the table `evidence`")
     every = pl.DataFrame(tables.read_arrow(path, Evidence))
     strange = every.join(facts, on="fact_id", how="anti", maintain_order="left")["fact_id"]
     if every.height and len(strange) == every.height:
-        raise AlmanacError(f"{path}: no text is of a fact here, as of {strange[0]!r}; write relation|subject|object")
+        raise AlmanacError(f"{path}: no text belongs to a known fact, as {strange[0]!r}; write relation|subject|object")
     if len(strange):
-        told = f"{path}: {len(strange)} texts are of no fact here, as {strange[0]!r}; they are left out"
+        told = f"{path}: {len(strange)} texts belong to no known fact, as {strange[0]!r}; they are left out"
         print(f"note: {told}", file=sys.stderr)
     if (twice := every.filter(every.is_duplicated())).height:
         raise AlmanacError(f"{path}: the fact {twice['fact_id'][0]} has this text twice; keep one row")

@@ -91,7 +91,7 @@ def entities(path: Path) -> dict[str, str]:
         text = handle.read(BYTES).decode("utf-8", "replace")
     found = {name: html.unescape(value) for name, value in ENTITY.findall(text) if CHARACTER.fullmatch(value)}
     if not found:
-        raise AlmanacError(f"{path}: names no characters; is it DBLP's DTD?")
+        raise AlmanacError(f"{path}: defines no characters; is it DBLP's DTD?")
     return found
 
 
@@ -114,7 +114,7 @@ def records(path: Path, characters: dict[str, str]) -> Iterator[Record]:
             parser.close()
         except ParseError as error:
             raise AlmanacError(
-                f"{path}: {error}; take the DTD of the release's own time, or bring the file again"
+                f"{path}: {error}; take the DTD of the release's own time, or download the file again"
             ) from error
 
 

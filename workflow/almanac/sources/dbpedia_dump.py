@@ -232,7 +232,7 @@ def _drawn(triples: _Triples, kept: Mapping[str, str], pool: int, seed: int, omi
             picked = drawn(own, pool, seed, SOURCE, relation) if own.height > pool else own
             rows.append(facts(picked, relation, SOURCE, object_id=pl.col("object")))
     if not rows:
-        raise AlmanacError(f"{triples.path}: no subject has one object of a relation alone; take all facts (no `pool`)")
+        raise AlmanacError(f"{triples.path}: no subject has exactly one object; take all facts (no `pool`)")
     omitted.add("facts", "the subject has several objects", SOURCE, several)
     ends = pl.concat([frame[end] for frame in rows for end in ("subject_id", "object_id")])
     named = ends.unique().sort().alias("entity_id")

@@ -95,7 +95,7 @@ def _once(session: requests.Session, target: Target, manners: Manners, done: Tol
             target.notes.write_text(json.dumps(notes), encoding="utf-8")
             size = _write(response, target, start, total, done)
     except requests.exceptions.InvalidSchema as error:  # sent on to file:// and the like
-        raise AlmanacError(f"{target.url}: sends on to what is no web address ({error}); fetch it by hand") from error
+        raise AlmanacError(f"{target.url}: redirects to no HTTP address ({error}); download it by hand") from error
     except (requests.ConnectionError, requests.Timeout, urllib3.exceptions.HTTPError, ConnectionError) as error:
         raise TransientError(f"{target.url}: {type(error).__name__}: {error}") from error
     if total is not None and size != total:
@@ -119,14 +119,14 @@ def _check_status(response: requests.Response, target: Target) -> None:
         raise TransientError(f"{target.url}: fails (HTTP {status})", wait, crowded=status == 429)
     if status == 416:  # the partial download is longer than the file, so the file has changed
         target.forget()
-        raise TransientError(f"{target.url}: the file has changed; beginning anew")
+        raise TransientError(f"{target.url}: the file has changed; starting again")
     if status not in (200, 206):
         raise AlmanacError(
             f"{target.url}: refuses (HTTP {status}); is the address right? It may also be fetched by hand"
         )
     kind = response.headers.get("Content-Type", "")
     if kind.startswith("text/html") and target.path.suffix not in (".html", ".htm"):
-        raise TransientError(f"{target.url}: gives a page in HTML instead of the file")
+        raise TransientError(f"{target.url}: sends an HTML page instead of the file")
 
 
 def _extent(response: requests.Response, target: Target, have: int) -> tuple[int, int | None]:
@@ -135,7 +135,7 @@ def _extent(response: requests.Response, target: Target, have: int) -> tuple[int
         found = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", response.headers.get("Content-Range", ""))
         if found is None or int(found[1]) != have:
             target.forget()
-            raise TransientError(f"{target.url}: gives another part than was asked for; beginning anew")
+            raise TransientError(f"{target.url}: sends another part than was requested; starting again")
         start, length = have, found[2]
     else:
         start, length = 0, response.headers.get("Content-Length", "")
@@ -160,7 +160,7 @@ def _write(response: requests.Response, target: Target, start: int, total: int |
         for chunk in response.raw.stream(CHUNK, decode_content=False):
             size += len(chunk)
             if size > target.max_bytes:
-                raise AlmanacError(f"{target.url}: gives more than the {target.max_bytes} bytes that are allowed")
+                raise AlmanacError(f"{target.url}: sends more than the {target.max_bytes} bytes allowed")
             file.write(chunk)
             done(len(chunk), total=total)
         file.flush()

@@ -211,7 +211,7 @@ def once(path: Path, rows: pl.LazyFrame, omissions: Omissions, what: str) -> pl.
     alike = again.unique(maintain_order=True)
     if (twice := alike["id"].is_duplicated()).any():
         number = alike["id"].filter(twice)[0]
-        raise AlmanacError(f"{path}: the number {number} stands twice, with other values; keep the line that is right")
+        raise AlmanacError(f"{path}: the id {number} occurs twice, with different values; keep the correct line")
     omissions.add("popularity", f"{what} that stands again", str(again["id"].min()), again.height - alike.height)
     return pl.concat([rows.filter(~several), alike.lazy()])
 

@@ -89,7 +89,9 @@ def _make(options: NetworkOptions, contact: str | None, partial: Path, log: Log,
 def _download(one: Download, raw: Path, contact: str | None, options: NetworkOptions, log: Log, done: Done) -> Any:
     """Download a file unless an earlier run has, and return its record, ``NAME.json`` beside the raw folder."""
     if one.url is None:
-        raise AlmanacError(f"{one.name}: can only be fetched by a person; put it into a folder and name that as `path`")
+        raise AlmanacError(
+            f"{one.name}: can only be downloaded by hand; put it into a folder and set `path` to that folder"
+        )
     note = raw.parent / f"{one.name}.json"
     if not note.is_file():
         found = download(Target(one.url, raw / one.name, one.max_bytes), contact, options, log, done)
@@ -129,9 +131,7 @@ def again(options: NetworkOptions, contact: str | None, root: Path, date: str, l
         AlmanacError: there is no snapshot yet, or one of this or a later date; or the files are the user's own.
     """
     if isinstance(options, DumpOptions) and options.path is not None:
-        raise AlmanacError(
-            f"path: {options.path} holds files of your own, which are not pulled; bring newer ones there"
-        )
+        raise AlmanacError(f"path: {options.path} holds files of your own, which are not pulled; put newer ones there")
     home = snapshots.home(root, options)
     before = snapshots.dates(home)
     if not before:

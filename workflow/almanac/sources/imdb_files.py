@@ -107,7 +107,7 @@ def _check_numbers(path: Path, names: Sequence[str]) -> None:
             expected = f"a whole number or {NOTHING}" if name in NUMBERS else "tt or nm and digits"
             raise AlmanacError(
                 f"{path}: line {line}: {name}{of} is {text!r}; expected is {expected}; "
-                "correct the row, or bring the file again"
+                "correct the row, or download the file again"
             )
 
 
@@ -192,12 +192,12 @@ class ImdbFiles:
     def _once(self, file: str, frame: pl.DataFrame) -> None:
         numbers = frame["id"]
         if numbers.null_count():
-            raise AlmanacError(f"{self._folder / file}: a row has no identifier ({NOTHING}); bring the file again")
+            raise AlmanacError(f"{self._folder / file}: a row has no identifier ({NOTHING}); download the file again")
         if numbers.is_sorted() and not (numbers == numbers.shift(1)).any():
             return  # the files are sorted; this is much cheaper
         if numbers.is_duplicated().any():
             twice = numbers.filter(numbers.is_duplicated())[0]
-            raise AlmanacError(f"{self._folder / file}: the number {twice} stands twice; bring the file again")
+            raise AlmanacError(f"{self._folder / file}: the number {twice} occurs twice; download the file again")
 
     def people(self, titles: pl.DataFrame) -> pl.DataFrame:
         """Return all people: ``id, alike, score, born, died, profession, first, single``.
@@ -250,7 +250,7 @@ class ImdbFiles:
         person, text = strange.select("nconst", "knownForTitles").row(0)
         return AlmanacError(
             f"{self._folder / NAMES}: {person} is known for {text!r}; expected are titles (tt0000001,tt0000002); "
-            "bring the file again, or correct the row"
+            "correct the row, or download the file again"
         )
 
     def named_people(self, ids: pl.Series, people: pl.DataFrame) -> pl.DataFrame:

@@ -74,7 +74,7 @@ def number(server: QueryServer, query: str) -> int:
     """
     rows = ask(server, query)
     if len(rows) != 1 or not rows[0].get("n", "").isdecimal():
-        raise TooMuchError(f"a count was answered with {rows[:3]!r}; is it a SPARQL 1.1 server?")
+        raise TooMuchError(f"a count query returned {rows[:3]!r}; is it a SPARQL 1.1 server?")
     return int(rows[0]["n"])
 
 
@@ -148,7 +148,7 @@ def _by_name(server: QueryServer, pattern: Pattern, keys: Sequence[str], limit: 
         if len(rows) >= limit:
             return rows
     raise AlmanacError(
-        f"the server cannot look through all rows, and the {len(keys)} subjects that a sample was to be drawn of have "
+        f"the server cannot scan all rows, and the {len(keys)} subjects from which a sample is drawn have "
         f"{len(rows)} rows; lower `facts` to that, or take the rows from a dump\n{pattern.select()}"
     )
 
@@ -181,7 +181,7 @@ def _bucket(server: QueryServer, pattern: Pattern, prefix: str, deepest: int) ->
     for row in rows:
         if not hash_of(row[pattern.key[1:]]).startswith(prefix):
             raise AlmanacError(
-                f"{row[pattern.key[1:]]} was answered in the bucket {prefix!r}, where its MD5 does not belong"
+                f"{row[pattern.key[1:]]} was returned for the bucket {prefix!r}, to which its MD5 does not belong"
             )
     yield prefix, rows
 
@@ -199,7 +199,7 @@ def _agreed(server: QueryServer, pattern: Pattern, part: str, rows: list[Row], d
             return rows
         difference = f"the server counts {expected} rows and gives {len(rows)}"
     except TooMuchError as error:
-        difference = f"{error} that counts"
+        difference = f"{error} of the count"
     if len(part) >= deepest:
         raise TooMuchError(f"{difference}, in the smallest part too; {REMEDY}\n{query}")
     out = []
@@ -245,7 +245,7 @@ def _halved(server: QueryServer, pattern: Pattern, batch: Sequence[str]) -> list
         return _counted(server, pattern, batch)
     except TooMuchError as error:
         if len(batch) == 1:
-            raise AlmanacError(f"{error}, of {batch[0]} alone\n{_with_count(pattern, batch)}") from error
+            raise AlmanacError(f"{error}, even for {batch[0]} alone\n{_with_count(pattern, batch)}") from error
     middle = len(batch) // 2
     return [row for half in (batch[:middle], batch[middle:]) for row in _halved(server, pattern, half)]
 

@@ -27,7 +27,7 @@ BYTES = 32 << 20  # bytes of lines that are parsed together
 WINDOW = 2**31  # Zstandard's window: MAG's files use the largest possible
 LARGEST_MEMBER = 2**30  # bytes of an archive's member that is decoded as a whole
 LONGEST_LINE = 2**28  # bytes
-EMPTY = "holds nothing; is it whole? Bring it again"
+EMPTY = "is empty; is it complete? Download it again"
 BROKEN = (
     OSError,
     EOFError,
@@ -47,7 +47,7 @@ def present(path: Path) -> None:
         AlmanacError: it does not.
     """
     if not path.is_file():
-        raise AlmanacError(f"{path}: there is no such file; bring it with `almanac pull`, or set the source's `path`")
+        raise AlmanacError(f"{path}: there is no such file; run `almanac pull`, or set the source's `path`")
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def readable(where: object) -> Iterator[None]:
         yield
     except BROKEN as error:
         said = str(error).partition("\n")[0]
-        raise AlmanacError(f"{where}: cannot be read ({said}); is it whole? Bring it again") from error
+        raise AlmanacError(f"{where}: cannot be read ({said}); is it complete? Download it again") from error
 
 
 @contextmanager
@@ -300,5 +300,5 @@ def check_cells(path: Path, lines: Iterable[bytes], first: int, width: int, sepa
         if line.count(separator) != width - 1:
             cells = line.count(separator) + 1
             raise AlmanacError(
-                f"{path}: line {number} has {cells} cells; {width} are expected; is it the right file, and whole?"
+                f"{path}: line {number} has {cells} cells; {width} are expected; is it the right file, and complete?"
             )

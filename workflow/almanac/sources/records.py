@@ -219,7 +219,7 @@ def readable(path: Path) -> Iterator[None]:
             f"{path}: holds a date or a duration that is out of range ({error}); write such a column as text"
         ) from error
     except (OSError, EOFError, ValueError, csv.Error, zlib.error, pa.ArrowException) as error:
-        raise AlmanacError(f"{path}: cannot be read ({error}); is it whole, and what its ending says?") from error
+        raise AlmanacError(f"{path}: cannot be read ({error}); is it complete, and its ending right?") from error
 
 
 def _wrong_byte(path: Path) -> str:
@@ -268,7 +268,7 @@ def _lines(path: Path, text: TextIO) -> Iterator[str]:
     while line := text.readline(LONGEST + 1):
         number += 1
         if len(line) > LONGEST:
-            raise AlmanacError(f"{path}: line {number} has more than {LONGEST} characters; is it what its ending says?")
+            raise AlmanacError(f"{path}: line {number} has more than {LONGEST} characters; is its ending right?")
         yield line
 
 

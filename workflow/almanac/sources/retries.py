@@ -38,7 +38,7 @@ def same_host(asked: str, answered: str) -> None:
     """
     one, other = urllib.parse.urlsplit(asked), urllib.parse.urlsplit(answered)
     if other.scheme not in ("http", "https") or other.hostname != one.hostname:
-        raise AlmanacError(f"sends on to {answered}, another host; if that is right, give its address instead")
+        raise AlmanacError(f"redirects to {answered}, another host; if that is right, give its address instead")
 
 
 def agent(contact: str | None, library: str) -> str:

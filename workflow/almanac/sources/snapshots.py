@@ -58,7 +58,7 @@ def chosen(folder: Path, date: str | None) -> Path | None:
     there = dates(folder)
     if date is not None and date not in there:
         raise AlmanacError(
-            f"snapshot: there is none of {date!r} with these settings; there are {', '.join(there) or 'none'}"
+            f"snapshot: no snapshot {date!r} with these settings; there are {', '.join(there) or 'none'}"
         )
     return folder / (date or there[0]) if there else None
 
@@ -75,7 +75,7 @@ def begin(folder: Path, date: str) -> Path:
     whole = dates(folder)
     if date in whole:
         raise AlmanacError(
-            f"{folder / date}: is there already, and no snapshot is changed; give another date, or wait a minute"
+            f"{folder / date}: exists already, and snapshots are never changed; give another date, or wait a minute"
         )
     partial, newest = folder / f"{date}{PARTIAL}", max(whole, default="")
     oldest = (datetime.date.fromisoformat(date[:10]) - datetime.timedelta(days=RESUMED)).isoformat() if whole else ""

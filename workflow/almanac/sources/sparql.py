@@ -189,7 +189,7 @@ def _of_status(error: urllib.error.HTTPError) -> AlmanacError:
 
 
 def _sent_on(place: str) -> AlmanacError:
-    return AlmanacError(f"sends on to {place}; give that address as `endpoint`")
+    return AlmanacError(f"redirects to {place}; give that address as `endpoint`")
 
 
 def _reason(body: bytes) -> AlmanacError | None:

@@ -342,5 +342,5 @@ def _whole(name: str, value: Any) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"{name} is {text!r}, which holds half a character (a surrogate); mend it") from error
+        raise ValueError(f"{name} is {text!r}, which holds half a character (a surrogate); correct it") from error
     return text

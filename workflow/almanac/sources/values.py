@@ -41,9 +41,9 @@ def date(text: str, precision: str | None) -> str:
     while kept and kept[-1] == "00":
         kept.pop()
     if kept and not 1 <= int(kept[0]) <= 12:
-        raise ValueError(f"date {text!r} has a month that there is not; write YYYY-MM-DD")
+        raise ValueError(f"date {text!r} has an impossible month; write YYYY-MM-DD")
     if len(kept) == 2 and not 1 <= int(kept[1]) <= monthrange(int(year) % 400 + 400, int(kept[0]))[1]:
-        raise ValueError(f"date {text!r} has a day that there is not; write YYYY-MM-DD")
+        raise ValueError(f"date {text!r} has an impossible day; write YYYY-MM-DD")
     return "-".join([year, *kept][: PARTS.get(precision or "", 3)])
 
 

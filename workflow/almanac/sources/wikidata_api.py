@@ -129,9 +129,7 @@ def spoken_by_api(server: QueryServer, ids: Sequence[str], languages: Sequence[s
             entities = entities_of(server.ask(query).body)
             for identity in batch:
                 if identity not in entities:
-                    raise AlmanacError(
-                        f"wbgetentities does not answer for {identity}, which it was asked for; pull again"
-                    )
+                    raise AlmanacError(f"wbgetentities returned no entity {identity}, which was requested; pull again")
                 _add(spoken, identity, entities[identity])
     return spoken
 
