@@ -1,4 +1,4 @@
-"""What can be set about a source; ``kind`` says which source it is."""
+"""The options of each kind of source; ``kind`` selects the source."""
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self, Union
 
@@ -14,12 +14,12 @@ DBPEDIA_DUMP = (
 
 
 Address = Annotated[str, Field(pattern=r"^https?://")]
-NOBEL = ("P166", "P166/P585", "P569", "P21")  # Wikidata's relations of laureates
-OF_LAMA = 41  # relations of T-REx that LAMA has
+NOBEL = ("P166", "P166/P585", "P569", "P21")  # the relations that are pulled for Nobel laureates
+OF_LAMA = 41  # number of LAMA's relations of T-REx
 
 
 class Download(NamedTuple):
-    """A file that a source is made of: its name, its address (none: a person must fetch it), a limit of its size."""
+    """A file of a source: its name, its address (None: it must be downloaded by hand), and a limit of its size."""
 
     name: str
     url: str | None
@@ -27,10 +27,10 @@ class Download(NamedTuple):
 
 
 class SourceOptions(Options):
-    """What every source has."""
+    """The options that all sources have."""
 
     if TYPE_CHECKING:
-        kind: str  # each kind's own class has it, as a Literal; it is also the name of the module that reads the kind
+        kind: str  # a Literal in each subclass; also the name of the module that reads this kind of source
 
     licence: str | None = Field(
         default=None,
@@ -38,10 +38,10 @@ class SourceOptions(Options):
     )
     redistributable: bool = Field(default=False, description="whether an edition may carry these facts")
 
-    RELATIONS: ClassVar[int | None] = None  # of a kind that always has as many
+    RELATIONS: ClassVar[int | None] = None  # the number of relations, for kinds where it is fixed
 
     def idle(self) -> dict[str, tuple[str, ...]]:
-        """Return the settings that nothing reads as the others stand, by the setting that makes them idle."""
+        """Return the settings that have no effect, by the setting that makes them so (such as ``nobel: false``)."""
         return {}
 
     @model_validator(mode="after")
@@ -52,7 +52,7 @@ class SourceOptions(Options):
         return self
 
     def count(self) -> int | None:
-        """Return how many relations the source has at most, by its settings or its kind; none where neither says."""
+        """Return the largest possible number of relations, or None if neither settings nor kind determine it."""
         return len(getattr(self, "relations", ())) or self.RELATIONS
 
 
@@ -69,7 +69,7 @@ class FilesOptions(SourceOptions):
 
 
 class Manners(Options):
-    """How a server is treated: pauses, patience and limits. They change nothing of what is brought."""
+    """How servers are queried: pauses, retries and limits. They do not change what is fetched."""
 
     pause: float = Field(default=1.0, ge=0, description="seconds between two requests, which never overlap")
     attempts: int = Field(default=6, ge=1, description="how often a request is made before the pull gives up")
@@ -77,16 +77,16 @@ class Manners(Options):
         default=2.0, gt=0, description="seconds before the second attempt; doubled for each further one"
     )
     max_wait: float = Field(default=900.0, ge=0, description="the longest Retry-After, in seconds, that is obeyed")
-    timeout: int = Field(default=90, ge=1, description="seconds in which a server must say something")
-    deadline: float = Field(default=300.0, gt=0, description="seconds in which an answer must be whole")
-    max_bytes: int = Field(default=512_000_000, ge=1, description="bytes that an answer may have, unpacked")
+    timeout: int = Field(default=90, ge=1, description="seconds within which a server must send something")
+    deadline: float = Field(default=300.0, gt=0, description="seconds within which an answer must be complete")
+    max_bytes: int = Field(default=512_000_000, ge=1, description="most bytes of an answer, decompressed")
 
 
 class NetworkOptions(SourceOptions, Manners):
-    """A source that is brought over the network, and frozen as it came."""
+    """A source that is fetched over the network and frozen as a snapshot."""
 
     snapshot: str | None = Field(
-        default=None, description="date of the snapshot that is read; none: the first made with these settings"
+        default=None, description="date of the snapshot to read; none: the first with these settings"
     )
 
 
@@ -102,22 +102,23 @@ class WikidataOptions(NetworkOptions):
     relations: tuple[Annotated[str, Field(pattern=r"^P[1-9][0-9]*(/P[1-9][0-9]*)?$")], ...] = Field(
         default=(), description="properties (P36), or a qualifier of one (P166/P585: when an award was received)"
     )
-    nobel: bool = Field(default=False, description="the Nobel laureates: prize, its year, birth year, gender")
+    nobel: bool = Field(default=False, description="also pull Nobel laureates: prize, its year, birth year, gender")
     nobel_until: int | None = Field(
         default=None, ge=1901, description="the last year whose prizes count (none: all; 954 people had one by 2022)"
     )
     property_aliases: bool = Field(
         default=False,
-        description="also bring the properties' other names, as templates of the style `alias` (`[X] NAME [Y].`)",
+        description="also pull the properties' aliases, as templates of the style `alias` (`[X] ALIAS [Y].`)",
     )
     ranks: Literal["accepted", "best"] = Field(
-        default="accepted", description="accepted: all statements but deprecated ones; best: of those the preferred"
+        default="accepted",
+        description="accepted: all statements except deprecated ones; best: the preferred ones, where there are any",
     )
     facts: int | None = Field(
-        default=None, ge=1, description="about so many facts a relation, a stable sample; none: all"
+        default=None, ge=1, description="about how many facts per relation to sample, reproducibly; none: all"
     )
-    page: int = Field(default=20_000, ge=1, description="rows asked for in one query, about")
-    batch: int = Field(default=200, ge=1, description="entities whose names are asked for at once")
+    page: int = Field(default=20_000, ge=1, description="approximate number of rows per query")
+    batch: int = Field(default=200, ge=1, description="entities per query for names")
     names: Literal["sparql", "api"] = Field(
         default="sparql", description="where labels, aliases and sitelinks come from; api: wbgetentities"
     )
@@ -130,19 +131,19 @@ class WikidataOptions(NetworkOptions):
         return self
 
     def idle(self) -> dict[str, tuple[str, ...]]:
-        """Return the settings of laureates where none are asked for, and the address that names do not come from."""
+        """Return `nobel_until` without `nobel`, and `api` where names come over SPARQL."""
         return {
             **({} if self.nobel else {"nobel: false": ("nobel_until",)}),
             **({} if self.names == "api" else {"names: sparql": ("api",)}),
         }
 
     def count(self) -> int:
-        """Return how many relations are pulled, those of laureates too."""
+        """Return the number of pulled relations, including those of laureates."""
         return len({*self.relations, *(NOBEL if self.nobel else ())})
 
 
 class DumpOptions(NetworkOptions):
-    """A source that is made of files in its publisher's own format."""
+    """A source that is read from files in their publisher's format."""
 
     DOWNLOADS: ClassVar[tuple[Download, ...]] = ()
 
@@ -163,21 +164,23 @@ class DbpediaOptions(DumpOptions):
     kind: Literal["dbpedia"] = Field(default="dbpedia", description="dbpedia: facts over SPARQL or from a dump")
     licence: str = Field(default="CC-BY-SA-3.0", description="the terms under which the facts may be used")
     redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
-    by: Literal["sparql", "dump"] = Field(default="dump", description="how the facts are brought")
+    by: Literal["sparql", "dump"] = Field(default="dump", description="where the facts come from")
     endpoint: Address = Field(default="https://dbpedia.org/sparql", description="the address that answers SPARQL")
     relations: tuple[str, ...] = Field(
-        default=(), description="properties of the ontology (capital), or their whole addresses; none: all of the dump"
+        default=(), description="properties of the ontology (capital), or their full addresses; none: all of the dump"
     )
-    facts: int | None = Field(default=None, ge=1, description="about so many facts a relation, by SPARQL; none: all")
+    facts: int | None = Field(
+        default=None, ge=1, description="with SPARQL: about how many facts per relation to sample; none: all"
+    )
     pool: int | None = Field(
         default=None,
         ge=1,
-        description="of the dump: subjects with one object drawn for each relation in each of head, torso, tail; none: "
-        "every fact",
+        description="with the dump: subjects to draw per relation in each of head, torso and tail, among those with "
+        "one object; none: all facts",
     )
-    seed: int = Field(default=0, ge=0, description="seed of that draw")
-    page: int = Field(default=5_000, ge=1, description="rows asked for in one query, about")
-    batch: int = Field(default=100, ge=1, description="entities whose names are asked for at once")
+    seed: int = Field(default=0, ge=0, description="seed of the draw of `pool`")
+    page: int = Field(default=5_000, ge=1, description="approximate number of rows per query")
+    batch: int = Field(default=100, ge=1, description="entities per query for names")
 
     @model_validator(mode="after")
     def _few(self) -> Self:
@@ -186,21 +189,21 @@ class DbpediaOptions(DumpOptions):
         return self
 
     def idle(self) -> dict[str, tuple[str, ...]]:
-        """Return the settings of the other way to bring the facts."""
+        """Return the settings that apply only to the other value of `by`."""
         if self.by == "sparql":
             return {"by: sparql (for fewer facts set facts)": ("pool",), "by: sparql": ("seed", "path")}
         return {"by: dump (for fewer facts set pool)": ("facts",), "by: dump": ("endpoint", "page", "batch")}
 
     def downloads(self) -> tuple[Download, ...]:
-        """Return the dump, or nothing where the facts come over SPARQL."""
+        """Return the dump, or nothing if the facts come over SPARQL."""
         return self.DOWNLOADS if self.by == "dump" else ()
 
 
 class DrawnOptions(DumpOptions):
-    """A source too large to be taken whole: all of it is counted, and facts are drawn by popularity."""
+    """A source too large to be used completely: all of it counts for popularity, and facts are drawn by bucket."""
 
-    pool: int = Field(default=2000, ge=1, description="subjects drawn for each relation in each of head, torso, tail")
-    last_year: int = Field(default=2020, ge=0, description="the last year that facts may speak of")
+    pool: int = Field(default=2000, ge=1, description="subjects to draw per relation in each of head, torso and tail")
+    last_year: int = Field(default=2020, ge=0, description="the last year that is taken into account")
     seed: int = Field(default=0, ge=0, description="seed of the draw")
 
 
@@ -220,8 +223,8 @@ class ImdbOptions(DrawnOptions):
     kind: Literal["imdb"] = Field(default="imdb", description="imdb: films, series, people")
     people: Literal["unique", "faithful"] = Field(
         default="unique",
-        description="whose popularity head, torso and tail are cut by; unique: all people's; faithful: as the released "
-        "code does, only of those whose name is theirs alone",
+        description="the people whose popularity determines head, torso and tail; unique: all; faithful: those with a "
+        "unique name, as in the released code",
     )
     licence: str = Field(default="IMDb: personal, non-commercial", description="the terms of use")
 
@@ -259,24 +262,24 @@ class OpenalexOptions(DrawnOptions):
     redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
     parts: tuple[str, ...] = Field(
         min_length=1,
-        description="parts of the snapshot's works (data/jsonl/works/…/part_000.gz), of which facts are drawn",
+        description="parts of the snapshot's works (data/jsonl/works/…/part_000.gz) from which facts are drawn",
     )
 
     def downloads(self) -> tuple[Download, ...]:
-        """Return the parts, each under its name with `-` for `/`."""
+        """Return the parts; file names have `-` instead of `/`."""
         return tuple(
             Download(part.replace("/", "-"), f"https://openalex.s3.amazonaws.com/{part}") for part in self.parts
         )
 
 
 class DblpOptions(DrawnOptions):
-    """Theses in computer science, and how often their authors are mentioned (DBLP)."""
+    """Theses in computer science (DBLP); authors are popular by their number of mentions."""
 
     kind: Literal["dblp"] = Field(default="dblp", description="dblp: theses")
     mentions: Literal["all", "authors"] = Field(
         default="all",
-        description="which mentions make a person popular; all: as author or editor, as the released code counts; "
-        "authors: as author alone, as the paper says",
+        description="which mentions count for a person's popularity; all: as author or editor, as in the released "
+        "code; authors: as author alone, as in the paper",
     )
     licence: str = Field(default="CC0-1.0", description="the terms of use")
     redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
@@ -292,25 +295,25 @@ class DblpOptions(DrawnOptions):
 class TrexOptions(DumpOptions):
     """Facts aligned with sentences (T-REx)."""
 
-    kind: Literal["trex"] = Field(default="trex", description="trex: facts with the sentences that say them")
+    kind: Literal["trex"] = Field(default="trex", description="trex: facts with the sentences that state them")
     licence: str = Field(default="CC-BY-SA-4.0", description="the terms of use")
     redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
     form: Literal["documents", "lama", "tables"] = Field(
         default="documents",
-        description="documents: the whole of T-REx; lama: the facts that LAMA probes; tables: facts and entities alone",
+        description="documents: all of T-REx; lama: the facts that LAMA probes; tables: only facts and entities",
     )
     relations: tuple[Annotated[str, Field(pattern=r"^P[1-9]\d*$")], ...] = Field(
-        default=(), description="properties that are kept (tables: all are); none: all"
+        default=(), description="properties to keep (form tables keeps all); none: all"
     )
-    evidence: int = Field(default=3, ge=0, description="sentences kept a fact, at most")
+    evidence: int = Field(default=3, ge=0, description="sentences to keep per fact, at most")
     dates: Literal["iso", "text"] = Field(
         default="iso",
-        description="how a date is written; iso: 1968-10-24; text: as the documents most often have it (24 October "
-        "1968), with 1968-10-24 as another name",
+        description="how dates are written; iso: 1968-10-24; text: the most frequent form in the documents (24 October "
+        "1968), with 1968-10-24 as an alias",
     )
 
     def downloads(self) -> tuple[Download, ...]:
-        """Return the archive of the form."""
+        """Return the files of the form."""
         forms = {
             "documents": (Download("TREx.zip", "https://ndownloader.figshare.com/files/8760241"),),
             "lama": (LAMA,),
@@ -319,18 +322,18 @@ class TrexOptions(DumpOptions):
         return forms[self.form]
 
     def idle(self) -> dict[str, tuple[str, ...]]:
-        """Return what is set about sentences and dates where the form has none."""
+        """Return the settings of sentences and dates if the form has none."""
         idle = {"documents": (), "lama": ("dates",), "tables": ("evidence", "dates")}
         return {f"form: {self.form}": idle[self.form]}
 
     def count(self) -> int | None:
-        """Return how many relations are kept, where they are named, or those that LAMA has; of tables all are read."""
+        """Return the number of named relations, or of LAMA's; None if all of the documents or tables are read."""
         found = len(self.relations) or (OF_LAMA if self.form == "lama" else None)
         return None if self.form == "tables" else found
 
 
 class GoogleReOptions(DumpOptions):
-    """Dates and places of birth, places of death, with the texts that say them (Google-RE, as in LAMA)."""
+    """Dates and places of birth, places of death, with the texts that state them (Google-RE, as in LAMA)."""
 
     DOWNLOADS: ClassVar = (LAMA,)
     RELATIONS: ClassVar = 3
@@ -350,12 +353,12 @@ class BiolamaOptions(DumpOptions):
     )
     split: Literal["released", "none"] = Field(
         default="released",
-        description="released: BioLAMA's train and test facts; none: a dataset divides the facts of all its parts, or "
-        "asks all of them (`train: 0`)",
+        description="released: BioLAMA's train and test facts; none: the dataset splits the facts of all parts anew, "
+        "or asks all of them (`train: 0`)",
     )
 
     def count(self) -> int | None:
-        """Return how many relations of UMLS have facts."""
+        """Return the number of UMLS relations with facts; None for the other parts."""
         return 16 if self.part == "umls" else None
 
 
@@ -385,11 +388,11 @@ class LpaqaOptions(DumpOptions):
     DOWNLOADS: ClassVar = (Download("LPAQA.zip", "https://github.com/jzbjyb/LPAQA/archive/refs/heads/master.zip"),)
     RELATIONS: ClassVar = OF_LAMA
 
-    kind: Literal["lpaqa"] = Field(default="lpaqa", description="lpaqa: facts of T-REx with many prompts a relation")
+    kind: Literal["lpaqa"] = Field(default="lpaqa", description="lpaqa: facts of T-REx with many prompts per relation")
     licence: str = Field(default="LPAQA: none is stated", description="the terms of use")
     prompts: tuple[Literal["mine", "paraphrase", "manual_paraphrase"], ...] = Field(
         default=("mine", "paraphrase", "manual_paraphrase"),
-        description="the sets of prompts that become templates, the first before the others",
+        description="the sets of prompts that become templates, in this order",
     )
 
 
@@ -407,11 +410,11 @@ class KassessOptions(DumpOptions):
     facts: str = Field(default="my_TREx_main_new", min_length=1, description="the folder of its facts (P….jsonl)")
     objects: str | None = Field(
         default=None,
-        description="the file of the objects' names, without .json; none: allobj2alias, or the only one of a model",
+        description="the file of the objects' names, without .json; none: allobj2alias, or else the only model's",
     )
 
     def count(self) -> int | None:
-        """Return how many relations the released facts have."""
+        """Return the number of relations of the released facts; None for another folder of facts."""
         return 600 if self.facts == type(self).model_fields["facts"].default else None
 
 
@@ -421,7 +424,7 @@ class MyriadlamaOptions(DumpOptions):
     DOWNLOADS: ClassVar = (Download("train.parquet", None),)
 
     kind: Literal["myriadlama"] = Field(
-        default="myriadlama", description="myriadlama: facts with many templates a relation, a table as MyriadLAMA's"
+        default="myriadlama", description="myriadlama: facts with many templates per relation, in MyriadLAMA's format"
     )
     licence: str = Field(default="MyriadLAMA: see its page", description="the terms of use")
 
@@ -434,9 +437,9 @@ class UmlsOptions(DumpOptions):
     kind: Literal["umls"] = Field(default="umls", description="umls: biomedical facts")
     licence: str = Field(default="UMLS Metathesaurus licence", description="the terms of use")
     language: str = Field(default="ENG", description="the language of the names")
-    relations: tuple[str, ...] = Field(min_length=1, description="relations that are kept (RELA: may_treat, …)")
+    relations: tuple[str, ...] = Field(min_length=1, description="relations to keep (RELA: may_treat, …)")
     subject: Literal["first", "second"] = Field(
-        default="first", description="which concept of a row is the subject: CUI1 (as BioLAMA reads it) or CUI2"
+        default="first", description="which concept of a row is the subject: CUI1 (as in BioLAMA) or CUI2"
     )
 
 
@@ -461,7 +464,7 @@ KINDS: dict[str, type[NetworkOptions]] = {
 
 
 def _kind(value: Any) -> str:
-    """Return the kind of a source as written or as checked; a source that names none is a folder."""
+    """Return the kind of a source, before or after validation; the default is ``files``."""
     kind = value.get("kind", "files") if isinstance(value, dict) else getattr(value, "kind", "files")
     return str(kind)
 
