@@ -83,8 +83,8 @@ def build_tables(
     _write(folder, "entities", Entity, source.entities)
     _write(folder, "popularity", Popularity, with_buckets(source.popularity.lazy())[0].collect())
     tables.write(folder / "relations.parquet", Relation, building.qualifying)
-    own = (row for row in source.templates if row.relation_id in kept)
-    tables.write(folder / "templates.parquet", Template, with_shipped(own, building.qualifying))
+    templates = (row for row in source.templates if row.relation_id in kept)
+    tables.write(folder / "templates.parquet", Template, with_shipped(templates, building.qualifying))
     counts = _write_parts(folder, building, on_relation)
     return counts, tables.read_rows(folder / "refused.parquet", Refused)
 

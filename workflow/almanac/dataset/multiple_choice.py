@@ -100,22 +100,22 @@ class Building:
         if len(self._slices) < len(runs):
             raise ValueError("a relation's facts do not stand together; sort them by relation and fact_id")
         self._counts = {
-            name: len(np.unique(self._objects.label_codes[self._numbers[own]])) for name, own in self._slices.items()
+            name: len(np.unique(self._objects.label_codes[self._numbers[rows]])) for name, rows in self._slices.items()
         }
         self.qualifying = [row for row in self._relations if self._qualifies(row.relation_id)]
 
     def _qualifies(self, relation_id: str) -> bool:
-        own = self._slices.get(relation_id, slice(0, 0))
-        enough = own.stop - own.start >= self._options.min_facts
+        rows = self._slices.get(relation_id, slice(0, 0))
+        enough = rows.stop - rows.start >= self._options.min_facts
         return enough and self._counts.get(relation_id, 0) >= self._options.min_objects
 
     def parts(self) -> Iterator[RelationFrames]:
         """Yield the part of each relation, sorted by relation."""
         for relation in self._relations:
-            own = self._slices.get(relation.relation_id, slice(0, 0))
-            counts = own.stop - own.start, self._counts.get(relation.relation_id, 0)
+            rows = self._slices.get(relation.relation_id, slice(0, 0))
+            counts = rows.stop - rows.start, self._counts.get(relation.relation_id, 0)
             if self._qualifies(relation.relation_id):
-                yield self._part(relation, own, counts[1])
+                yield self._part(relation, rows, counts[1])
             else:
                 yield self._left_out(relation, *counts)
 
@@ -126,9 +126,9 @@ class Building:
         refused = pl.DataFrame([(relation.relation_id, None, reason)], REFUSED, orient="row")
         return RelationFrames(relation, count, self._facts.clear(), pl.DataFrame(schema=CHOICES), refused)
 
-    def _part(self, relation: Relation, own: slice, objects: int) -> RelationFrames:
-        facts, numbers = self._facts[own], self._numbers[own]
-        _, subjects = np.unique(self._readings[own], return_inverse=True)
+    def _part(self, relation: Relation, rows: slice, objects: int) -> RelationFrames:
+        facts, numbers = self._facts[rows], self._numbers[rows]
+        _, subjects = np.unique(self._readings[rows], return_inverse=True)
         options = self._options
         if options.fewer_choices:
             options = options.model_copy(update={"choices": min(options.choices, objects)})
@@ -141,7 +141,7 @@ class Building:
         needed = f"wrong choices; needed are {options.choices - 1}"
         reasons = {fact: f"{found} {needed}" for fact, found in lacking.items()}
         reasons |= namesakes(facts, subjects, self._objects.label_codes[numbers])
-        guessable = self._guessable(self._names[own], numbers, subjects)
+        guessable = self._guessable(self._names[rows], numbers, subjects)
         if not options.guessable:
             reasons |= dict.fromkeys(np.flatnonzero(guessable).tolist(), "its objects stand in its subject's name")
         left_out = np.array(sorted(reasons), np.int64)
@@ -301,10 +301,10 @@ def _draw_split(subjects: Integers, options: DatasetOptions) -> Split:
             inside[number], gap = True, gap - size
     facts = np.argsort(group, kind="stable")
     taken = inside[group[facts]]
-    train, waiting = facts[taken], facts[~taken]
+    train, remaining = facts[taken], facts[~taken]
     if gap:  # no whole subject fits the gap: some facts of the first remaining subject fill it
-        size = sizes[group[waiting[0]]]
-        train = np.concatenate([train, waiting[:gap]])
+        size = sizes[group[remaining[0]]]
+        train = np.concatenate([train, remaining[:gap]])
         # That subject's remaining facts move to the end, so that they are used only if test facts run short.
-        waiting = np.concatenate([waiting[size:], waiting[gap:size]])
-    return Split(train, waiting[: options.test])
+        remaining = np.concatenate([remaining[size:], remaining[gap:size]])
+    return Split(train, remaining[: options.test])

@@ -52,21 +52,21 @@ class ObjectNames:
         return frozenset(map(fold, self.names(key)))
 
 
-def in_name(subject: str, found: str) -> bool:
+def in_name(subject: str, object_label: str) -> bool:
     """Return whether the subject's label contains the object's, ignoring case: LAMA-UHN's first rule.
 
     BELIEF's metrics and `DatasetOptions.guessable` apply it to all true objects of a subject.
     """
-    return found.lower() in subject.lower()
+    return object_label.lower() in subject.lower()
 
 
-def likeness(subject: str, found: str) -> float:
+def likeness(subject: str, object_label: str) -> float:
     """Return the share (0 to 1) of the distinct character bigrams of an object's label that the subject's has too.
 
     Labels are padded with a space on both sides, so that a one-letter symbol can match the beginning of a word.
     """
-    own = _pairs(found)
-    return len(own & _pairs(subject)) / len(own)
+    bigrams = _pairs(object_label)
+    return len(bigrams & _pairs(subject)) / len(bigrams)
 
 
 @lru_cache(8192)

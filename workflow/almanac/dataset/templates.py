@@ -118,8 +118,8 @@ def with_shipped(own: Iterable[Template], relations: Iterable[Relation]) -> list
 
 def first_line(text: str) -> str:
     """Return the first non-empty line of a text, skipping lines that end in a colon unless all lines do."""
-    said = [stripped for line in text.splitlines() if (stripped := line.strip())]
-    return next((line for line in said if not line.endswith((":", "："))), said[0] if said else "")
+    lines = [stripped for line in text.splitlines() if (stripped := line.strip())]
+    return next((line for line in lines if not line.endswith((":", "："))), lines[0] if lines else "")
 
 
 def cleaned(text: str) -> str:
@@ -191,9 +191,9 @@ def fault(text: str, style: str) -> str | None:
     """Return what is wrong with the form of a template, or None."""
     if not text:
         return "empty"
-    subject, found = SLOTS[style]
-    if text.count("[X]") != subject or text.count("[Y]") != found:
-        return f"holds [X] {text.count('[X]')} times and [Y] {text.count('[Y]')}; needed are {subject} and {found}"
+    subjects, objects = SLOTS[style]
+    if text.count("[X]") != subjects or text.count("[Y]") != objects:
+        return f"holds [X] {text.count('[X]')} times and [Y] {text.count('[Y]')}; needed are {subjects} and {objects}"
     if not folded(SLOT.sub(" ", text)):
         return "has no words"
     if style == "question" and not is_question(text):
@@ -213,9 +213,9 @@ def leak(text: str, names: Iterable[str]) -> str | None:
 def ambiguous(text: str, pairs: Iterable[tuple[str, str]]) -> str | None:
     """Return a filled template from which subject and object cannot be read back unambiguously, or None."""
     order = SLOT.findall(text)
-    for subject, found in pairs:
-        sentence = filled(text, subject, found)
-        wanted = tuple(subject if slot == "[X]" else found for slot in order)
+    for subject, object_label in pairs:
+        sentence = filled(text, subject, object_label)
+        wanted = tuple(subject if slot == "[X]" else object_label for slot in order)
         if readings(text, sentence) != {wanted}:
             return sentence
     return None

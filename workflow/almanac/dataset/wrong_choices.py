@@ -58,13 +58,13 @@ class Objects:
         named = keys.join(entities, on="entity_id", how="left", maintain_order="left")
         labels = named.select(pl.coalesce("label", "entity_id")).to_series()
         valued = labels == named["entity_id"]  # literals, and entities whose id is their label
-        own = named["aliases"].fill_null([])
+        listed = named["aliases"].fill_null([])
         dates = within_dates(facts, entities)
         if dates.height:
             joined = keys.join(dates, on="entity_id", how="left", maintain_order="left")["names"].fill_null([])
-            own = pl.DataFrame({"own": own, "dates": joined}).select(pl.concat_list("own", "dates")).to_series()
-        counts = own.list.len().to_numpy().astype(np.int64)
-        aliases = own.explode(empty_as_null=False, keep_nulls=False)
+            listed = pl.DataFrame({"own": listed, "dates": joined}).select(pl.concat_list("own", "dates")).to_series()
+        counts = listed.list.len().to_numpy().astype(np.int64)
+        aliases = listed.explode(empty_as_null=False, keep_nulls=False)
         shown = (same_value(text) if is_text else normalise(text) for text, is_text in zip(labels, valued, strict=True))
         folded = pl.Series([*shown, *map(normalise, aliases)], dtype=pl.String)
         codes = folded.rank("dense").to_numpy().astype(np.int64)
@@ -120,54 +120,54 @@ class WrongChoices:
             subjects: numbers from 0, equal for equal normalised labels of subjects, (facts,).
             options: the number of choices, and the seed.
         """
-        own, self._object = np.unique(numbers, return_inverse=True)
-        _, first, self._stands = np.unique(objects.label_codes[own], return_index=True, return_inverse=True)
+        distinct, self._object_of = np.unique(numbers, return_inverse=True)
+        _, first, self._choice_of = np.unique(objects.label_codes[distinct], return_index=True, return_inverse=True)
         self._subjects, self._options = subjects, options
-        self.pool = own[first]  # object numbers, (pool,)
+        self.pool = distinct[first]  # object numbers, (pool,)
         self._keys = [key.encode() for key in objects.keys.gather(self.pool)]
         self._numbers = hashes(self._keys) if len(self._keys) > HASHED else None
-        self._find_shared(objects, own)
-        true = np.unique(subjects * len(own) + self._object)  # (subject, true object) pairs as single numbers
-        self._true = true % max(1, len(own))
-        self._starts = np.searchsorted(true // max(1, len(own)), np.arange(subjects.max(initial=-1) + 2))
-        self._union = lru_cache(maxsize=256)(self._all_of)
+        self._find_shared(objects, distinct)
+        pairs = np.unique(subjects * len(distinct) + self._object_of)  # (subject, true object) pairs as single numbers
+        self._true = pairs % max(1, len(distinct))
+        self._starts = np.searchsorted(pairs // max(1, len(distinct)), np.arange(subjects.max(initial=-1) + 2))
+        self._union = lru_cache(maxsize=256)(self._with_names)
 
-    def _find_shared(self, objects: Objects, own: Integers) -> None:
+    def _find_shared(self, objects: Objects, distinct: Integers) -> None:
         """Find the names that several choices of the pool share, and the objects that have these names."""
-        codes, owners = objects.aliases_of(own)
-        codes = np.concatenate([objects.label_codes[own], codes])
-        owners = np.concatenate([np.arange(len(own)), owners])
+        codes, owners = objects.aliases_of(distinct)
+        codes = np.concatenate([objects.label_codes[distinct], codes])
+        owners = np.concatenate([np.arange(len(distinct)), owners])
         size = max(1, len(self.pool))
-        borne = np.unique(codes * size + self._stands[owners])
+        borne = np.unique(codes * size + self._choice_of[owners])
         names, starts, counts = np.unique(borne // size, return_index=True, return_counts=True)
         several = counts[np.searchsorted(names, codes)] > 1
         shared, owners = np.searchsorted(names, codes[several]), owners[several]
         by_object = np.argsort(owners, kind="stable")
         self._bearers, self._name_starts = borne % size, np.append(starts, len(borne))
         self._shared = shared[by_object]  # shared names as indices of `_name_starts`, concatenated over objects
-        self._shared_starts = np.searchsorted(owners[by_object], np.arange(len(own) + 1))
-        others = np.bincount(owners, weights=counts[shared] - 1, minlength=len(own)).astype(np.int64)
+        self._shared_starts = np.searchsorted(owners[by_object], np.arange(len(distinct) + 1))
+        others = np.bincount(owners, weights=counts[shared] - 1, minlength=len(distinct)).astype(np.int64)
         self._at_most = 1 + others  # upper bound of the choices that share a name with each object
 
-    def _all_of(self, names: bytes) -> Integers:
+    def _with_names(self, names: bytes) -> Integers:
         """Return the choices that have any of these names (int64 indices as bytes), as indices of the pool."""
         found = [self._bearers[slice(*self._name_starts[name : name + 2])] for name in np.frombuffer(names, np.int64)]
         return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
-    def _meaning(self, fact: int) -> Integers:
+    def _excluded(self, fact: int) -> Integers:
         """Return the choices that must not be offered as wrong for a fact, as indices of the pool."""
         if not self._options.exclude_true:
-            return self._stands[self._object[fact : fact + 1]]
+            return self._choice_of[self._object_of[fact : fact + 1]]
         subject = self._subjects[fact]
         true = self._true[self._starts[subject] : self._starts[subject + 1]]
         shared = [self._shared[self._shared_starts[one] : self._shared_starts[one + 1]] for one in true]
-        return np.union1d(self._stands[true], self._union(np.unique(np.concatenate(shared)).tobytes()))
+        return np.union1d(self._choice_of[true], self._union(np.unique(np.concatenate(shared)).tobytes()))
 
     def lacking(self) -> dict[int, int]:
         """Return the facts with too few wrong choices, and the number that each has."""
         needed, size = self._options.choices - 1, len(self.pool)
         if not self._options.exclude_true:
-            return dict.fromkeys(range(len(self._object)), size - 1) if size - 1 < needed else {}
+            return dict.fromkeys(range(len(self._object_of)), size - 1) if size - 1 < needed else {}
         sums = np.concatenate([[0], np.cumsum(self._at_most[self._true])])
         doubtful = size - (sums[self._starts[1:]] - sums[self._starts[:-1]]) < needed
         counts: dict[int, int] = {}
@@ -175,7 +175,7 @@ class WrongChoices:
         for fact in np.flatnonzero(doubtful[self._subjects]).tolist():
             subject = int(self._subjects[fact])
             if subject not in counts:
-                counts[subject] = size - len(self._meaning(fact))
+                counts[subject] = size - len(self._excluded(fact))
             if counts[subject] < needed:
                 out[fact] = counts[subject]
         return out
@@ -186,12 +186,12 @@ class WrongChoices:
         Returns:
             Object numbers, (choices - 1,).
         """
-        meaning, needed = self._meaning(fact), self._options.choices - 1
-        order, most = self._places(fact_id), needed + len(meaning)
+        excluded, needed = self._excluded(fact), self._options.choices - 1
+        order, most = self._places(fact_id), needed + len(excluded)
         few = np.argpartition(order, most)[:most] if most < len(order) else np.arange(len(order))
         few = few[np.argsort(order[few])]
         wrong = np.ones(len(order), dtype=bool)
-        wrong[meaning] = False
+        wrong[excluded] = False
         return self.pool[few[wrong[few]][:needed]]
 
     def _places(self, fact_id: str) -> Numbers:

@@ -155,7 +155,7 @@ def entities(found: UserTable, merge: bool = False) -> pl.DataFrame:
     return found.take().select("entity_id", "label", names.list.slice(1).alias("aliases"), "type").sort("entity_id")
 
 
-def facts(found: UserTable, source: str, named: pl.Series, merge: bool = False) -> tuple[pl.DataFrame, pl.DataFrame]:
+def facts(found: UserTable, source: str, ids: pl.Series, merge: bool = False) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the rows of `Fact`, sorted, and a frame ``written, fact_id``.
 
     The latter maps each fact's id with the value as written in the file to its id with the canonical value.
@@ -163,13 +163,13 @@ def facts(found: UserTable, source: str, named: pl.Series, merge: bool = False) 
     Args:
         found: the table.
         source: the source of facts that name none.
-        named: the ids of the entities.
+        ids: the ids of the entities.
         merge: as for `checked`.
     """
     _compare_values(found)
     found.rows = found.rows.with_columns(fact_id=_identity("value"), written=_identity("as_written"))
     written = found.rows.select("written", "fact_id").drop_nulls()
-    found.check(*_fact_checks(named))
+    found.check(*_fact_checks(ids))
     twice = ~pl.col("fact_id").is_first_distinct()
     if merge:
         found.drop(twice, lambda row: f"the fact {row['fact_id']} stands again; it counts once")
@@ -217,9 +217,9 @@ def _compare_values(found: UserTable) -> None:
         found.note(own[ROW], f"the {first['datatype']} {first['as_written']!r} is read as {first['value']!r}")
 
 
-def _fact_checks(named: pl.Series) -> list[Check]:
+def _fact_checks(entity_ids: pl.Series) -> list[Check]:
     """Return the checks of a fact, in the order in which they apply."""
-    ids = named.implode()
+    ids = entity_ids.implode()
     return [
         *(check for name in ("relation_id", "subject_id") for check in (_empty(name), _separated(name))),
         (
@@ -266,13 +266,13 @@ def _unnamed(name: str, ids: pl.Series) -> Check:
     return ~pl.col(name).is_in(ids), lambda row: f"{name} {row[name]!r} {says}"
 
 
-def relations(found: UserTable, used: list[str], meant: Collection[str]) -> list[Relation]:
+def relations(found: UserTable, used: list[str], property_ids: Collection[str]) -> list[Relation]:
     """Return the relations, sorted.
 
     Args:
         found: the table.
         used: the relations of the facts; those without a row in the table get their id as label.
-        meant: ids that are taken to be Wikidata properties: a relation with such an id and no label gets the
+        property_ids: ids that are taken to be Wikidata properties: a relation with such an id and no label gets the
             property's name.
     """
     rows: dict[str, Relation] = {}
@@ -293,7 +293,7 @@ def relations(found: UserTable, used: list[str], meant: Collection[str]) -> list
     described = set(rows)
     for identity in used:
         own = rows.get(identity) or Relation(identity, identity, None, None, None, None)
-        row = rows[identity] = _as_property(own, identity in meant)
+        row = rows[identity] = _as_property(own, identity in property_ids)
         if row.without_words():
             says, remedy = "has no label", "give it a label in words"
             if identity in described:
@@ -309,17 +309,17 @@ def relations(found: UserTable, used: list[str], meant: Collection[str]) -> list
     return sorted(rows.values(), key=lambda row: row.relation_id)
 
 
-def _as_property(row: Relation, meant: bool) -> Relation:
+def _as_property(row: Relation, takes_name: bool) -> Relation:
     """Fill in a relation's label and property, if its id is the number of a Wikidata property.
 
-    A relation without a label gets Wikidata's name if ``meant``. With that name as label it also gets the property.
+    If ``takes_name``, a relation without a label gets Wikidata's name. With that name it also gets the property.
     """
     if row.property and (number := NUMBER.fullmatch(row.property)):
         row = replace(row, property=number[1].upper())
     name = properties().get(row.relation_id)
     if name is None:
         return row
-    label = name if meant and row.label == row.relation_id else row.label
+    label = name if takes_name and row.label == row.relation_id else row.label
     is_property = label.casefold() == name.casefold()
     return replace(row, label=label, property=row.property or (row.relation_id if is_property else None))
 
@@ -400,28 +400,28 @@ def _check_texts(found: UserTable, merge: bool) -> None:
 
 
 def popularity(
-    found: UserTable, source: str, things: pl.DataFrame, named: pl.Series, merge: bool = False
+    found: UserTable, source: str, entity_rows: pl.DataFrame, entity_ids: pl.Series, merge: bool = False
 ) -> pl.DataFrame:
     """Return the rows of `Popularity`, sorted.
 
     Args:
         found: the table.
         source: the source of rows that name none.
-        things: rows of `Entity`; a popularity row without a type gets the type of its entity.
-        named: the ids of all entities, including those with a mistake.
+        entity_rows: rows of `Entity`; a popularity row without a type gets the type of its entity.
+        entity_ids: the ids of all entities, including those with a mistake.
         merge: as for `checked`.
     """
 
     def of(row: dict[str, Any]) -> str:
         return f"the popularity of entity {row['entity_id']!r} (source {row['source']!r}, type {row['type']!r})"
 
-    kinds = things.select("entity_id", kind="type")
+    kinds = entity_rows.select("entity_id", kind="type")
     rows = found.rows.join(kinds, on="entity_id", how="left", maintain_order="left")
     kind = pl.coalesce("type", "kind", pl.lit(TYPE))
     found.rows = rows.with_columns(pl.col("source").fill_null(source), type=kind).drop("kind")
     found.check(
         (
-            ~pl.col("entity_id").is_in(named.implode()).fill_null(False),
+            ~pl.col("entity_id").is_in(entity_ids.implode()).fill_null(False),
             lambda row: f"entity_id {row['entity_id']!r} is no entity; add it to the entities or remove this row",
         ),
         *_counts("score"),

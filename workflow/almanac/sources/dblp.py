@@ -197,22 +197,22 @@ def _only(theses: list[tuple[str, str, Record]], last_year: int, omissions: Omis
     return out
 
 
-def _facts(alone: pl.DataFrame, only: dict[tuple[str, str], Record], options: DblpOptions) -> list[pl.DataFrame]:
+def _facts(people: pl.DataFrame, only: dict[tuple[str, str], Record], options: DblpOptions) -> list[pl.DataFrame]:
     out = []
     schema = {"person": pl.String, "text": pl.String}
     for degree in DEGREES:
         for name, datatype in FIELDS.items():
             texts = [
                 (person, text.rstrip(".") if name == "title" else text)
-                for (person, own), record in sorted(only.items())
-                if own == degree
+                for (person, of_degree), record in sorted(only.items())
+                if of_degree == degree
                 for text in list(dict.fromkeys(record.texts.get(name, ())))[: None if name == "school" else 1]
             ]
             own_texts = pl.DataFrame(texts, schema=schema, orient="row").filter(shown(pl.col("text")))
-            rows = alone.join(own_texts, on="person", how="semi")
+            rows = people.join(own_texts, on="person", how="semi")
             relation = f"{degree}_{name}"
-            people = drawn(rows, options.pool, options.seed, SOURCE, relation)
-            picked = people.join(own_texts, on="person").with_columns(subject_id="entity_id")
+            picked = drawn(rows, options.pool, options.seed, SOURCE, relation)
+            picked = picked.join(own_texts, on="person").with_columns(subject_id="entity_id")
             precision = "year" if datatype == "date" else None
             text = pl.col("text")
             own_facts = facts(

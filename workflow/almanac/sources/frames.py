@@ -124,8 +124,8 @@ def drawn(frame: pl.DataFrame, count: int, *parts: object) -> pl.DataFrame:
     """
     seed = seed_of(*parts)
     # Not `partition_by`, which copies every column.
-    own = [frame.lazy().filter(pl.col("bucket").eq_missing(one)) for one in frame["bucket"].unique()]
-    ids = [lowest(part.select("id").collect()["id"].to_numpy(), count, seed) for part in own]
+    by_bucket = [frame.lazy().filter(pl.col("bucket").eq_missing(bucket)) for bucket in frame["bucket"].unique()]
+    ids = [lowest(part.select("id").collect()["id"].to_numpy(), count, seed) for part in by_bucket]
     return frame.filter(pl.col("id").is_in(pl.Series(np.concatenate(ids)).implode())) if ids else frame
 
 

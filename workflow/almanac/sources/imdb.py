@@ -201,31 +201,32 @@ def _linked(
     """
     count = options.pool * WIDER
     while True:
-        near = {name: _draw(titles, name, options, count).select("id", "bucket") for name in has}
-        anywhere = pl.concat(near.values())["id"].unique().implode()
+        candidates = {name: _draw(titles, name, options, count).select("id", "bucket") for name in has}
+        anywhere = pl.concat(candidates.values())["id"].unique().implode()
 
         def query(rows: pl.LazyFrame, anywhere: pl.Series = anywhere) -> pl.LazyFrame:
             rows = rows.filter(pl.any_horizontal(*has.values())).with_columns(id=number("tconst"))
             return rows.filter(pl.col("id").is_in(anywhere))
 
         rows = files.collect(file, ("tconst", *columns), query)
-        found = {name: rows.filter(has[name]).join(near[name], on="id") for name in has}
-        subjects = {name: own.unique("id") for name, own in found.items()}
-        if all(_full(subjects[name], _held(titles), count, options) for name in has):
+        found = {name: rows.filter(has[name]).join(candidates[name], on="id") for name in has}
+        subjects = {name: rows_of.unique("id") for name, rows_of in found.items()}
+        if all(_full(subjects[name], _bucket_counts(titles), count, options) for name in has):
             return {
-                name: own.join(_draw(subjects[name], name, options), on="id", how="semi") for name, own in found.items()
+                name: rows_of.join(_draw(subjects[name], name, options), on="id", how="semi")
+                for name, rows_of in found.items()
             }
         count *= AGAIN
 
 
-def _held(frame: pl.DataFrame) -> dict[str, int]:
+def _bucket_counts(frame: pl.DataFrame) -> dict[str, int]:
     return dict(frame["bucket"].value_counts().iter_rows())
 
 
-def _full(found: pl.DataFrame, there: Mapping[str, int], count: int, options: ImdbOptions) -> bool:
+def _full(found: pl.DataFrame, available: Mapping[str, int], count: int, options: ImdbOptions) -> bool:
     """Whether each bucket has a full pool, or all its candidates were looked up."""
-    held = _held(found)
-    return all(held.get(bucket, 0) >= options.pool or count >= there[bucket] for bucket in there)
+    counts = _bucket_counts(found)
+    return all(counts.get(bucket, 0) >= options.pool or count >= available[bucket] for bucket in available)
 
 
 def person_facts(
@@ -251,16 +252,16 @@ def person_facts(
         "profession": known & pl.col("profession").is_not_null(),
         "known_for": known & pl.col("single"),
     }
-    there = {name: _held(_ids(people, has)) for name, has in eligible.items()}
+    available = {name: _bucket_counts(_ids(people, has)) for name, has in eligible.items()}
     while True:
-        near = {
+        candidates = {
             name: people.filter(pl.col("id").is_in(_draw(_ids(people, has), name, options, count)["id"].implode()))
             for name, has in eligible.items()
         }
-        labels = files.named_people(pl.concat([others, *(frame["id"] for frame in near.values())]), everybody)
+        labels = files.named_people(pl.concat([others, *(frame["id"] for frame in candidates.values())]), everybody)
         alone = labels.filter((pl.col("bearers") == 1) & (pl.col("label") != ""))  # a null label is dropped too
-        found = {name: frame.join(alone.select("id"), on="id", how="semi") for name, frame in near.items()}
-        if all(_full(found[name], there[name], count, options) for name in found):
+        found = {name: frame.join(alone.select("id"), on="id", how="semi") for name, frame in candidates.items()}
+        if all(_full(found[name], available[name], count, options) for name in found):
             break
         count *= AGAIN
     rows = {

@@ -117,8 +117,8 @@ def _add(
     if not collected.entity(subject, [line.sub_label]):
         collected.omissions.add("facts", "subject has no label", part.where)
         return
-    split, said = SPLITS[part.split], (f"part={part.split}",)
-    add = partial(collected.fact, part.relation, subject, split=split, qualifiers=said)
+    split, qualifiers = SPLITS[part.split], (f"part={part.split}",)
+    add = partial(collected.fact, part.relation, subject, split=split, qualifiers=qualifiers)
     for at, found in enumerate(line.obj_label):
         names = _names(found)
         uri = line.obj_uri[at] if line.obj_uri else None

@@ -74,13 +74,13 @@ def _add(
     if fact.relation not in worded:
         collected.omissions.add("facts", "relation has no template", fact.relation)
         return
-    called = {what: [one for one in names[of].get(key, ()) if clean(one)] for what, (key, of) in ends.items()}
-    for what, (identity, _) in ends.items():
-        if not called[what]:
-            collected.omissions.add("facts", f"{what} has no name", identity)
+    labels = {end: [one for one in names[file].get(key, ()) if clean(one)] for end, (key, file) in ends.items()}
+    for end, (identity, _) in ends.items():
+        if not labels[end]:
+            collected.omissions.add("facts", f"{end} has no name", identity)
             return
-    for what, (identity, _) in ends.items():
-        collected.entity(identity, called[what])
+    for end, (identity, _) in ends.items():
+        collected.entity(identity, labels[end])
     collected.fact(fact.relation, fact.subj_label, object_id=fact.obj_label)
 
 

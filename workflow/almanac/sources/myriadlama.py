@@ -108,5 +108,5 @@ def _templates(rows: pl.LazyFrame) -> Iterator[Template]:
     order = found.sort("rel_uri", pl.col("is_manual").not_(), maintain_order=True)
     for (relation,), own in order.group_by("rel_uri", maintain_order=True):
         for at, (text, written) in enumerate(own.select("template", "is_manual").iter_rows()):
-            said, origin = (text or "").strip(), "written" if written else "paraphrased"
-            yield Template(f"{relation}/source/{at:02}", str(relation), said, "statement", origin, None, ())
+            stripped, origin = (text or "").strip(), "written" if written else "paraphrased"
+            yield Template(f"{relation}/source/{at:02}", str(relation), stripped, "statement", origin, None, ())

@@ -87,9 +87,9 @@ def draw_papers(
     found = cuts(histogram)
     has = {name: pl.col(name) for name in PAPER_RELATIONS if name != AUTHOR}
     picked = drawn_from(numbers, has, found, options.pool, options.seed, source)
-    near = drawn_from(numbers, {AUTHOR: pl.lit(True)}, found, SPARE * options.pool, options.seed, source)[AUTHOR]
-    credits_of = credits(near["id"]).unique()
-    picked[AUTHOR] = drawn(near.join(credits_of, on="id", how="semi"), options.pool, options.seed, source, AUTHOR)
+    candidates = drawn_from(numbers, {AUTHOR: pl.lit(True)}, found, SPARE * options.pool, options.seed, source)[AUTHOR]
+    credits_of = credits(candidates["id"]).unique()
+    picked[AUTHOR] = drawn(candidates.join(credits_of, on="id", how="semi"), options.pool, options.seed, source, AUTHOR)
     papers = pl.concat(picked.values()).unique("id").sort("id")
     papers = papers.join(texts(papers["id"]).unique("id"), on="id")
     papers = papers.with_columns(subject_id=pl.lit("paper:") + pl.col("id").cast(pl.String))
@@ -126,8 +126,8 @@ def draw_places(source: str, kind: str, relation: str, places: pl.DataFrame, opt
         options: the pool and the seed.
     """
     scored, own_sizes = bucketed(places, source, kind)
-    may = scored.filter(pl.col("asked") & shown(pl.col("value")) & pl.col("bucket").is_not_null())
-    picked = drawn(may, options.pool, options.seed, source, relation)
+    eligible = scored.filter(pl.col("asked") & shown(pl.col("value")) & pl.col("bucket").is_not_null())
+    picked = drawn(eligible, options.pool, options.seed, source, relation)
     picked = picked.with_columns(subject_id=pl.lit(f"{kind}:") + pl.col("id").cast(pl.String))
     found = facts(picked, f"{source}.{relation}", source, value=pl.col("value"), datatype="string")
     scores = popularity(picked.with_columns(entity_id="subject_id"), source, kind)

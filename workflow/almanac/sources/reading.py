@@ -60,8 +60,8 @@ def readable(where: object) -> Iterator[None]:
     try:
         yield
     except BROKEN as error:
-        said = str(error).partition("\n")[0]
-        raise AlmanacError(f"{where}: cannot be read ({said}); is it complete? Download it again") from error
+        reason = str(error).partition("\n")[0]
+        raise AlmanacError(f"{where}: cannot be read ({reason}); is it complete? Download it again") from error
 
 
 @contextmanager
@@ -282,8 +282,8 @@ def blocks(path: Path, width: int, columns: Mapping[str, int], separator: str = 
                     schema=dict.fromkeys(names, pl.String()),
                 )
             except pl.exceptions.PolarsError as error:
-                said = str(error).partition("\n")[0]
-                raise AlmanacError(f"{path}: lines from {first} cannot be read ({said})") from error
+                reason = str(error).partition("\n")[0]
+                raise AlmanacError(f"{path}: lines from {first} cannot be read ({reason})") from error
             yield frame.select(wanted)
             first += lines
         if first == 1:

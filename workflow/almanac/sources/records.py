@@ -288,8 +288,8 @@ def _csv(path: Path, text: TextIO) -> Iterator[tuple[int, list[str]]]:
     while (header := next(lines, "")) and not header.strip(f"{SEPARATORS} \r\n"):
         first += 1
     separator = max(SEPARATORS, key=header.count)
-    if (said := SEPARATOR_LINE.fullmatch(header)) is not None:
-        separator, header, first = said[1], next(lines, ""), first + 1
+    if (declared := SEPARATOR_LINE.fullmatch(header)) is not None:
+        separator, header, first = declared[1], next(lines, ""), first + 1
     rows, number = csv.reader(chain([header], lines), strict=True, delimiter=separator, skipinitialspace=True), first
     try:
         for row in rows:
@@ -297,13 +297,13 @@ def _csv(path: Path, text: TextIO) -> Iterator[tuple[int, list[str]]]:
             number = rows.line_num + first
     except csv.Error as error:
         if "unexpected end" in str(error):
-            opened = "a quotation mark is opened there and not closed; close it"
-            raise AlmanacError(f"{path}: line {number}: {opened}") from error
+            message = "a quotation mark is opened there and not closed; close it"
+            raise AlmanacError(f"{path}: line {number}: {message}") from error
         if "expected after" in str(error):
-            ended = (
+            message = (
                 "a quotation mark is closed before its cell ends; quote the whole cell, and double the ones within it"
             )
-            raise AlmanacError(f"{path}: line {number}: {ended}") from error
+            raise AlmanacError(f"{path}: line {number}: {message}") from error
         raise csv.Error(f"line {number}: {error}") from error
 
 

@@ -58,15 +58,15 @@ def distinct(templates: Iterable[Template], omitted: Omissions) -> Iterator[Temp
         templates: statements, with [X] and [Y], or questions, with [X] alone.
         omitted: counts the templates that are left out.
     """
-    said = set()
+    seen = set()
     for row in templates:
-        alike = row.relation_id, row.style, " ".join(row.text.lower().split())
+        key = row.relation_id, row.style, " ".join(row.text.lower().split())
         if any(row.text.count(slot) != 1 for slot in ("[X]", "[Y]")[: 1 if row.style == "question" else 2]):
             omitted.add("templates", "a slot is missing or stands twice", f"{row.template_id}: {row.text}")
-        elif alike in said:
+        elif key in seen:
             omitted.add("templates", "another says the same", row.template_id)
         else:
-            said.add(alike)
+            seen.add(key)
             yield row
 
 

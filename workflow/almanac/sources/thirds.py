@@ -90,8 +90,8 @@ def sizes(source: str, kind: str, histogram: Mapping[int, int], found: Cuts) -> 
     """Return the number of entities and the popularity in each bucket of a type (the paper's Table 1)."""
     out = []
     for bucket in BUCKETS:
-        own = {score: n for score, n in histogram.items() if n and found.bucket(score) == bucket}
-        popularity = sum(score * n for score, n in own.items())
-        lowest, highest = (min(own), max(own)) if own else (None, None)
-        out.append(BucketSize(source, kind, bucket, sum(own.values()), popularity, lowest, highest, found.shape))
+        scores = {score: n for score, n in histogram.items() if n and found.bucket(score) == bucket}
+        popularity = sum(score * n for score, n in scores.items())
+        lowest, highest = (min(scores), max(scores)) if scores else (None, None)
+        out.append(BucketSize(source, kind, bucket, sum(scores.values()), popularity, lowest, highest, found.shape))
     return out

@@ -182,24 +182,24 @@ def completed(path: Path, known: Columns, rows: pl.DataFrame | None = None) -> U
 
 def _seen(out: UserTable, rows: pl.DataFrame) -> pl.DataFrame:
     """Remove invisible characters and collapse white space to single spaces, with a note for each column."""
-    for name, (odd, instead) in product(rows.columns[1:], ((UNSEEN, ""), (SPACES, " "))):
+    for name, (pattern, new) in product(rows.columns[1:], ((UNSEEN, ""), (SPACES, " "))):
         if name == SEEN_AS_IT_IS:
             continue
         column = rows[name]
         texts = column.list.join(" ") if name in LISTS else column
-        holds = texts.str.contains(odd).fill_null(False)
-        if not holds.any():
+        affected = texts.str.contains(pattern).fill_null(False)
+        if not affected.any():
             continue
-        first = texts.filter(holds)[0]
-        seen = pl.element().str.replace_all(odd, instead).str.strip_chars(WHITE)
+        first = texts.filter(affected)[0]
+        seen = pl.element().str.replace_all(pattern, new).str.strip_chars(WHITE)
         mended = (
-            column.list.eval(seen) if name in LISTS else column.str.replace_all(odd, instead).str.strip_chars(WHITE)
+            column.list.eval(seen) if name in LISTS else column.str.replace_all(pattern, new).str.strip_chars(WHITE)
         )
         cleared = mended.list.eval(pl.element().filter(pl.element() != "")) if name in LISTS else mended
         rows = rows.with_columns(cleared if name in LISTS else cleared.set(cleared == "", None))
         unseen = re.search(UNSEEN, first)
-        said = f"holds U+{ord(unseen[0]):04X}, which nobody sees; it is left out" if unseen else ""
-        out.note(rows[ROW].filter(holds), f"{name} {said or f'{first[:60]!r} is read with single spaces'}")
+        message = f"holds U+{ord(unseen[0]):04X}, which nobody sees; it is left out" if unseen else ""
+        out.note(rows[ROW].filter(affected), f"{name} {message or f'{first[:60]!r} is read with single spaces'}")
     return rows
 
 

@@ -94,9 +94,9 @@ def _properties(server: QueryServer, ids: Sequence[str], options: WikidataOption
     if unknown:
         raise AlmanacError(f"{options.endpoint}: knows no property {', '.join(unknown)}; correct `relations`")
     out = {}
-    for one, own in found.items():
-        name = named([(row["label.lang"], row["label"]) for row in own if "label" in row], (), queries.LANGUAGES)
-        out[one] = Property(name[0] if name else one, own[0]["type"].rpartition("#")[2])
+    for one, labelled in found.items():
+        name = named([(row["label.lang"], row["label"]) for row in labelled if "label" in row], (), queries.LANGUAGES)
+        out[one] = Property(name[0] if name else one, labelled[0]["type"].rpartition("#")[2])
     return out
 
 
@@ -106,8 +106,8 @@ def _named_alike(server: QueryServer, paths: Iterable[str], options: WikidataOpt
     They have the style ``alias``, so that only suites that ask for this style use them.
     """
     found: dict[str, set[str]] = defaultdict(set)
-    own = [f"wd:{path}" for path in sorted(paths) if "/" not in path]
-    for row in paging.batched(server, queries.ALIASES, own, options.batch):
+    addresses = [f"wd:{path}" for path in sorted(paths) if "/" not in path]
+    for row in paging.batched(server, queries.ALIASES, addresses, options.batch):
         found[row["e"].removeprefix(queries.ENTITY)].add(clean(row["name"]))
     for relation, names in sorted(found.items()):
         for number, name in enumerate(sorted((name for name in names if name and "[" not in name), key=str.swapcase)):
@@ -116,10 +116,10 @@ def _named_alike(server: QueryServer, paths: Iterable[str], options: WikidataOpt
 
 
 def _relation_row(path: str, properties: dict[str, Property]) -> Relation:
-    of, _, qualifier = path.partition("/")
-    label = f"{properties[of].label}: {properties[qualifier].label}" if qualifier else properties[of].label
+    property_id, _, qualifier = path.partition("/")
+    label = properties[property_id].label + (f": {properties[qualifier].label}" if qualifier else "")
     kinds = {"WikibaseItem": None, "Time": "year", "Quantity": "quantity"}
-    kind = kinds.get(properties[qualifier or of].type, "string")
+    kind = kinds.get(properties[qualifier or property_id].type, "string")
     if kind == "year":  # dates are kept as years, so the label that questions use must say "year of birth"
         label = re.sub(r"\bdate\b", "year", label)
     return Relation(path.replace("/", "."), label, path, None, kind, None)

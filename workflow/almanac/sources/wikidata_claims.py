@@ -63,23 +63,23 @@ def of_relation(
 
     The (relation, subject) of each preferred statement is added to ``preferred``, even if its value is omitted.
     """
-    of, _, qualifier = path.partition("/")
-    kind = properties[qualifier or of].type
-    pattern = queries.statements(of, qualifier or None, kind)
+    property_id, _, qualifier = path.partition("/")
+    kind = properties[qualifier or property_id].type
+    pattern = queries.statements(property_id, qualifier or None, kind)
     for row in paging.gather(server, pattern, options.page, options.facts, lowest_items):
         subject = _subject(row, omitted)
         if subject is None:
             continue
-        said: tuple[str, ...] = ()
+        qualifiers: tuple[str, ...] = ()
         if qualifier and (main := ITEM.fullmatch(row["main"])):
-            said = (f"{of}={main[1]}",)
+            qualifiers = (f"{property_id}={main[1]}",)
         relation, ranked = path.replace("/", "."), row["rank"] == PREFERRED
         if ranked:
             preferred.add((relation, subject))
         value = _value(row, kind, omitted)
         if value is not None:
             unit = row["unit"].removeprefix(queries.ENTITY) if "unit" in row else None
-            yield Claim(relation, subject, *value, ranked, said, unit)
+            yield Claim(relation, subject, *value, ranked, qualifiers, unit)
 
 
 def _subject(row: Row, omitted: Omissions) -> str | None:
@@ -201,7 +201,7 @@ def in_one_unit(
     for claim in claims:
         if claim.datatype == "quantity":
             counts[claim.relation_id][unit_of(claim)] += 1
-    units = {relation: min(own, key=lambda unit: (-own[unit], unit or "")) for relation, own in counts.items()}
+    units = {relation: min(tally, key=lambda unit: (-tally[unit], unit or "")) for relation, tally in counts.items()}
     for claim in claims:
         if claim.datatype != "quantity" or unit_of(claim) == units[claim.relation_id]:
             yield claim
@@ -212,7 +212,7 @@ def in_one_unit(
 
 def facts_of(claims: Iterable[Claim], known: set[str], omitted: Omissions) -> list[Fact]:
     """Return one fact for each distinct relation, subject and object; equal statements are merged."""
-    said: dict[str, set[str]] = defaultdict(set)
+    qualifiers: dict[str, set[str]] = defaultdict(set)
     facts: dict[str, Fact] = {}
     for claim in claims:
         key = claim.object_id or claim.value
@@ -225,8 +225,8 @@ def facts_of(claims: Iterable[Claim], known: set[str], omitted: Omissions) -> li
             continue
         if identity in facts:
             omitted.add("facts", "another statement says the same", identity)
-        said[identity] |= {*claim.qualifiers, *(("rank=preferred",) if claim.preferred else ())}
-        said[identity] |= {f"unit={claim.unit}"} if claim.unit else set()
+        qualifiers[identity] |= {*claim.qualifiers, *(("rank=preferred",) if claim.preferred else ())}
+        qualifiers[identity] |= {f"unit={claim.unit}"} if claim.unit else set()
         facts[identity] = Fact(
             fact_id=identity,
             relation_id=claim.relation_id,
@@ -239,4 +239,4 @@ def facts_of(claims: Iterable[Claim], known: set[str], omitted: Omissions) -> li
             split=None,
             source="wikidata",
         )
-    return [replace(fact, qualifiers=tuple(sorted(said[identity]))) for identity, fact in facts.items()]
+    return [replace(fact, qualifiers=tuple(sorted(qualifiers[identity]))) for identity, fact in facts.items()]
