@@ -34,13 +34,7 @@ class Names:
         self.syllables = random.Random(seed_of(seed, "syllables")).sample(every, SYLLABLES)
 
     def word(self, what: str, index: int, syllables: tuple[int, int], capital: bool) -> str:
-        """Return a new word for entity number ``index`` of the class ``what``.
-
-        Args:
-            what: the class of entities.
-            index: the entity's number in its class.
-            syllables: the least and the largest number of syllables.
-            capital: whether the word begins with a capital letter.
+        """Return a new word for entity number ``index`` of the class ``what``; ``syllables`` are (least, most).
 
         Raises:
             AlmanacError: no free word was found; the world is too large for names of this length.

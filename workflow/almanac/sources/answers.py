@@ -64,7 +64,7 @@ def digest(content: bytes) -> str:
 
 
 class Recorder:
-    """Wraps a server and records its answers: ``requests.jsonl`` lists them, ``queries/`` and ``answers/`` hold texts.
+    """Records a server's answers: ``requests.jsonl`` lists them, ``queries/`` and ``answers/`` hold the texts.
 
     A query that a pull asks n times has n records; the nth time it is asked, the nth record is replayed.
     """

@@ -31,8 +31,8 @@ def unpack(archive: Path, folder: Path, max_bytes: int) -> None:
     """Unpack a zip or tar archive into a new folder, which appears only when it is complete.
 
     Raises:
-        AlmanacError: the file is no archive or is damaged; a member would leave the folder, or is neither a plain file
-            nor a folder; or more than ``max_bytes`` are unpacked.
+        AlmanacError: the file is no archive or is damaged; a member would leave the folder, or is no plain file or
+            folder; or there are more than ``max_bytes``.
     """
     with unfinished.replacement(folder) as new:
         try:

@@ -59,8 +59,7 @@ def readable(folder: Path, name: str) -> UserTable:
     """Return a table of a folder, its rows not yet checked.
 
     Raises:
-        AlmanacError: the file cannot be read or lacks a column. It is refused at once, since every reference to its
-            rows would seem wrong too.
+        AlmanacError: the file cannot be read, or lacks a column, so that every reference to its rows would seem wrong.
     """
     return _with_columns(read_table(folder, name))
 
@@ -80,8 +79,7 @@ def checked(folder: Path, source: str, merge: bool = False) -> FactColumns:
     """Read and check the tables of a folder, or of one file of facts.
 
     Args:
-        folder: a folder with the tables `facts`, `entities` and perhaps others; or a file of subject, relation and
-            object.
+        folder: a folder with the tables `facts`, `entities` and perhaps others; or one file of facts.
         source: the source's name, for facts and popularity rows that name none.
         merge: whether duplicate rows are merged instead of refused. Of an entity's rows the first gives the label, and
             the other labels become aliases; duplicate facts, texts and templates count once; an entity's largest score
@@ -156,9 +154,7 @@ def entities(found: UserTable, merge: bool = False) -> pl.DataFrame:
 
 
 def facts(found: UserTable, source: str, ids: pl.Series, merge: bool = False) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the rows of `Fact`, sorted, and a frame ``written, fact_id``.
-
-    The latter maps each fact's id with the value as written in the file to its id with the canonical value.
+    """Return the rows of `Fact`, sorted, and a frame ``written, fact_id``: fact ids as written, and canonical ones.
 
     Args:
         found: the table.
@@ -272,8 +268,7 @@ def relations(found: UserTable, used: list[str], property_ids: Collection[str]) 
     Args:
         found: the table.
         used: the relations of the facts; those without a row in the table get their id as label.
-        property_ids: ids that are taken to be Wikidata properties: a relation with such an id and no label gets the
-            property's name.
+        property_ids: ids that mean Wikidata properties; relations with such an id and no label get the property's name.
     """
     rows: dict[str, Relation] = {}
     for number, record in found.records():

@@ -161,13 +161,7 @@ def read(options: DblpOptions, folder: Path) -> SourceTables:
 def _mentions(
     stream: Iterator[Record], theses: list[tuple[str, str, Record]], people: Sequence[str]
 ) -> Iterator[tuple[str, int]]:
-    """Yield (person, mentions) pairs that must be summed by person; append (person, degree, record) to ``theses``.
-
-    Args:
-        stream: the records.
-        theses: receives the theses.
-        people: the fields that count as mentions (author, editor).
-    """
+    """Yield (person, mentions in the fields ``people``), to be summed; ``theses`` gets (person, degree, record)."""
     counts: Counter[str] = Counter()
     for record in stream:
         for tag in people:

@@ -189,15 +189,7 @@ def _linked(
     """Return a file's rows of drawn titles by relation, for relations whose titles only the file itself tells.
 
     The first titles of each bucket in the draw's order are looked up, then more of them until the pools are full. The
-    result is the same as a draw from all titles with the relation.
-
-    Args:
-        files: the files.
-        titles: all titles that count.
-        file: the file to read.
-        columns: the wanted columns.
-        has: by relation, whether a row of the file has a fact.
-        options: the pool and the seed.
+    result is the same as a draw from all titles with the relation. ``has``: by relation, whether a row has a fact.
     """
     count = options.pool * WIDER
     while True:

@@ -91,11 +91,7 @@ def sharing(alikes: pl.Series) -> int:
 
 
 def _check_numbers(path: Path, names: Sequence[str]) -> None:
-    """Check that all identifiers and numbers of a file are valid.
-
-    Raises:
-        AlmanacError: naming the first invalid cell.
-    """
+    """Raise an `AlmanacError` for the first cell of a file that is no valid identifier or number."""
     rows = scan(path, names, names, seen=True).with_row_index("line", 2)
     numbers = {names[0]: number(names[0], strict=False)}
     numbers |= {name: whole(name, strict=False) for name in names if name in NUMBERS}

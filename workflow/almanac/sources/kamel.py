@@ -58,7 +58,7 @@ def read(options: KamelOptions, folder: Path) -> SourceTables:
     - Subjects have no ids; those with the same name are one (``subject:NAME``).
     - Objects have Wikidata ids in the test files. In the other files an object with the main name of a test object of
       its relation gets that object's id; any other gets ``object:NAME``.
-    - If the test objects of a relation are dates or numbers, so are its objects in the other files. Dates are years.
+    - If the test objects of a relation are dates (kept as years) or numbers, so are its objects in the other files.
     - The question templates are KAMEL's; labels of relations are taken from `properties`.
 
     Args:

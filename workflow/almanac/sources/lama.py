@@ -48,10 +48,7 @@ class Collected:
         return bool(found)
 
     def named(self, **ends: tuple[str, Iterable[str]]) -> bool:
-        """Add names of a fact's subject and object, given as (id, names); return whether both have names.
-
-        The first without any name is counted in the omissions.
-        """
+        """Add names of subject and object, as (id, names); return whether both have a name, else count an omission."""
         for end, (identity, names) in ends.items():
             if not self.entity(identity, names):
                 self.omissions.add("facts", f"{end} has no label", identity)

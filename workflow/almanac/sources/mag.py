@@ -45,9 +45,8 @@ def read(options: MagOptions, folder: Path) -> SourceTables:
         folder: holds the files under their own names.
 
     Returns:
-        Facts of drawn papers, journals and conferences. Papers after the last year do not count for popularity.
-        Journals and conferences always count, but are drawn only if MAG had them by the last year and their name is
-        unique.
+        Facts of drawn papers, journals and conferences. Papers count for popularity up to the last year. Journals and
+        conferences always count, but are drawn only if MAG had them by the last year and their name is unique.
 
     Raises:
         AlmanacError: a file is missing, truncated or not of its shape, naming it and the line.

@@ -20,8 +20,7 @@ def named(
     Args:
         labels: (language, text) pairs.
         aliases: other names.
-        languages: in order of preference. The first that has a label gives the label; labels in the others become
-            aliases.
+        languages: by preference; the first with a label provides the label, and labels in the others become aliases.
     """
     by_language = {language: clean(text) for language, text in sorted(labels) if clean(text)}
     found = [by_language[language] for language in languages if language in by_language]

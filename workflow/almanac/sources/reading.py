@@ -41,22 +41,14 @@ BROKEN = (
 
 
 def present(path: Path) -> None:
-    """Check that a file exists.
-
-    Raises:
-        AlmanacError: it does not.
-    """
+    """Raise an `AlmanacError` if a file does not exist."""
     if not path.is_file():
         raise AlmanacError(f"{path}: there is no such file; run `almanac pull`, or set the source's `path`")
 
 
 @contextmanager
 def readable(where: object) -> Iterator[None]:
-    """Convert errors while reading a file into an `AlmanacError` that names it.
-
-    Raises:
-        AlmanacError: the file is truncated, damaged, or no table of the expected shape.
-    """
+    """Convert errors while reading a file (truncated, damaged or of another shape) into an `AlmanacError`."""
     try:
         yield
     except BROKEN as error:
@@ -291,11 +283,7 @@ def blocks(path: Path, width: int, columns: Mapping[str, int], separator: str = 
 
 
 def check_cells(path: Path, lines: Iterable[bytes], first: int, width: int, separator: bytes) -> None:
-    """Check that each line has ``width`` cells; the first line has the number ``first``.
-
-    Raises:
-        AlmanacError: naming the first line that has not.
-    """
+    """Raise an `AlmanacError` for the first line without ``width`` cells; ``first`` is the number of the first line."""
     for number, line in enumerate(lines, first):
         if line.count(separator) != width - 1:
             cells = line.count(separator) + 1

@@ -49,10 +49,7 @@ class Omissions:
 
 
 def distinct(templates: Iterable[Template], omitted: Omissions) -> Iterator[Template]:
-    """Yield the valid templates without duplicates.
-
-    A valid template has each of its slots exactly once. Of templates that differ only in case and spaces the first is
-    kept.
+    """Yield the templates that have each slot exactly once; of those that differ only in case and spaces the first.
 
     Args:
         templates: statements, with [X] and [Y], or questions, with [X] alone.
