@@ -197,7 +197,7 @@ def test_mistakes_of_a_table_come_in_the_order_of_its_rows_whatever_they_are(tmp
     assert found == [
         "line 1: label is ['A']; a text is expected",
         "line 2: label is empty; every entity needs an entity_id and a label",
-        "line 4: entity 'Q3' stands in line 3 too; keep one row, or set datasets.NAME.merge: true",
+        "line 4: entity 'Q3' is also in line 3; keep one row, or set datasets.NAME.merge: true",
         "line 5: entity_id is empty; every entity needs an entity_id and a label",
         "line 6: label is {}; a text is expected",
     ]
@@ -284,13 +284,13 @@ MISTAKES = {
     "empty id": ({"entities": E + ",C,\n"}, "entities.csv: line 4: entity_id is empty"),
     "duplicate entity": (
         {"entities": E + "Q1,C,\n"},
-        "entities.csv: line 4: entity 'Q1' stands in line 2 too; keep one row, or set",
+        "entities.csv: line 4: entity 'Q1' is also in line 2; keep one row, or set",
     ),
     "ragged, short": ({"entities": E + "Q3,C\n"}, "entities.csv: line 4: has more or fewer cells"),
     "ragged, long": ({"entities": E + "Q3,C,,D\n"}, "entities.csv: line 4: has more or fewer cells"),
     "duplicate fact": (
         {"entities": E, "facts": F + "P,Q1,Q2,,,\nP,Q2,Q1,,,\nP,Q1,Q2,,,\n"},
-        "facts.csv: line 4: the fact P|Q1|Q2 stands in line 2 too; keep one row, or set",
+        "facts.csv: line 4: the fact P|Q1|Q2 is also in line 2; keep one row, or set",
     ),
     "object without entity": (
         {"entities": E, "facts": F + "P,Q1,Q9,,,\n"},
@@ -363,7 +363,7 @@ MISTAKES = {
     ),
     "popularity twice": (
         {"popularity": "entity_id,score,source\nQ1,1,mine\nQ2,1,\nQ1,2,\n"},
-        "popularity.csv: line 4: the popularity of entity 'Q1' (source 'mine', type 'city') stands in line 2 too",
+        "popularity.csv: line 4: the popularity of entity 'Q1' (source 'mine', type 'city') is also in line 2",
     ),
     "evidence of no fact": (
         {"evidence": "fact_id,text\nP17|Q1|Q2,a\nP17|Q2|Q1,b\n"},
@@ -375,7 +375,7 @@ MISTAKES = {
     ),
     "evidence twice": (
         {"evidence": "fact_id,text\nP17|Q1|Q2,a\nP17|Q1|Q2, a \n"},
-        "evidence.csv: line 3: this text of the fact P17|Q1|Q2 stands in line 2 too; keep one row, or set",
+        "evidence.csv: line 3: this text of the fact P17|Q1|Q2 is also in line 2; keep one row, or set",
     ),
     "evidence with a page": (
         {"evidence": "fact_id,text,page\nP17|Q1|Q2,a,3\n"},
@@ -391,11 +391,11 @@ MISTAKES = {
     ),
     "two doses": (
         {"exposures": "fact_id,dose\nP17|Q1|Q2,1\nP17|Q1|Q2,2\n"},
-        "exposures.csv: line 3: the dose of P17|Q1|Q2 stands in line 2 too; keep one row, or set datasets.NAME.merge",
+        "exposures.csv: line 3: the dose of P17|Q1|Q2 is also in line 2; keep one row, or set datasets.NAME.merge",
     ),
     "template twice": (
         {"templates": "relation_id,text,style\nP17,[X] is in [Y].,statement\nP17, [X] is  IN [Y].,statement\n"},
-        "templates.csv: line 3: the template '[X] is  IN [Y].' stands in line 2 too; keep one row, or",
+        "templates.csv: line 3: the template '[X] is  IN [Y].' is also in line 2; keep one row, or",
     ),
     "day without hyphens": (
         {"facts": "relation_id,subject_id,value,datatype\nP571,Q1,20000101,date\n"},
@@ -407,7 +407,7 @@ MISTAKES = {
     ),
     "relation twice": (
         {"relations": "relation_id,label\nP,a\nP,b\n"},
-        "relations.csv: line 3: relation 'P' stands in line 2 too; keep one row",
+        "relations.csv: line 3: relation 'P' is also in line 2; keep one row",
     ),
     "relation without label": (
         {"relations": "relation_id,label\nP,\n"},
@@ -811,7 +811,7 @@ def test_a_value_that_is_none_of_its_datatype_is_refused(tmp_path, kind, text, r
 
 def test_one_value_written_twice_is_one_fact_twice(tmp_path):
     rows = [{"subject_id": "Q0", "datatype": "quantity", "value": text} for text in ("5", "5.0")]
-    with pytest.raises(AlmanacError, match=r"line 2: the fact P\|Q0\|5 stands in line 1 too"):
+    with pytest.raises(AlmanacError, match=r"line 2: the fact P\|Q0\|5 is also in line 1"):
         read_values(tmp_path / "f", rows)
 
 
@@ -906,7 +906,7 @@ def test_characters_that_nobody_sees_are_left_out_and_said(tmp_path, unseen, for
     facts = [{"relation_id": "P", "subject_id": "Q1", "object_id": "Q2"}]
     found = read_columns(folder(tmp_path / "f", form, entities=rows, facts=facts), "s")
     assert found.entities.rows() == [("Q1", "Rome", ["Roma"], None), ("Q2", "Paris", [], None)]
-    said = f"U+{ord(unseen):04X}, which nobody sees; it is left out"
+    said = f"U+{ord(unseen):04X}, an invisible character; it is left out"
     path, first = tmp_path / "f" / f"entities.{form}", {"csv": "line 2", "jsonl": "line 1", "parquet": "row 1"}[form]
     assert found.notes[:-1] == tuple(
         f"{path}: {first}: {name} holds {said}" for name in ("entity_id", "label", "aliases")
@@ -1101,10 +1101,10 @@ def test_rows_that_stand_twice_are_one_where_they_are_merged_and_all_is_said(tmp
     assert found.popularity.select("entity_id", "score").rows() == [("Q1", 10), ("Q2", 1)]
     assert found.evidence.rows() == [("P|Q1|Q2", "a")]
     assert [note.removeprefix(f"{path}/") for note in found.notes] == [
-        "entities.csv: line 4: entity 'Q1' stands again; its names are aliases (and 1 more rows so)",
-        "facts.csv: line 4: the fact P|Q1|Q2 stands again; it counts once",
+        "entities.csv: line 4: entity 'Q1' occurs again; its names become aliases (and 1 more rows so)",
+        "facts.csv: line 4: the fact P|Q1|Q2 occurs again; it counts once",
         "templates.csv: line 3: relation 'R' has no facts; its template is left out",
-        "popularity.csv: line 2: the popularity of entity 'Q1' (source 's', type 'city') stands again; "
+        "popularity.csv: line 2: the popularity of entity 'Q1' (source 's', type 'city') occurs again; "
         "the largest score counts (and 1 more rows so)",
         "evidence.csv: line 3: the fact P|Q1|Q2 has this text again; it counts once",
     ]

@@ -207,7 +207,7 @@ on two lines"
 """
 WRONG = "a fact needs subject, relation and object: write it, or remove the row"
 BAR = "holds '|', which separates the parts of a fact's id; write it in another way"
-TWICE = "the fact capital|Peru|Lima stands in line 2 too; keep one row, or set datasets.NAME.merge: true"
+TWICE = "the fact capital|Peru|Lima is also in line 2; keep one row, or set datasets.NAME.merge: true"
 
 
 def test_several_objects_in_a_cell_are_no_object(tmp_path):
@@ -248,7 +248,7 @@ def test_triples_that_stand_twice_can_be_merged(tmp_path):
     path = written(tmp_path, "a.csv", "subject,relation,object\nPeru,capital,Lima\nPeru,Capital,Lima\n")
     found = read_columns(path, "s", merge=True)
     assert found.facts["fact_id"].to_list() == ["capital|Peru|Lima"]
-    assert f"{path}: line 3: the fact capital|Peru|Lima stands again; it counts once" in found.notes
+    assert f"{path}: line 3: the fact capital|Peru|Lima occurs again; it counts once" in found.notes
 
 
 @pytest.mark.parametrize(

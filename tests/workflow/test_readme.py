@@ -493,7 +493,7 @@ def test_rows_that_stand_twice_are_merged_by_the_words_of_the_refusal(clone, min
         handle.write("s3,Subject 3,\n")
     command = f"make own MODEL={mine} FACTS={twice} ARGS=edition=twice"
     refused = shell(command, clone).stderr
-    assert "entities.csv: line 32: entity 's3' stands in line 5 too; keep one row, or set" in refused
+    assert "entities.csv: line 32: entity 's3' is also in line 5; keep one row, or set" in refused
     [remedy] = set(re.findall(r'ARGS="datasets=[^"]*"', refused))
     merged = shell(command.replace("ARGS=edition=twice", remedy), clone, **planned)
     assert merged.returncode == 0 and "--merge" in merged.stdout + merged.stderr, merged.stderr

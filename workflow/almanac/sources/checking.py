@@ -139,7 +139,7 @@ def entities(found: UserTable, merge: bool = False) -> pl.DataFrame:
     )
     again = ~identity.is_first_distinct()
     if merge:
-        more = found.drop(again, lambda row: f"entity {row['entity_id']!r} stands again; its names are aliases")
+        more = found.drop(again, lambda row: f"entity {row['entity_id']!r} occurs again; its names become aliases")
         others = more.lazy().group_by("entity_id", maintain_order=True)
         own = others.agg(
             more=pl.concat_list("label", "aliases").explode(empty_as_null=False, keep_nulls=False),
@@ -168,7 +168,7 @@ def facts(found: UserTable, source: str, ids: pl.Series, merge: bool = False) ->
     found.check(*_fact_checks(ids))
     twice = ~pl.col("fact_id").is_first_distinct()
     if merge:
-        found.drop(twice, lambda row: f"the fact {row['fact_id']} stands again; it counts once")
+        found.drop(twice, lambda row: f"the fact {row['fact_id']} occurs again; it counts once")
     found.check((twice, lambda row: f"the fact {row['fact_id']} {_too(found, row, 'fact_id')}, {MERGED}"))
     literal = pl.col("object_id").is_null()
     rows = found.take().select(
@@ -187,7 +187,7 @@ def facts(found: UserTable, source: str, ids: pl.Series, merge: bool = False) ->
 
 
 def _too(found: UserTable, row: dict[str, Any], *key: str) -> str:
-    return f"stands in {found.first(row, *key)} too; keep one row"
+    return f"is also in {found.first(row, *key)}; keep one row"
 
 
 def _identity(value: str) -> pl.Expr:
@@ -389,7 +389,7 @@ def _check_texts(found: UserTable, merge: bool) -> None:
     key = ("relation_id", "style", "folded")
     twice = ~pl.struct(key).is_first_distinct() & pl.all_horizontal(pl.col(name).is_not_null() for name in key)
     if merge:
-        found.drop(twice, lambda row: f"the template {row['text']!r} stands again; it counts once")
+        found.drop(twice, lambda row: f"the template {row['text']!r} occurs again; it counts once")
     found.check((twice, lambda row: f"the template {row['text']!r} {_too(found, row, *key)}, {MERGED}"))
     found.rows = found.rows.drop("folded")
 
@@ -433,7 +433,7 @@ def popularity(
     twice = ~pl.struct(key).is_first_distinct()
     if merge:
         found.rows = found.rows.sort("score", descending=True, maintain_order=True)
-        found.drop(twice, lambda row: f"{of(row)} stands again; the largest score counts")
+        found.drop(twice, lambda row: f"{of(row)} occurs again; the largest score counts")
     found.check((twice, lambda row: f"{of(row)} {_too(found, row, *key)}, {MERGED}"))
     return found.take().select(*key, "score", "bucket").sort(key)
 

@@ -198,7 +198,7 @@ def _seen(out: UserTable, rows: pl.DataFrame) -> pl.DataFrame:
         cleared = mended.list.eval(pl.element().filter(pl.element() != "")) if name in LISTS else mended
         rows = rows.with_columns(cleared if name in LISTS else cleared.set(cleared == "", None))
         unseen = re.search(UNSEEN, first)
-        message = f"holds U+{ord(unseen[0]):04X}, which nobody sees; it is left out" if unseen else ""
+        message = f"holds U+{ord(unseen[0]):04X}, an invisible character; it is left out" if unseen else ""
         out.note(rows[ROW].filter(affected), f"{name} {message or f'{first[:60]!r} is read with single spaces'}")
     return rows
 
