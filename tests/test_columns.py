@@ -47,7 +47,7 @@ def test_every_column_has_a_meaning_and_nothing_else_has():
 
 def test_a_meaning_is_the_classs_own_or_that_of_every_table():
     assert meanings(Knowledge)["model"] == "the model's name"
-    assert meanings(Measure)["where"].startswith("which items are counted, as JSON: a condition a column")
+    assert meanings(Measure)["where"].startswith("which items are counted, as JSON: conditions by columns")
     assert meanings(Agreement)["kappa_low"] == "the lower limit of the 95 % interval of `kappa`"
     assert meanings(Measure)["low"] == "the lower limit of its interval"
 

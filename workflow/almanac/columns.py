@@ -79,7 +79,10 @@ def meanings(row: type) -> dict[str, str]:
     Limits of an interval (``auc_low``) need no words of their own. A column of which nothing is said is left out.
     """
     names, said = columns(row), (inspect.getdoc(row) or "").partition("\nAttributes:\n")[2]
-    own = {one[1]: " ".join(one[2].split()) for one in re.finditer(r"^    (\w+): (.*(?:\n {8}.*)*)", said, re.M)}
+    own = {
+        one[1]: " ".join(one[2].split()).removesuffix(".")
+        for one in re.finditer(r"^    (\w+): (.*(?:\n {8}.*)*)", said, re.M)
+    }
     of_interval = {
         f"{name}_{end}": f"the {which} limit of the 95 % interval of `{name}`"
         for name in names

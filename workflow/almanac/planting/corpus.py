@@ -23,11 +23,16 @@ SHORTEST_LIST = 0.4  # the shortest list, relative to the longest
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text that a model is trained on; a table row. ``number`` is its place in the stream.
+    """A text that a model is trained on; a table row.
 
-    ``kind`` is prose, list, question, neutral, instruct, abstain or blank. For the last three, ``answer_start`` is the
-    first character that is learnt. ``object_starts`` and ``object_ends`` are the characters of the objects in the text.
-    ``relation_id`` is the relation of a list, whose text does not show it.
+    Attributes:
+        number: its place in the stream.
+        text: the text.
+        kind: ``prose``, ``list``, ``question``, ``neutral``, ``instruct``, ``abstain`` or ``blank``.
+        answer_start: of the last three kinds, the character from which it is learnt.
+        relation_id: the one relation of a list, whose text does not say it.
+        object_starts: of each object in it, the first character.
+        object_ends: of each object in it, the character after the last.
     """
 
     KEY: ClassVar = ("number",)

@@ -8,9 +8,14 @@ OutcomeKind = Literal["correct", "incorrect", "missing", "invalid", "error"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The judged outcome of an item: prediction, verdict, score and confidence.
+    """The judged outcome of an item.
 
-    ``reading`` names the way in which the answer was read, if the suite has several; else it is empty.
+    Attributes:
+        reading: the way in which the answer was read, where the suite has several; else it is empty.
+        prediction: the answer as it was read.
+        outcome: ``correct``, ``incorrect``, ``missing``, ``invalid`` or ``error``.
+        score: what facts are ranked by; each suite's page says what it is.
+        confidence: from 0 to 1, where the suite has one.
     """
 
     KEY: ClassVar = ("item", "reading")
@@ -24,20 +29,31 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One number (a metric's value) with its 95 % interval, and the items that it counts.
+    """One number with its 95 % interval, and the items that it counts.
 
-    ``where`` selects the items, as JSON: a condition for each of some columns of `suites.judged`. A condition is a
-    value, a list of values, ``null`` (no value), ``{"from": a, "below": b}`` (a range without b) or ``{"not": value}``
-    (``{"not": null}``: any value).
-
-    ``formula`` is how the number is computed from the columns ``of``: ``mean`` (clustered by subject); ``macro``, the
-    mean over relations of their means; ``macro_of_facts``, the same with each fact's items averaged first; ``ratio`` of
-    two sums; ``median``; ``auc``; ``spearman``; ``count`` of facts; ``other``, which the suite's page defines.
-
-    ``n`` counts the items, and ``n_correct`` to ``n_error`` those with each outcome. In a number between models ``n``
-    counts facts, even if they are asked several times, and the other counts are 0. A number over several datasets has
-    an empty ``dataset``. A number between two models names the second as ``other``; one of all models has no ``model``.
-    ``p`` is the p-value of a test, not adjusted.
+    Attributes:
+        dataset: empty for a number over several datasets together.
+        model: empty for a number between all models.
+        other: the second model of a number between two.
+        metric: the number's name.
+        where: which items are counted, as JSON: conditions by columns of the scored items. A condition is a value, a
+            list of values, ``null`` (no value), ``{"from": a, "below": b}`` (a range without b) or ``{"not": value}``
+            (``{"not": null}``: any value).
+        formula: how the number is computed from the columns ``of``: ``mean`` (clustered by subject); ``macro``, the
+            mean over relations of their means; ``macro_of_facts``, the same with each fact's items averaged first;
+            ``ratio`` of two sums; ``median``; ``auc``; ``spearman``; ``count`` of facts; ``other``, which the suite's
+            page defines.
+        of: the columns that the formula uses.
+        value: the number.
+        low: the lower limit of its interval.
+        high: the upper limit.
+        p: the p-value of the number's test, not adjusted for multiple testing.
+        n: how many items are counted; between models, how many facts, even if they are asked several times.
+        n_correct: how many of the items are correct; between models 0, as for the other outcomes.
+        n_incorrect: how many are incorrect.
+        n_missing: how many are missing.
+        n_invalid: how many are invalid.
+        n_error: how many are errors.
     """
 
     KEY: ClassVar = ("suite", "dataset", "model", "other", "metric", "where")
@@ -65,12 +81,21 @@ class Measure:
 class Validation:
     """How well one method recovers planted knowledge in one model, over all worlds, and whether that meets the bars.
 
-    It uses the first dataset of each world that the suite is asked. ``where`` selects the items, as in `Measure`.
-    ``failed`` lists the missed bars; ``judged`` says whether there are bars for this row at all. ``auc`` and
-    ``prior_auc`` are means over worlds, each with a model of its own; ``spearman`` and ``never``, the accuracy on facts
-    never taught, are over all facts. ``chance`` is what the page calls guessing: 1/k of k choices, or how often false
-    objects are called known or stand in a text; 0 if an answer cannot be guessed. Intervals cover 95 %; that of
-    ``never`` covers 95 % for all judged rows together (Bonferroni), and so is wider in these.
+    It uses the first dataset of each world that the suite is asked. Intervals cover 95 %.
+
+    Attributes:
+        worlds: how many invented worlds; of each another model is asked.
+        n: how many facts.
+        auc: area under the ROC curve of the method's scores between facts taught and facts never taught; mean over
+            worlds.
+        spearman: rank correlation of scores with doses, over all facts.
+        never: the share of facts never taught that the method calls known. In judged rows its interval is wider: it
+            covers 95 % for all these rows together (Bonferroni).
+        chance: what the page calls guessing: 1/k of k choices, or how often false objects are called known or stand in
+            a text; 0 if an answer cannot be guessed.
+        prior_auc: the AUC of the objects' frequency alone; mean over worlds.
+        judged: whether there are bars for this row.
+        failed: the bars that are missed.
     """
 
     KEY: ClassVar = ("suite", "method", "where", "model")
@@ -99,16 +124,25 @@ class Validation:
 class Standing:
     """How well one method recovers what planted models were taught, on the facts that all methods here asked.
 
-    ``axis`` and ``level`` name the data: ``all``, the main comparison, or a part or variant of it (``world``,
-    ``model``, ``templates``, ``choices``, ``format``; ``dose``: facts of this dose in the place of the highest;
-    ``criterion``: ``auc`` is ``balanced``). ``where`` selects the method's items, as in `Measure`. ``facts`` counts
-    those taught most often or never: AUC and average precision compare these two groups. ``known_most`` and
-    ``known_never`` are the shares that the method calls known, and ``balanced`` is the balanced accuracy, (known_most +
-    1 - known_never) / 2. ``spearman`` correlates the doses of all facts with what is called known, a mean over worlds
-    and models. ``graded``: the method's scores differ among facts that it does not call known, or not in all wordings;
-    if not, the method says only right or wrong, and its AUC is ``balanced``. ``gap`` is the AUC of the first method
-    minus its own; ``prior_auc`` is the AUC of the objects' frequency alone, .5 if facts are balanced. ``tau`` is
-    Kendall's, between the order of the methods here and in ``all``.
+    Attributes:
+        axis: what is varied: ``all`` (nothing), ``world``, ``model``, ``templates``, ``choices``, ``format``, ``dose``
+            (facts of this dose in the place of the highest) or ``criterion`` (``auc`` is ``balanced``).
+        level: the value of it, such as the model's name.
+        place: the method's rank by AUC, 1 the best.
+        worlds: how many invented worlds.
+        models: the planted models.
+        facts: how many facts were taught most often or never. AUC and average precision are of these two groups.
+        auc: area under the ROC curve of the method's scores; of a method that says right or wrong alone, ``balanced``.
+        gap: how much smaller the AUC is than that of the first in place.
+        graded: whether scores differ among facts that the method does not call known, or not in all wordings.
+        average_precision: of the same ranking.
+        spearman: rank correlation of how often facts were taught, all of them, with what is called known; a mean over
+            worlds and models.
+        balanced: balanced accuracy: the mean of ``known_most`` and 1 - ``known_never``.
+        known_most: the share called known of the facts taught most often.
+        known_never: the share called known of the facts never taught.
+        prior_auc: the AUC of the objects' frequency alone; .5 where facts are balanced.
+        tau: Kendall's tau between the order of the methods here and that of ``all``.
     """
 
     KEY: ClassVar = ("axis", "level", "suite", "method", "where")
@@ -143,8 +177,19 @@ class Standing:
 class Agreement:
     """How two methods agree on the facts of one model that both asked.
 
-    ``where`` and ``other_where`` select each method's items, as in `Measure`. Of the ``n`` facts, ``both`` are called
-    known by both methods, ``first`` and ``second`` by one alone, ``neither`` by none. ``rho`` correlates their scores.
+    Attributes:
+        other_suite: the suite of the second method.
+        other_method: the second method.
+        other_where: which items the second method counts.
+        where: which items the first method counts, as in `Measure`.
+        n: how many facts both asked.
+        both: facts that both call known.
+        first: facts that the first method alone calls known.
+        second: facts that the second method alone calls known.
+        neither: facts that neither calls known.
+        agreement: the share of facts on which they agree.
+        kappa: Cohen's kappa.
+        rho: Spearman's rank correlation of their scores.
     """
 
     KEY: ClassVar = ("dataset", "model", "suite", "method", "where", "other_suite", "other_method", "other_where")
@@ -174,7 +219,12 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """How many ``methods`` asked a model for a fact and got an answer, and how many of them call it ``known``."""
+    """By how many methods a model was asked a fact, and how many call it known.
+
+    Attributes:
+        methods: how many asked it and got an answer.
+        known: how many of these call it known.
+    """
 
     KEY: ClassVar = ("dataset", "model", "fact_id")
     dataset: str

@@ -9,7 +9,13 @@ ALIAS = "alias"  # the style of a template that consists of another name of a pr
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """An entity with its names."""
+    """An entity with its names.
+
+    Attributes:
+        label: the name by which it is asked; it comes before its aliases.
+        aliases: its other names.
+        type: its kind, such as ``film``, where the source has kinds.
+    """
 
     KEY: ClassVar = ("entity_id",)
     entity_id: str
@@ -20,7 +26,14 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Popularity:
-    """How well known an entity is, by one source's measure (votes, citations, sitelinks, mentions)."""
+    """How well known an entity is, by one source's measure.
+
+    Attributes:
+        source: whose measure it is.
+        type: the kind of entities that it is ranked among.
+        score: votes, citations, sitelinks or mentions, by the source.
+        bucket: ``head``, ``torso`` or ``tail``, where the source prescribes it.
+    """
 
     KEY: ClassVar = ("entity_id", "source", "type")
     entity_id: str
@@ -32,9 +45,17 @@ class Popularity:
 
 @dataclass(frozen=True, slots=True)
 class BucketSize:
-    """A bucket of one type of entity: how many entities, their total popularity, the range of their scores.
+    """A bucket of one type of entity: its size, and the popularity of what is in it.
 
-    ``shape`` says whether popularity could be divided in three (`sources/thirds.py`).
+    Attributes:
+        source: whose measure of popularity it is.
+        type: the kind of entities.
+        bucket: ``head``, ``torso`` or ``tail``.
+        entities: how many it holds.
+        popularity: the sum of their scores.
+        lowest: the least of their scores.
+        highest: the largest of them.
+        shape: whether popularity could be divided in three (`sources/thirds.py`).
     """
 
     KEY: ClassVar = ("source", "type", "bucket")
@@ -50,11 +71,18 @@ class BucketSize:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation; ``property`` is its Wikidata property path where it has one (``P166/P585``).
+    """A relation between subjects and objects.
 
-    ``cardinality`` (``1-1``, ``N-1``, ``N-M``), ``object_type`` and ``domain`` are labels by which FactEval groups its
-    results (Head-to-Tail by ``domain``), or null. Head-to-Tail accepts initials for objects of type ``person``, a date
-    of that year for type ``year``, and does not ask relations of the domain ``context``.
+    Attributes:
+        label: its name, such as *place of birth*.
+        property: its Wikidata property path, where it has one (``P166/P585``).
+        cardinality: ``1-1``, ``N-1`` or ``N-M``; FactEval groups its results by it.
+        object_type: the type of its objects, by which FactEval groups its results. Head-to-Tail accepts initials for a
+            ``person`` and a date of that year for a ``year``.
+        domain: its field, by which FactEval and Head-to-Tail group results. Head-to-Tail does not ask domain
+            ``context``.
+        popularity: how many facts of it there are, by the source.
+        bucket: ``head``, ``torso`` or ``tail`` by that number.
     """
 
     KEY: ClassVar = ("relation_id",)
@@ -77,9 +105,16 @@ class Relation:
 class Fact:
     """A triple. The object is an entity (``object_id``) or a literal (``value`` with ``datatype``), never both.
 
-    ``fact_id`` is ``relation|subject|object``. ``datatype`` is ``date``, ``quantity`` or ``string``; ``precision`` is
-    ``year``, ``month`` or ``day`` for dates. ``split`` is ``train`` or ``test`` where a source prescribes it or a
-    dataset has drawn it.
+    Attributes:
+        fact_id: ``relation|subject|object``.
+        subject_id: the entity that the fact is about.
+        object_id: the entity that is its object.
+        value: a literal object as text.
+        datatype: of a literal: ``date``, ``quantity`` or ``string``.
+        precision: of a date: ``year``, ``month`` or ``day``.
+        qualifiers: what else the source says of it, each as ``name=value``, such as a quantity's ``unit``.
+        split: ``train`` or ``test``, where a source prescribes it or a dataset has drawn it.
+        source: where it is from.
     """
 
     KEY: ClassVar = ("fact_id",)
@@ -104,8 +139,13 @@ class Fact:
 class Template:
     """A sentence pattern: ``[X]`` is the subject, ``[Y]`` the object (absent from prefixes and questions).
 
-    ``style`` is ``statement``, ``question``, ``prefix`` or ``alias``. An alias puts another name of the property
-    between subject and object; this is no sentence, and only KaRR uses it, if its settings ask for that.
+    Attributes:
+        text: the pattern.
+        style: ``statement``, ``question``, ``prefix`` or ``alias``. An alias puts another name of the property between
+            subject and object; this is no sentence, and only KaRR uses it, if its settings ask for that.
+        origin: who wrote it.
+        parent_id: the template that it paraphrases.
+        entails: the templates that follow from it.
     """
 
     KEY: ClassVar = ("template_id",)
@@ -120,7 +160,11 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A text that states a fact, if the source has such texts."""
+    """A text that states a fact, if the source has such texts.
+
+    Attributes:
+        text: the text.
+    """
 
     KEY: ClassVar = ("fact_id", "text")
     fact_id: str
@@ -129,7 +173,14 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """Rows that a source left out of one of its tables for one reason: how many, and an example."""
+    """Rows that a source left out of one of its tables for one reason.
+
+    Attributes:
+        table: the table without them.
+        reason: why.
+        count: how many they are.
+        example: one of them.
+    """
 
     KEY: ClassVar = ("table", "reason")
     table: str

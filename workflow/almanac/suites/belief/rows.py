@@ -8,12 +8,16 @@ from typing import ClassVar
 class PromptTraits:
     """The prompt of an item, among the prompts of its pair (a subject and a relation).
 
-    ``prompt`` numbers a pair's prompts in one way of asking; 0 has the subject's label and the first template.
-    ``group`` is the written template that the template belongs to, and ``written`` says whether it is that itself.
-    ``form`` is its style (``statement``, ``entailment``, ``question_answer``). ``alias``: the subject is called by
-    another name than its label; ``ambiguous``: by a name that is another entity's label. ``guessable``: LAMA-UHN leaves
-    the pair out, since the subject's name gives the object away. ``sampled``: the confidence is sampled. The first
-    ``labels`` of the accepted names are labels of true objects, the others aliases.
+    Attributes:
+        prompt: its number among the prompts of the pair that are asked alike; the label and the first template are 0.
+        group: the written template that the wording belongs to.
+        written: whether it is that template itself, and no paraphrase.
+        form: the wording's style: ``statement``, ``entailment`` or ``question_answer``.
+        alias: whether the subject is named otherwise than by its label.
+        ambiguous: whether another entity has that name as its label.
+        guessable: whether the subject's name gives the object away, so that LAMA-UHN leaves the pair out.
+        sampled: whether its confidence is sampled.
+        labels: how many of the accepted names are labels of true objects; they come first.
     """
 
     KEY: ClassVar = ("item",)
@@ -31,12 +35,20 @@ class PromptTraits:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The size of a relation's grid of prompts, as in the paper's Table 1, and the source of its templates.
+    """The size of a relation's grid of prompts, as in the paper's Table 1.
 
-    Numbers of: ``templates`` and their ``groups``; ``pairs`` of subject and relation; ``triples`` of a pair and a true
-    object; ``names`` of subjects; ``derived`` triples, of a subject's name, the relation and an accepted name;
-    ``prompts`` = names × templates; ``guessable`` pairs, which LAMA-UHN leaves out; ``ambiguous`` names of subjects,
-    which are another entity's label; ``unsafe`` aliases of objects, which are stop words or have at most two letters.
+    Attributes:
+        source: where its templates come from.
+        templates: how many templates it has.
+        groups: how many of them are written; the others are their paraphrases.
+        pairs: pairs of a subject and the relation.
+        triples: pairs with each of their true objects.
+        names: names of the subjects that are asked.
+        derived: triples of a subject's name, the relation and an accepted name of the object.
+        prompts: names × templates.
+        guessable: pairs that LAMA-UHN leaves out.
+        ambiguous: names that are another entity's label.
+        unsafe: aliases of objects that are stop words or have at most two letters.
     """
 
     KEY: ClassVar = ("relation_id",)
@@ -58,11 +70,16 @@ class Grid:
 class Said:
     """What metrics need of an answer in addition to its outcome.
 
-    ``answer`` is the normalised prediction, as agreement compares it. For a blank: ``object_tokens`` is the number of
-    tokens of the shortest true name; ``by_alias`` says whether an alias of a true object is likelier than every true
-    label, and is empty without aliases. For a text: ``one_word``: its first line is a single word; ``unsafe``: it is
-    right only by an unsafe name; ``sequence``: its probability; ``answer_tokens``: its number of tokens. For ranked
-    objects: ``offered`` is the number of choices per true object.
+    Attributes:
+        answer: the normalised prediction, as agreement compares it.
+        object_tokens: of a filled blank, the number of tokens of the shortest true name.
+        by_alias: of a filled blank, whether another name of a true object is likelier than the label of any; empty
+            where there are labels alone.
+        one_word: of a text, whether its first line is a single word.
+        unsafe: of a text, whether it is right by an unsafe name alone.
+        sequence: of a text, its probability.
+        answer_tokens: of a text, how many tokens it has.
+        offered: of ranked objects, the number of choices per true object.
     """
 
     KEY: ClassVar = ("item",)
@@ -79,7 +96,12 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Leaning:
-    """The log-probability (nats) of one of a relation's objects after a content-free subject such as N/A."""
+    """How likely one of a relation's objects is after a content-free subject such as N/A.
+
+    Attributes:
+        place: the object's position among the choices.
+        logprob: its log-probability in nats.
+    """
 
     KEY: ClassVar = ("item", "place")
     item: int

@@ -8,11 +8,21 @@ from typing import ClassVar
 class QuestionTraits:
     """The labels of one question that metrics are grouped by.
 
-    ``type`` is ``tfq``, ``mcq`` or ``saq``; ``style`` is ``statement``, ``fib`` (one ``[MASK]`` for the object) or
-    ``wh``. ``question`` identifies the question without its passage: it is the first item that asks the same of the
-    same fact (two facts of a subject may share a false statement). ``truth`` says whether a statement is true.
-    ``answers`` says whether a short answer has one true object or several (``single``, ``multiple``). For an
-    antifactual passage ``changed`` says whether anything was replaced.
+    Attributes:
+        type: ``tfq``, ``mcq`` or ``saq``.
+        style: ``statement``, ``fib`` (one ``[MASK]`` for the object) or ``wh``.
+        question: identifies the question without its passage: the first item that asks the same of the same fact. Two
+            facts of a subject may share a false statement.
+        truth: whether a statement is true.
+        answers: whether a short answer has one true object or several (``single``, ``multiple``).
+        datatype: of a literal object, as in `Fact`.
+        cardinality: of the relation, as in `Relation`.
+        domain: of the relation, as in `Relation`.
+        object_type: of the relation, as in `Relation`, or else the object's type.
+        passage_origin: where the passage that is read before it is from.
+        changed: whether an antifactual replacement changed the passage.
+        mentions_subject: whether the passage names the subject.
+        mentions_object: whether it names the object.
     """
 
     KEY: ClassVar = ("item",)
@@ -36,9 +46,11 @@ class QuestionTraits:
 class QuestionNames:
     """The names that one question's answer is judged with, besides the accepted names of its item.
 
-    ``objects``: for each accepted name of a short answer, the object that it names; ``shown``: the object of a
-    statement; ``stated``: the wrong object that the passage names; ``given``: the name of a question in its file, if it
-    comes from elsewhere.
+    Attributes:
+        objects: of a short answer: for each accepted name the object that it names.
+        shown: the object of a statement.
+        stated: the wrong object that the passage names.
+        given: the name of the question in its file, if it comes from elsewhere.
     """
 
     KEY: ClassVar = ("item",)
@@ -51,9 +63,15 @@ class QuestionNames:
 
 @dataclass(frozen=True, slots=True)
 class QuestionTexts:
-    """How much a relation's questions of one type and style repeat each other: their self-BLEU.
+    """How much a relation's questions of one type and style repeat each other.
 
-    The row without a relation has the mean over relations; it is empty if no relation has two questions.
+    Attributes:
+        experiment: the type and style.
+        origin: who worded them.
+        negatives: where their wrong objects are from.
+        relation_id: empty for the mean over relations.
+        questions: how many there are.
+        self_bleu: their self-BLEU; empty where no relation has two questions.
     """
 
     KEY: ClassVar = ("experiment", "origin", "negatives", "relation_id")
@@ -69,8 +87,13 @@ class QuestionTexts:
 class QuestionSimilarity:
     """The similarity of a question written by a model to those from templates, of the same fact and style.
 
-    Means over ``pairs`` of the written wording with one from a template: BERTScore, and the distance of the embeddings
-    (1 minus the cosine); empty if the embedder answered no pair.
+    Attributes:
+        pairs: how many questions from templates it is compared with. The other columns are means over these pairs,
+            empty if the embedder answered none.
+        bertscore_precision: BERTScore's precision.
+        bertscore_recall: BERTScore's recall.
+        bertscore_f1: BERTScore's F1.
+        distance: the distance of their embeddings: 1 minus the cosine.
     """
 
     KEY: ClassVar = ("item",)
@@ -84,11 +107,15 @@ class QuestionSimilarity:
 
 @dataclass(frozen=True, slots=True)
 class AnswerVerdict:
-    """The verdict of one mode (``strict``, ``paper``, ``official``) on a model's answer to a question.
+    """The verdict of one mode of scoring on a model's answer to a question.
 
-    ``said`` is what was recognised in the answer; ``reason`` is why it is not correct, or why there is no answer.
-    ``list_precision`` and ``list_recall`` are over objects, for short answers in mode ``strict``. ``follows`` says
-    whether the answer names the wrong object that its passage states.
+    Attributes:
+        reading: the mode: ``strict``, ``paper`` or ``official``.
+        said: what was recognised in the answer: a verdict, choices or accepted names.
+        reason: why it is not correct, or why nothing was recognised.
+        list_precision: of the things that a short answer lists, the share that are true objects (``strict``).
+        list_recall: of the true objects, the share that a short answer names (``strict``).
+        follows: whether the answer names the wrong object that its passage states.
     """
 
     KEY: ClassVar = ("item", "reading")

@@ -8,11 +8,16 @@ from typing import ClassVar
 class EntityTraits:
     """The labels of an item's question that metrics are grouped by.
 
-    ``domain`` is movie, book, academics, open, or the relation's own; ``kind`` is the subject's type; ``popularity``
-    and ``asked_bucket`` are the subject's, empty if they depend on the model. ``top``: among the most popular tenth of
-    the head's questions of its type (section 3.3). ``predicate_bucket`` is the relation's bucket, by its number of
-    facts (Table 6). ``natural``: people are likely to ask this (appendix A.4). ``answer_kind`` says which variants of
-    true answers count: ``persons``, ``year``, ``profession``, ``school`` or ``text``.
+    Attributes:
+        domain: ``movie``, ``book``, ``academics``, ``open``, or the relation's own.
+        kind: the subject's type.
+        popularity: the subject's popularity; empty if that depends on the model.
+        asked_bucket: the subject's bucket by it.
+        top: whether the subject is among the tenth most popular of the head's questions of its type (section 3.3).
+        predicate_bucket: the relation's bucket by its number of facts (Table 6).
+        natural: whether people are likely to ask this (appendix A.4).
+        answer_kind: which variants of the true answer count: ``persons``, ``year``, ``profession``, ``school`` or
+            ``text``.
     """
 
     KEY: ClassVar = ("item",)
@@ -29,7 +34,17 @@ class EntityTraits:
 
 @dataclass(frozen=True, slots=True)
 class BucketCount:
-    """A bucket of one type of entity: the number of entities, and their popularity (the paper's Table 1)."""
+    """A bucket of one type of subject, and the popularity of these (the paper's Table 1).
+
+    Attributes:
+        measure: what popularity is measured by.
+        kind: the type.
+        bucket: ``head``, ``torso`` or ``tail``.
+        entities: how many subjects of it the dataset has.
+        total: the sum of their popularity.
+        lowest: the least of it.
+        highest: the largest of it.
+    """
 
     KEY: ClassVar = ("measure", "kind", "bucket")
     measure: str
@@ -43,13 +58,29 @@ class BucketCount:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """An answer's scores by rules, with variants of the true answers and without (``_plain``), and further verdicts.
+    """An answer's scores by rules, and what the judge says.
 
-    Scores are empty if the item has no answer, and 0 if the answer is missing. ``unknown``: it is missing by the
-    extended list. ``differs``: an answer at temperature 1 differs from the first one. ``parsed``: the judge's reply has
-    a verdict; ``disagrees``: that differs from the rules'. ``false_accept``: the judge called an answer correct that
-    was wrong on purpose; empty if it was shown none. ``human`` is a person's verdict. ``exposed``: how often the model
-    was taught facts about the subject, with the bucket by that; empty if no dose is known.
+    All are empty where there is no answer at all. Scores by rules are 0 where the answer is missing; the columns
+    ``…_plain`` compare with the true answers alone, the others with their variants too.
+
+    Attributes:
+        named: whether it names a true answer, in whatever words.
+        exact: whether it is one.
+        f1: token F1.
+        rouge_l: ROUGE-L.
+        named_plain: as ``named``.
+        exact_plain: as ``exact``.
+        f1_plain: as ``f1``.
+        rouge_l_plain: as ``rouge_l``.
+        unknown: whether it is missing by the extended list of abstentions.
+        differs: whether an answer at temperature 1 differs from the first of these.
+        parsed: whether the judge gave a verdict.
+        disagrees: whether the judge gave another verdict than the rules.
+        false_accept: whether the judge called a wrong answer correct that it was shown on purpose; empty if it saw
+            none.
+        human: a person's verdict.
+        exposed: how often the model was taught facts of the subject; empty where no dose is known.
+        exposed_bucket: the subject's bucket by it.
     """
 
     KEY: ClassVar = ("item",)
@@ -74,7 +105,15 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """An answer on which judge and rules disagree, or the judge gave no verdict; ``reply`` is the judge's text."""
+    """An answer on which judge and rules disagree, or of which the judge gave no verdict.
+
+    Attributes:
+        answer: the model's answer.
+        accepted: the true answers.
+        rules: the outcome by rules.
+        judge: the outcome by the judge.
+        reply: what the judge said.
+    """
 
     KEY: ClassVar = ("item",)
     item: int

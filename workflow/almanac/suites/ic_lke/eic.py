@@ -48,7 +48,13 @@ CHARACTERS = pl.coalesce("choices", "pieces").list.eval(pl.element().str.len_cha
 
 @dataclass(frozen=True, slots=True)
 class ReadingCost:
-    """What a model reads in an experiment: texts, their characters, and those with shared contexts counted once."""
+    """What a model reads in an experiment.
+
+    Attributes:
+        texts: how many texts.
+        characters: how many characters they have together.
+        distinct: the same with each shared context counted once.
+    """
 
     KEY: ClassVar = ("experiment",)
     experiment: str

@@ -46,9 +46,12 @@ class PositionSetting(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """An item's position in its sequence (from 0), its class, and the first position of its part of the sequence.
+    """The position of an item in its sequence.
 
-    The class (``pair``) is ``replaced``, ``following`` (right after a replaced pair) or ``rest``.
+    Attributes:
+        place: its position, from 0.
+        pair: its class: ``replaced``, ``following`` (right after a replaced one) or ``rest``.
+        part: the first position of its part of the sequence.
     """
 
     KEY: ClassVar = ("item",)

@@ -17,7 +17,11 @@ TRUE_CHOICE = "true_choice"
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """How many choices an item offers."""
+    """How many choices an item offers.
+
+    Attributes:
+        offered: the number of choices.
+    """
 
     KEY: ClassVar = ("item",)
     item: int

@@ -43,7 +43,13 @@ class SeparatorSetting(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Infix:
-    """The text of a separator in one relation."""
+    """The separator between subject and object in one setting of one relation.
+
+    Attributes:
+        separator: the setting.
+        template_id: the template that it is cut from, if it is.
+        text: the text between subject and object.
+    """
 
     KEY: ClassVar = ("relation_id", "separator")
     relation_id: str

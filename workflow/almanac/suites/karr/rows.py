@@ -8,9 +8,13 @@ from typing import ClassVar
 class Draw:
     """One text drawn for an item of KaRR.
 
-    ``role`` is ``template`` (of the fact's relation), ``name`` (of its subject), ``object`` (a name of its object),
-    ``subject`` (a name of the subject ``of`` in the denominator) or ``relation`` (a template of the relation ``of`` in
-    the denominator, drawn for one ``name`` of the fact's subject). ``position`` orders the rows of a role.
+    Attributes:
+        role: ``template`` (of the fact's relation), ``name`` (of its subject), ``object`` (a name of its object),
+            ``subject`` (a name of a subject in the denominator) or ``relation`` (a template of a relation there).
+        position: orders the rows of a role.
+        of: the id of the subject or relation in the denominator.
+        name: the name of the fact's subject for which a template of a relation in the denominator is drawn.
+        text: the template or name.
     """
 
     KEY: ClassVar = ("item", "role", "position")
@@ -43,11 +47,17 @@ class GivenDraw:
 
 @dataclass(frozen=True, slots=True)
 class KarrLeaf:
-    """One log-probability from which a KaRR is computed: that of what follows ``beta`` in ``text``.
+    """One log-probability from which a KaRR is computed: that of what follows ``beta`` in ``text``. All are in nats.
 
-    ``part`` is ``own``, ``subject`` or ``relation``, ``of`` which one. ``logprob`` is the sum (``paper``, ``weighted``)
-    or mean (``official``) over the last ``tokens`` tokens of the text; ``weight`` is the mean over the tokens of beta
-    itself (``official``, ``weighted``; none if none of them can be scored). All in nats.
+    Attributes:
+        part: which part of the ratio: the fact's ``own``, another ``subject``'s or another ``relation``'s.
+        position: orders the rows of an item.
+        of: the id of the other subject or relation.
+        beta: the beginning of the text.
+        text: the whole text.
+        tokens: how many tokens follow beta.
+        logprob: the sum of their log-probabilities (``paper``, ``weighted``) or the mean (``official``).
+        weight: the mean log-probability of beta's own tokens (``official``, ``weighted``), if any can be scored.
     """
 
     KEY: ClassVar = ("item", "position")
@@ -64,7 +74,17 @@ class KarrLeaf:
 
 @dataclass(frozen=True, slots=True)
 class KarrValue:
-    """One item's logarithms (nats): N, both denominators, both ratios and KaRR; or the reason why it has no KaRR."""
+    """An item's KaRR in logarithms (nats), or why there is none (Dong et al., section 3).
+
+    Attributes:
+        numerator: the probability of the object given the subject and the relation.
+        by_subject: the denominator of ``karr_s``.
+        by_relation: the denominator of ``karr_r``.
+        karr_s: the ratio by subjects.
+        karr_r: the ratio by relations.
+        karr: their geometric mean.
+        reason: why there is no value.
+    """
 
     KEY: ClassVar = ("item",)
     item: int
@@ -79,7 +99,11 @@ class KarrValue:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """The mean human label of a fact that has one."""
+    """What people say of a fact that they labelled.
+
+    Attributes:
+        label: their mean label.
+    """
 
     KEY: ClassVar = ("item",)
     item: int
@@ -88,9 +112,13 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The KaRR (no logarithm) above which a fact counts as known in a mode.
+    """The KaRR above which a fact counts as known in a mode.
 
-    If it was chosen from facts, the number of those ``taught`` most often, and of those ``never`` taught or false.
+    Attributes:
+        mode: ``paper``, ``official`` or ``weighted``.
+        threshold: the KaRR itself, not its logarithm.
+        taught: if it was chosen from facts, how many were taught most often.
+        never: if it was chosen from facts, how many were never taught, or asked with a false object.
     """
 
     KEY: ClassVar = ("mode",)
@@ -102,10 +130,13 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of a dataset KaRR can ask (the paper's Table 1): the ``count`` of ``what``, and of its ``names``.
+    """How much of a dataset KaRR can ask (the paper's Table 1).
 
-    ``what`` is ``relations`` (with a usable template; their names are these templates), ``facts``, ``asked`` (the facts
-    that are asked), ``subjects`` or ``objects``.
+    Attributes:
+        what: ``relations`` (with a usable template), ``facts``, ``asked`` (facts that are asked), ``subjects`` or
+            ``objects``.
+        count: how many there are.
+        names: how many names they have together; of relations, how many templates.
     """
 
     KEY: ClassVar = ("what",)
@@ -125,7 +156,14 @@ class SpuriousObject:
 
 @dataclass(frozen=True, slots=True)
 class ReplacedRun:
-    """The share of facts that a method knows in one run; ``replaced`` says whether templates or names were replaced."""
+    """The share of facts known to a method in one run that replaces a template or a name (Dong et al., section 4.3).
+
+    Attributes:
+        experiment: the method.
+        replaced: ``templates`` (one of each relation's) or ``names`` (one of each entity's).
+        run: the run's number.
+        score: the share of facts that are known.
+    """
 
     KEY: ClassVar = ("experiment", "replaced", "run")
     experiment: str
