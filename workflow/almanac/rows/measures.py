@@ -86,9 +86,8 @@ class Validation:
     Attributes:
         worlds: how many invented worlds; of each another model is asked.
         n: how many facts.
-        auc: area under the ROC curve of the method's scores between facts taught and facts never taught; mean over
-            worlds.
-        spearman: rank correlation of scores with doses, over all facts.
+        auc: how likely a fact of the highest dose scores above a fact never taught; mean over worlds.
+        spearman: Spearman's rank correlation of dose and correctness, over all facts.
         never: the share of facts never taught that the method calls known. In judged rows its interval is wider: it
             covers 95 % for all these rows together (Bonferroni).
         chance: what the page calls guessing: 1/k of k choices, or how often false objects are called known or stand in

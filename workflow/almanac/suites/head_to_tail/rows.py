@@ -13,7 +13,7 @@ class EntityTraits:
         kind: the subject's type.
         popularity: the subject's popularity; empty if that depends on the model.
         asked_bucket: the subject's bucket by it.
-        top: whether the subject is among the tenth most popular of the head's questions of its type (section 3.3).
+        top: whether it is among the most popular tenth of the head's questions of its type (section 3.3).
         predicate_bucket: the relation's bucket by its number of facts (Table 6).
         natural: whether people are likely to ask this (appendix A.4).
         answer_kind: which variants of the true answer count: ``persons``, ``year``, ``profession``, ``school`` or
