@@ -32,7 +32,7 @@ class Popularity:
         source: whose measure it is.
         type: the kind of entities that it is ranked among.
         score: votes, citations, sitelinks or mentions, by the source.
-        bucket: ``head``, ``torso`` or ``tail``; empty in a source that gives scores alone, until a dataset divides them.
+        bucket: ``head``, ``torso`` or ``tail``; empty where a source gives scores alone, until a dataset divides them.
     """
 
     KEY: ClassVar = ("entity_id", "source", "type")
