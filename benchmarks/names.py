@@ -68,10 +68,10 @@ def choosing(layout: Layout, dataset: str) -> Iterator[tuple[str, float, list[Me
     own = next(iter(judged_of(layout, asking).where(method.where).groups(*method.by)))
     asked = own.frame.filter(pl.col("fact").is_not_null())
     truths = Truths.of(answers, suite.offered(method, answers, data, options), objects_of(data))
-    facts = {fact.fact_id: fact for of in data.drawn.values() for fact in of}
+    facts = {fact.fact_id: fact for of in data.split_facts.values() for fact in of}
     offered = dict(data.offered.with_columns(pl.col("fact").cast(pl.String)).iter_rows())
     label, rng = data.names.label, np.random.default_rng(0)
-    common = Counter((relation, label(key)) for relation, _, key in data.said.iter_rows())
+    common = Counter((relation, label(key)) for relation, _, key in data.triples.iter_rows())
     for name, (like, least) in RULES.items():
         said, right = [], []
         for one in asked["fact"].cast(pl.String):

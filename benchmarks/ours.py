@@ -101,7 +101,7 @@ class Ours:
 
     def work(self) -> dict[str, int]:
         """Return the engine's own counts since it was made: distinct tokens, tokens fed, logits, passes; or nothing."""
-        work = getattr(self.answerer.way(self.answerer.engine), "work", None)
+        work = getattr(self.answerer.backend(self.answerer.engine), "work", None)
         return asdict(work) if work is not None else {}
 
 

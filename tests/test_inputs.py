@@ -11,7 +11,7 @@ from tests.models.tiny_networks import llama
 from tests.models.tiny_tokenizers import byte_level
 
 from almanac.config import check
-from almanac.config.inputs import check_inputs, check_pinned, check_writable, files, known
+from almanac.config.inputs import check_inputs, check_pinned, check_writable, files, fingerprints
 from almanac.errors import AlmanacError
 from almanac.models import checkpoint
 from almanac.weight_files import INDEX, stored_parameters
@@ -237,11 +237,11 @@ def test_a_revision_that_is_still_to_be_looked_up_is_enough_for_a_plan_and_not_f
 
 def test_a_checkpoint_replaced_by_an_older_one_of_the_same_size_is_another(home, tmp_path):
     other = save(tmp_path / "other", seed=1)
-    weights, before = home / "mine" / "model.safetensors", known(checkpoint.files(home / "mine"))
-    assert known(checkpoint.files(home / "mine")) == before
+    weights, before = home / "mine" / "model.safetensors", fingerprints(checkpoint.files(home / "mine"))
+    assert fingerprints(checkpoint.files(home / "mine")) == before
     os.utime(other / "model.safetensors", ns=(0, 10**18))
     shutil.copy2(other / "model.safetensors", weights)
-    after = known(checkpoint.files(home / "mine"))
+    after = fingerprints(checkpoint.files(home / "mine"))
     assert len(before) == len(after) > 3
     assert [(old.split()[:2], new.split()[:2]) for old, new in zip(before, after, strict=True) if old != new] == [
         (["model.safetensors", str(weights.stat().st_size)],) * 2
@@ -250,17 +250,17 @@ def test_a_checkpoint_replaced_by_an_older_one_of_the_same_size_is_another(home,
 
 def test_weights_of_another_shape_are_others_whatever_their_size_and_date(home):
     weights = home / "mine" / "model.safetensors"
-    before, time = known([weights]), weights.stat().st_mtime_ns
+    before, time = fingerprints([weights]), weights.stat().st_mtime_ns
     weights.write_bytes(weights.read_bytes().replace(b"layers.0", b"layers.9", 1))
     os.utime(weights, ns=(time, time))
     # Known at the next start of the program: within one, files of one size and time are read once.
     from almanac.config.inputs import _head
 
     _head.cache_clear()
-    assert known([weights]) != before
+    assert fingerprints([weights]) != before
 
 
 def test_a_file_is_known_by_its_name_and_not_by_where_it_lies(home):
-    before = known([home / "phrases.yaml"])
+    before = fingerprints([home / "phrases.yaml"])
     shutil.copytree(home, home.with_name("moved"), copy_function=shutil.copy2)
-    assert known([home.with_name("moved") / "phrases.yaml"]) == before
+    assert fingerprints([home.with_name("moved") / "phrases.yaml"]) == before

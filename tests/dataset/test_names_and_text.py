@@ -89,14 +89,14 @@ NAMES = ObjectNames.of([Entity("Q1", "Burma", ("Myanmar", "MYANMAR"), None), Ent
 def test_an_entity_is_shown_by_its_label_and_known_by_all_its_names():
     assert NAMES.label("Q1") == "Burma"
     assert NAMES.names("Q1") == ("Burma", "Myanmar", "MYANMAR")
-    assert NAMES.folded("Q1") == {"burma", "myanmar"}
+    assert NAMES.normalised_names("Q1") == {"burma", "myanmar"}
 
 
 def test_a_literal_is_its_own_only_name():
     assert literal("1990").object_key == "1990"
     assert NAMES.label("1990") == "1990"
     assert NAMES.names("1990") == ("1990",)
-    assert NAMES.folded("1990") == NAMES.folded("Q2"), "a literal and an entity of that label read alike"
+    assert NAMES.normalised_names("1990") == NAMES.normalised_names("Q2"), "of equal labels"
 
 
 def test_what_is_true_of_a_subject_is_kept_apart_by_relation():
@@ -135,7 +135,7 @@ def test_what_is_true_of_a_subject_is_true_of_all_that_read_like_it():
 def test_numbers_are_compared_by_their_value(one, other, same):
     things = [Entity(name, name, (), None) for name in (one, other)]
     for names in (ObjectNames.of([]), ObjectNames.of(things)):  # literals, and things that are known by their names
-        assert (names.folded(one) == names.folded(other)) == same
+        assert (names.normalised_names(one) == names.normalised_names(other)) == same
 
 
 @pytest.mark.parametrize("unseen", ["\u200b", "\u200e", "\u202e\u202c", "\ufeff", "\u00ad", "\u200d"])

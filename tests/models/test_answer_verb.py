@@ -146,9 +146,9 @@ class Recording:
     """The real answerer, which counts what it is asked and what is held meanwhile."""
 
     def __init__(self, answerer, stop_after=None, paid=False):
-        self.answerer, self.stop_after, self.paid = answerer, stop_after, paid
+        self.answerer, self.stop_after, self.is_paid = answerer, stop_after, paid
         self.asked, self.alive = [], []
-        self.digest, self.record, self.alike = answerer.digest, answerer.record, answerer.alike
+        self.digest, self.record, self.reusable_digests = answerer.digest, answerer.record, answerer.reusable_digests
 
     def answer(self, requests, contexts, on_progress=None, keep=None):
         if self.stop_after is not None and len(self.asked) == self.stop_after:

@@ -128,9 +128,9 @@ def test_choices_begin_the_answer_and_have_the_numbers_of_the_text_written_out(m
         assert (one.status, one.token_counts) == ("ok", other.token_counts)
         assert one.logprobs == pytest.approx(other.logprobs, abs=1e-5)
     if engine == "forest":  # What the questions share is computed once, as it is where it is written out.
-        assert ours.way("forest").work == theirs.way("forest").work
+        assert ours.backend("forest").work == theirs.backend("forest").work
         tokens = sum(len(own.tokens.ids(f"{before}{text}\nAnswer:")) for text in questions)
-        assert ours.way("forest").work.distinct < tokens
+        assert ours.backend("forest").work.distinct < tokens
 
 
 def test_requests_of_one_task_share_one_context():

@@ -12,7 +12,7 @@ from almanac import tables
 from almanac.cli import main
 from almanac.config import Asking, EditionConfig
 from almanac.edition.layout import Layout
-from almanac.edition.measuring import held
+from almanac.edition.measuring import bar_results
 from almanac.report.asked import facts_asked
 from almanac.report.chapters import chapters
 from almanac.report.lines import share
@@ -216,7 +216,7 @@ def test_a_strict_validation_fails_where_a_suites_own_bar_is_missed(layout, caps
 
 @pytest.mark.parametrize("change", [{"permuted": True}, {"architecture": "modernbert"}])
 def test_nulls_and_masked_models_are_held_to_no_bar(layout, change):
-    assert len(list(held(layout))) == 4
+    assert len(list(bar_results(layout))) == 4
     values = layout.config.model_dump()
     values["models"][0]["planted"] |= change
-    assert list(held(Layout(layout.root, EditionConfig.model_validate(values)))) == []
+    assert list(bar_results(Layout(layout.root, EditionConfig.model_validate(values)))) == []

@@ -169,7 +169,7 @@ def test_a_property_keeps_its_number_and_is_warned_of(tmp_path):
     found = read_columns(path, "s")
     assert [(row.relation_id, row.label) for row in found.relations] == [("P36", "P36"), ("P47", "P47")]
     for note, name in zip(found.notes, ("P36", "P47"), strict=True):
-        assert note.startswith(f"{path}: relation {name!r} is called so, which is not in plain words")
+        assert note.startswith(f"{path}: relation {name!r} has a name that is not in plain words")
 
 
 @pytest.mark.parametrize("words", ["राजधानी", "เมืองหลวง", "தலைநகரம்", "mother-in-law", "capital"])
@@ -188,7 +188,7 @@ def test_spaces_before_a_quotation_mark_are_none_of_the_name(tmp_path):
 @pytest.mark.parametrize("name", ["capital_city", "capital/city", "capital?"])
 def test_a_relation_that_is_no_words_is_warned_of(tmp_path, name):
     path = written(tmp_path, "a.csv", f"subject,relation,object\nPeru,{name},Lima\nPeru,border,Chile\n")
-    says = f"is called so, which is not in plain words; suites would ask 'The {name} of …'; write its name in words"
+    says = f"has a name that is not in plain words; suites would ask 'The {name} of …'; write its name in words"
     assert read_columns(path, "s").notes == (f"{path}: relation {name!r} {says}",)
 
 

@@ -84,16 +84,18 @@ def test_what_is_true_of_a_subject_is_so_however_many_facts_are_asked(tmp_path, 
     for name, row in TABLES.items():
         tables.write(tmp_path / f"{name}.parquet", row, more.rows(name, row))
     read = more if lies == "given" else Data(tmp_path)
-    asked = [fact for own in read.drawn.values() for fact in own]
+    asked = [fact for own in read.split_facts.values() for fact in own]
     assert asked == [fact for fact in more.facts if fact.split is not None]
     every = true_objects(more.facts, more.names)
-    assert read.true == {
+    assert read.true_objects == {
         (fact.relation_id, fact.subject_id): every[fact.relation_id, fact.subject_id] for fact in asked
     }
-    assert {"thing 0", "thing 1"} < set(read.true["r1", "r1s0"]), "its own beyond what is asked, and its namesake's"
+    assert {"thing 0", "thing 1"} < set(read.true_objects["r1", "r1s0"]), (
+        "its own beyond what is asked, and its namesake's"
+    )
     assert read.choices_of(asked[3:5]) == {row.fact_id: row for row in more.choices[3:5]}
     last = {(fact.relation_id, fact.object_key): fact for fact in more.facts}
-    assert sorted(read.saying, key=more.facts.index) == sorted(last.values(), key=more.facts.index)
+    assert sorted(read.object_facts, key=more.facts.index) == sorted(last.values(), key=more.facts.index)
 
 
 def test_facts_beyond_what_is_asked_become_no_rows(tmp_path):

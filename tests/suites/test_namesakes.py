@@ -50,7 +50,7 @@ def test_what_is_true_of_the_namesake_is_accepted_and_no_wrong_choice():
         wrong = WrongObjects(DATA, 0)
         assert wrong.true[pair] == BOTH
         assert not {*BOTH} & {*wrong.draw(fact, "relation", 7)}
-        assert not {*BOTH} & {*DATA.untrue(fact, BOTH)}
+        assert not {*BOTH} & {*DATA.false_objects(fact, BOTH)}
 
 
 def pools() -> Pools:

@@ -18,7 +18,7 @@ from almanac.suites.standings import (
     MODEL,
     WORLD,
     CalledFacts,
-    asked,
+    called_facts,
     standings,
 )
 from almanac.suites.suite import Method
@@ -235,7 +235,7 @@ def test_each_half_of_a_relations_templates_is_asked_of_its_own_items():
 
     def told(frame):
         judged = Judged("s", "d", "m", frame)
-        return list(asked(called(judged, [method]), judged, "one", "base", 4))
+        return list(called_facts(called(judged, [method]), judged, "one", "base", 4))
 
     found = {one.level: one.found.facts for one in told(frame)}
     assert found[HALVES[0]]["hit"].to_list() == [0.0] * 8, "of three templates two are the first half"

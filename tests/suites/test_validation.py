@@ -16,7 +16,7 @@ from almanac.suites.data import Data
 from almanac.suites.ic_lke.options import IcLkeOptions
 from almanac.suites.ic_lke.suite import IcLke
 from almanac.suites.options import Bars
-from almanac.suites.standings import ALL, TEMPLATES, asked
+from almanac.suites.standings import ALL, TEMPLATES, called_facts
 from almanac.suites.suite import Method
 from almanac.suites.validation import validate
 
@@ -64,7 +64,7 @@ def runs_of(folder, method, model="base", block=True, seed=0, cloze=False, decod
     options = IcLkeOptions(shots=0, cloze=cloze)
     trial = Trial(folder / f"{model} {seed}", IcLke(), data, options, doses=doses if taught else None)
     judged = trial.ask().answer(reply).judged()
-    return list(asked(called(judged, IcLke.methods), judged, str(seed), model, wanted, decoder=decoder))
+    return list(called_facts(called(judged, IcLke.methods), judged, str(seed), model, wanted, decoder=decoder))
 
 
 def wrong(fact):
@@ -221,14 +221,14 @@ def test_each_value_that_parts_a_method_is_one_of_its_own_and_its_guess_is_of_th
     judged = played(tmp_path).judged()
     method = Method("both", "Both", {"reading": "checked"}, ("order",), guess={"reading": "alone"})
     apart = Method("not", "Not", {"reading": "alone"}, validated=False)
-    found = [one for one in asked(called(judged, [method, apart]), judged, "w", "m", 4) if one.axis != TEMPLATES]
+    found = [one for one in called_facts(called(judged, [method, apart]), judged, "w", "m", 4) if one.axis != TEMPLATES]
     assert [one.found.conditions for one in found] == [{"reading": "checked", "order": order} for order in (0, 1)]
     assert [one.chance for one in found] == [1, pytest.approx(3 / 7)]
     fixed = [
         told.chance
         for guess in (0.25, None)
         for one in [Method("one", "One", {"reading": "alone", "order": 0}, guess=guess)]
-        for told in asked(called(judged, [one]), judged, "w", "m", 5)
+        for told in called_facts(called(judged, [one]), judged, "w", "m", 5)
         if told.axis != TEMPLATES
     ]
     assert fixed == [0.25, 0.2]

@@ -18,7 +18,7 @@ from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.suite import Belief
 from almanac.suites.data import Data
 from almanac.suites.judged import Not, from_text
-from almanac.suites.standings import asked
+from almanac.suites.standings import called_facts
 
 BLANK = {"experiment": "vocabulary", "prompting": None, "style": None}
 TEXT = {"experiment": "icl", "prompting": "zero_shot", "style": "mask"}
@@ -389,5 +389,5 @@ def test_one_who_knows_nothing_is_right_by_how_many_objects_are_ranked(tmp_path,
     trial = played(tmp_path, knows("born/0"), dataset=world, candidates=candidates, templates="dataset")
     method = next(one for one in trial.suite.methods if one.name == "candidates")
     judged = trial.judged()
-    [found] = asked(called(judged, [method]), judged, "w", "m", 9, decoder=False)
+    [found] = called_facts(called(judged, [method]), judged, "w", "m", 9, decoder=False)
     assert found.chance == pytest.approx(guess)

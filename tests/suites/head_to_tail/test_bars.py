@@ -8,7 +8,7 @@ from tests.report import editions
 from tests.suites.head_to_tail.world import tables, trial
 from tests.suites.support import ok
 
-from almanac.edition.measuring import held
+from almanac.edition.measuring import bar_results
 from almanac.rows import Entity, Exposure, Relation, Response, Template
 from almanac.suites.head_to_tail.suite import HeadToTail
 
@@ -166,7 +166,7 @@ def test_an_edition_holds_a_tuned_model_against_its_base_too(tmp_path):
 
     layout = editions.asked(tmp_path, config, known)
     layout = editions.finish(layout, answer, [Exposure(fact.fact_id, 8) for fact in known.facts])
-    found = [(what, "against its base" in one.found, one.met) for what, one in held(layout)]
+    found = [(what, "against its base" in one.found, one.met) for what, one in bar_results(layout)]
     plain, tuned = ("head_to_tail of real, plain", "head_to_tail of real, tuned")
     assert found == [(plain, False, False), (tuned, False, False), (tuned, True, True)]
 
@@ -194,7 +194,7 @@ def test_worlds_that_are_asked_the_same_are_held_against_the_bars_together(tmp_p
     layout = editions.finish(
         editions.asked(tmp_path, config, known), answer, [Exposure(one.fact_id, 8) for one in known.facts]
     )
-    found = {what: one.found for what, one in held(layout)}
+    found = {what: one.found for what, one in bar_results(layout)}
     assert list(found) == ["head_to_tail of two, one, plain", "head_to_tail of other, plain-other"]
     together, alone = found.values()
     assert "tail 0.500 [" in together and "tail 1.000 [" in alone

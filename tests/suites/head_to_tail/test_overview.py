@@ -20,7 +20,7 @@ from almanac.suites.chapter import Drawing, Entrant, Shown
 from almanac.suites.head_to_tail.across import over
 from almanac.suites.head_to_tail.overview import overview
 from almanac.suites.head_to_tail.suite import HeadToTail
-from almanac.suites.joining import together
+from almanac.suites.joining import concatenated
 from almanac.suites.judged import conditions_of
 
 FEW = {"reading": "rules", "experiment": "question", "prompt": "few_shot", "repeat": None}
@@ -39,7 +39,7 @@ def both(tmp_path_factory):
     """Of one source 12 questions, of which the model knows the 8 of head and torso; of the other 18, and none."""
     first = judged(tmp_path_factory.mktemp("one"), knows_the_head, prompts=("few_shot", "zero_shot"), cloze=True)
     second = judged(tmp_path_factory.mktemp("two"), ignorant, 3, 6, 18)
-    return together({"one": {"m": first, "guest": first}, "two": {"m": second}})
+    return concatenated({"one": {"m": first, "guest": first}, "two": {"m": second}})
 
 
 def test_every_question_counts_once_and_a_model_or_prompt_of_one_source_alone_does_not(both):
@@ -141,4 +141,4 @@ def test_an_edition_of_several_sources_has_a_chapter_of_them_together(layout):
 
 def test_one_source_alone_and_numbers_of_none_have_no_chapter_of_all():
     assert HeadToTail().overview(Shown("", 0, ()), ["one", "two"]) is None
-    assert together({}) == {}
+    assert concatenated({}) == {}

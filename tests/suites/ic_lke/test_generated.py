@@ -122,7 +122,7 @@ def test_the_rate_at_which_nothing_is_known_is_of_the_answered_controls(ask):
         return silent("refused") if fact_id == last else ok(texts=("" if fact_id == first else f" {control[fact_id]}",))
 
     judged = asked.answer(reply).judged()
-    found = standings.asked(called(judged, Generated.methods), judged, "w", "m", 4)
+    found = standings.called_facts(called(judged, Generated.methods), judged, "w", "m", 4)
     assert {one.found.method.name: one.chance for one in found if one.axis != standings.TEMPLATES} == {
         "names": pytest.approx(2 / 3),
         "begins": 0.0,  # nothing is offered

@@ -149,7 +149,7 @@ def source_files(config: EditionConfig, name: str) -> list[Path]:
     return files(source, "downloads")
 
 
-def known(paths: list[Path]) -> list[str]:
+def fingerprints(paths: list[Path]) -> list[str]:
     """Return a text that identifies each file: name, bytes, exact time and, for weights, the header's digest.
 
     Used as a parameter of a rule, it reruns the rule also if a file was replaced by an older one.

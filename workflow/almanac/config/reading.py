@@ -153,7 +153,7 @@ def _passed_over(config: EditionConfig, in_short: set[str]) -> Iterator[str]:
                 for name, path in paths.items()
                 if name in read
             ),
-            "none that a dataset reads is of kind files; leave it out, or ask of it by config/trex.yaml",
+            "none that a dataset reads is of kind files; leave it out, or use config/trex.yaml, which reads it",
         )
     written = config.suites.by_name()
     settled = config.settled()

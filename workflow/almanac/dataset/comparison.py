@@ -52,7 +52,9 @@ def compare(ours: FactTables, theirs: FactTables) -> list[Comparison]:
         found = next(filter(None, (subjects.get((our_property[relation_id], one)) for one in named)), set())
         other = objects[our_property[relation_id], next(iter(found))] if len(found) == 1 else ()
         verdict = _verdict(
-            [our_names.folded(key) for key in keys], [their_names.folded(key) for key in other], len(found)
+            [our_names.normalised_names(key) for key in keys],
+            [their_names.normalised_names(key) for key in other],
+            len(found),
         )
         out.append(
             Comparison(

@@ -38,7 +38,7 @@ class ObjectNames:
         """Return all names of an object, the label first."""
         return (self.entities[key].label, *self.entities[key].aliases) if key in self.entities else (key,)
 
-    def reading(self, key: str) -> str:
+    def normalised_label(self, key: str) -> str:
         """Return a subject's normalised label. Subjects with equal labels cannot be told apart by a model."""
         return normalise(self.label(key))
 
@@ -46,7 +46,7 @@ class ObjectNames:
         """Return whether an object's key is its label: so of literals, and of entities from a single file of facts."""
         return self.label(key) == key
 
-    def folded(self, key: str) -> frozenset[str]:
+    def normalised_names(self, key: str) -> frozenset[str]:
         """Return all names of an object, normalised; if its key is its label, numbers compare by value."""
         fold = same_value if self.by_name(key) else normalise
         return frozenset(map(fold, self.names(key)))
@@ -89,7 +89,7 @@ def true_objects(facts: Iterable[Fact], names: ObjectNames | None = None) -> dic
     if names is not None:
         shared: dict[tuple[str, str], list[str]] = defaultdict(list)
         for relation, subject in found:
-            shared[relation, names.reading(subject)].append(subject)
+            shared[relation, names.normalised_label(subject)].append(subject)
         for (relation, _), subjects in shared.items():
             if len(subjects) > 1:
                 every = set().union(*(found[relation, subject] for subject in subjects))

@@ -10,7 +10,7 @@ from typing import Any
 
 from almanac import tables
 from almanac.config import Asking, EditionConfig
-from almanac.config.inputs import files, known, source_files
+from almanac.config.inputs import files, fingerprints, source_files
 from almanac.dataset.options import DatasetOptions
 from almanac.edition.layout import ALL, DATASET_TABLES, Layout
 from almanac.errors import AlmanacError
@@ -287,7 +287,7 @@ class Jobs:
         """Return a digest of the settings by which a model is measured and of the user's files that measuring reads."""
         asked = [(asking, self.layout.options(asking)) for asking in self.config.asked(model)]
         read = [Path(path) for _, options in asked for path in options.files("measure")]
-        return tables.identity([[[*asking, options.how()] for asking, options in asked], known(read)])
+        return tables.identity([[[*asking, options.how()] for asking, options in asked], fingerprints(read)])
 
     def measured(self, suite: str) -> Files:
         """Return the tables of a suite's measures, of every model and dataset."""
@@ -314,7 +314,7 @@ class Jobs:
             suite: {name: own.model_dump(mode="json") for name, own in datasets.items()}
             for suite, datasets in self.config.suites.by_name().items()
         }
-        bars, carried = self.config.validation.model_dump(mode="json"), known(files(self.config, "file"))
+        bars, carried = self.config.validation.model_dump(mode="json"), fingerprints(files(self.config, "file"))
         return tables.identity([models, asked, bars, self.config.compare, carried])
 
     # Resources of a job
@@ -362,8 +362,8 @@ class Jobs:
 
 
 def known_by(files_of: Callable[[Any], Files]) -> Callable[[Any], list[str]]:
-    """Return a function of a job's wildcards that identifies the user's files that the job reads (`inputs.known`)."""
-    return lambda wildcards: known(files_of(wildcards))
+    """Return a function of a job's wildcards: the `inputs.fingerprints` of the user's files that it reads."""
+    return lambda wildcards: fingerprints(files_of(wildcards))
 
 
 def flag(name: str, paths: Iterable[object]) -> str:

@@ -32,10 +32,10 @@ from almanac.suites.chapter import Entrant, Shown
 from almanac.suites.comparison import Board, compare
 from almanac.suites.data import Data
 from almanac.suites.headline import Finding
-from almanac.suites.joining import join, together
+from almanac.suites.joining import concatenated, join
 from almanac.suites.judged import OUTCOMES, Judged, conditions_of, order
 from almanac.suites.listing import SUITES, method_labels
-from almanac.suites.standings import ALL, CHOICES, FORMAT, CalledFacts, asked, standings
+from almanac.suites.standings import ALL, CHOICES, FORMAT, CalledFacts, called_facts, standings
 from almanac.suites.suite import BarResult, Judgements, Suite
 from almanac.suites.validation import validate
 from almanac.versions import MAKER, VERSIONS, maker_of
@@ -293,9 +293,11 @@ def measure_across(layout: Layout) -> dict[str, list[Any]]:
                 variants = [_variant(layout, recipe, dataset, first_of) for first_of in (None, suite.name)]
                 for into, variant in zip((on_first, on_own_first), dict.fromkeys(variants), strict=False):
                     if variant is not None:
-                        into.extend(asked(calls, items, str(world), recipe.name, choices, *variant, decoder=decoder))
+                        into.extend(
+                            called_facts(calls, items, str(world), recipe.name, choices, *variant, decoder=decoder)
+                        )
     others = of_other_passes(layout.config)
-    rows += [row for name, judged in pooled_datasets.items() for row in SUITES[name].over(together(judged))]
+    rows += [row for name, judged in pooled_datasets.items() for row in SUITES[name].over(concatenated(judged))]
     rows += [row for key, calls in calls_by_model.items() for row in on_same_facts(*key, calls)]
     return {
         "across": rows,
@@ -379,7 +381,7 @@ def _key(one: Finding) -> tuple[str, str, str]:
     return one.known.suite, one.method.name, one.known.where
 
 
-def held(layout: Layout) -> Iterator[tuple[str, BarResult]]:
+def bar_results(layout: Layout) -> Iterator[tuple[str, BarResult]]:
     """Yield whether planted models meet the bars that each suite sets; a null must miss them.
 
     If a recipe is asked the same in several invented worlds, each measure is the mean over these worlds, since one

@@ -19,7 +19,7 @@ class Answerer(Protocol):
         ...
 
     @property
-    def paid(self) -> bool:
+    def is_paid(self) -> bool:
         """Whether answers are paid for; then answers of an earlier file to the same requests are reused.
 
         Answers of a local model are computed anew, since their last digits depend on which requests share a batch.
@@ -27,7 +27,7 @@ class Answerer(Protocol):
         ...
 
     @property
-    def alike(self) -> frozenset[str]:
+    def reusable_digests(self) -> frozenset[str]:
         """The digests of other models whose complete answers hold for this model too and need not be paid again."""
         ...
 

@@ -58,24 +58,24 @@ class LocalAnswerer:
         return self.model.digest
 
     @property
-    def paid(self) -> bool:
+    def is_paid(self) -> bool:
         """Whether answers are paid for; see `Answerer`."""
         return False
 
     @property
-    def alike(self) -> frozenset[str]:
+    def reusable_digests(self) -> frozenset[str]:
         """The empty set; see `Answerer`."""
         return frozenset()
 
     def record(self) -> dict[str, str]:
         """Return the metadata of the response file: the model, and how it was run; see `Answerer`."""
-        said = {**self.model.identity, "model": self.digest, "engine": self.way(self.engine).NAME}
+        said = {**self.model.identity, "model": self.digest, "engine": self.backend(self.engine).NAME}
         if self.tested is not None and self.tested.difference is not None:
             said["self_test"] = f"{self.tested.difference:.1e} nats at most on {self.tested.sequences} sequences"
         return said
 
     @functools.lru_cache(maxsize=8)  # noqa: B019 (an answerer lives as long as its model)
-    def way(self, engine: Engine) -> Backend:
+    def backend(self, engine: Engine) -> Backend:
         """Return a backend for the model; backends are made once."""
         return backends.backend(engine, self.model)
 
@@ -101,7 +101,7 @@ class LocalAnswerer:
         _check(requests, contexts)
         report = on_progress or (lambda count: None)
         arranged = self.model.framing.arrange(requests, contexts)
-        declined = RequestBatch(self.model, arranged.contexts, self.way("reference").NAME)
+        declined = RequestBatch(self.model, arranged.contexts, self.backend("reference").NAME)
         for request in requests:
             if request.request_id in arranged.declined:
                 declined.respond(request, "unsupported", arranged.declined[request.request_id])
@@ -113,7 +113,7 @@ class LocalAnswerer:
         return [found[request.request_id] for request in requests]
 
     def _answer_batch(self, requests: Sequence[Request], contexts: Mapping[str, str]) -> dict[str, Response]:
-        batch = RequestBatch(self.model, contexts, self.way("reference").NAME)
+        batch = RequestBatch(self.model, contexts, self.backend("reference").NAME)
         kind = requests[0].kind
         if kind not in self.model.KINDS:
             for request in requests:
@@ -175,7 +175,7 @@ class LocalAnswerer:
         asked: list[OpenRequest] = []
         self._attempt(batch, requests, lambda some: asked.extend(batch.read(some)))
         for engine in backends.fallbacks(self.engine, self.model):
-            way = self.way(engine)
+            way = self.backend(engine)
             batch.engine = way.NAME
             if engine == "reference":
                 self._attempt(batch, asked, lambda some: self._score_by(batch, way, some))  # noqa: B023 (called at once)
@@ -209,7 +209,7 @@ class LocalAnswerer:
             batch.respond_with_scores(one)
 
     def _check_sample(self, way: Backend, asked: Sequence[OpenRequest]) -> None:
-        plain = self.way("reference")
+        plain = self.backend("reference")
         if way is plain or not self.checked:
             return
         names, sequences, values = _known(asked)

@@ -111,7 +111,7 @@ class _Donors:
         """Return whether the object of ``donor`` is false of the subject of ``fact``."""
         true = self.true[fact.relation_id, fact.subject_id]
         return donor.object_key not in true and all(
-            self.names.folded(donor.object_key).isdisjoint(self.names.folded(key)) for key in true
+            self.names.normalised_names(donor.object_key).isdisjoint(self.names.normalised_names(key)) for key in true
         )
 
     def reading(self, fact: Fact) -> tuple[str, str, str]:

@@ -219,7 +219,7 @@ def _with_others(frame: pl.DataFrame, data: Data) -> pl.DataFrame:
     facts = frame.select(pl.col(NAMED).cast(pl.String)).drop_nulls().unique(maintain_order=True)
     others = {}
     for relation, subject, truth in facts.iter_rows():
-        true_objects = data.true.get((relation, subject), ())
+        true_objects = data.true_objects.get((relation, subject), ())
         if truth in true_objects and len(true_objects) > 1:
             labels = (data.names.label(key) for key in true_objects if key != truth)
             others[f"{relation}|{subject}|{truth}"] = shortened(labels, "; ", LISTED)

@@ -292,7 +292,7 @@ def relations(found: UserTable, used: list[str], property_ids: Collection[str]) 
         if row.without_words():
             says, remedy = "has no label", "give it a label in words"
             if identity in described:
-                says, remedy = "is called so, which is not in plain words", "write its name in words"
+                says, remedy = "has a name that is not in plain words", "write its name in words"
             asked = f"suites would ask 'The {identity} of …'"
             found.notes.append(f"{found.path}: relation {identity!r} {says}; {asked}; {remedy}")
     called: dict[str, str] = {}

@@ -69,31 +69,31 @@ class Data:
     @cached_property
     def offered(self) -> pl.DataFrame:
         """The choices of each test fact: ``fact`` and ``offered``, the wrong choices and then the true object."""
-        true = {fact.fact_id: self.names.label(fact.object_key) for own in self.drawn.values() for fact in own}
+        true = {fact.fact_id: self.names.label(fact.object_key) for own in self.split_facts.values() for fact in own}
         rows = [(row.fact_id, [*row.labels, true[row.fact_id]]) for row in self.choices]
         found = pl.DataFrame(rows, {"fact": pl.String, "offered": pl.List(pl.String)}, orient="row")
         return found.with_columns(pl.col("fact").cast(pl.Categorical))
 
     @cached_property
-    def drawn(self) -> dict[str, list[Fact]]:
+    def split_facts(self) -> dict[str, list[Fact]]:
         """The train and test facts of each relation, without facts of no split; relations sorted."""
-        every = self.said["relation_id"].unique().sort()
+        every = self.triples["relation_id"].unique().sort()
         found: dict[str, list[Fact]] = {relation: [] for relation in every}
         for fact in self._some("facts", Fact, lambda batch: pc.is_valid(batch.column("split"))):
             found[fact.relation_id].append(fact)
         return found
 
     @cached_property
-    def said(self) -> pl.DataFrame:
+    def triples(self) -> pl.DataFrame:
         """Every fact as columns, in the table's order: ``relation_id``, ``subject_id`` and ``object``, its key."""
         columns = ["relation_id", "subject_id", "object_id", "value"]
         found = self.frame("facts", Fact, columns)
         return found.select("relation_id", "subject_id", pl.coalesce("object_id", "value").alias("object"))
 
     @cached_property
-    def saying(self) -> list[Fact]:
+    def object_facts(self) -> list[Fact]:
         """The last fact of each relation and object: wrong objects are drawn from these."""
-        last = self.said.with_row_index("at").unique(["relation_id", "object"], keep="last")["at"].to_arrow()
+        last = self.triples.with_row_index("at").unique(["relation_id", "object"], keep="last")["at"].to_arrow()
         start = 0
 
         def of(batch: pa.RecordBatch) -> pa.Array:
@@ -104,16 +104,18 @@ class Data:
         return list(self._some("facts", Fact, of))
 
     @cached_property
-    def true(self) -> dict[tuple[str, str], tuple[str, ...]]:
+    def true_objects(self) -> dict[tuple[str, str], tuple[str, ...]]:
         """The true objects for the (relation, subject) of each train and test fact, sorted.
 
         As in `true_objects`, facts of no split count too, and subjects with the same name share their objects. Facts
         stay columns here, since there may be millions of them.
         """
-        said = self.said
+        said = self.triples
         subjects = said.select(pl.col("subject_id").unique())
-        read = subjects.with_columns(pl.Series("reading", map(self.names.reading, subjects["subject_id"]), pl.String))
-        pairs = {(fact.relation_id, fact.subject_id) for own in self.drawn.values() for fact in own}
+        read = subjects.with_columns(
+            pl.Series("reading", map(self.names.normalised_label, subjects["subject_id"]), pl.String)
+        )
+        pairs = {(fact.relation_id, fact.subject_id) for own in self.split_facts.values() for fact in own}
         asked = pl.DataFrame(list(pairs), {"relation_id": pl.String, "subject_id": pl.String}, orient="row")
         asked, key = asked.join(read, on="subject_id"), ["relation_id", "reading"]
         known = said.join(read, on="subject_id").join(asked, on=key, how="semi")
@@ -127,15 +129,19 @@ class Data:
         Raises:
             AlmanacError: the dataset has no such relation.
         """
-        if strange := [name for name in named if name not in self.drawn]:
-            there = ", ".join(self.drawn)
+        if strange := [name for name in named if name not in self.split_facts]:
+            there = ", ".join(self.split_facts)
             raise AlmanacError(f"{setting}: {strange[0]!r} is not in the dataset, which has {there}; correct it")
-        return [name for name in self.drawn if not named or name in named]
+        return [name for name in self.split_facts if not named or name in named]
 
-    def untrue(self, fact: Fact, keys: Iterable[str]) -> Iterator[str]:
+    def false_objects(self, fact: Fact, keys: Iterable[str]) -> Iterator[str]:
         """Yield those of ``keys``, in order, that are under no name a true object of a fact's subject and relation."""
-        taken = {name for key in self.true[fact.relation_id, fact.subject_id] for name in self.names.folded(key)}
-        return (key for key in keys if taken.isdisjoint(self.names.folded(key)))
+        taken = {
+            name
+            for key in self.true_objects[fact.relation_id, fact.subject_id]
+            for name in self.names.normalised_names(key)
+        }
+        return (key for key in keys if taken.isdisjoint(self.names.normalised_names(key)))
 
     def choices_of(self, facts: Iterable[Fact]) -> dict[str, Choices]:
         """Return the wrong choices of some test facts, by fact; others are not kept in memory."""
@@ -143,7 +149,7 @@ class Data:
         some = self._some("choices", Choices, lambda batch: pc.is_in(batch.column("fact_id"), wanted))
         return {row.fact_id: row for row in some}
 
-    def whole(self, relations: Iterable[str]) -> dict[str, list[Fact]]:
+    def facts_of(self, relations: Iterable[str]) -> dict[str, list[Fact]]:
         """Return all facts of some relations, those of no split too, in the table's order."""
         found: dict[str, list[Fact]] = {relation: [] for relation in relations}
         wanted = pa.array(list(found), pa.string())
@@ -169,7 +175,7 @@ class Data:
         A rule that compares names then chooses the true object, or one of several equally similar choices. Poerner et
         al. (2020) leave such facts out, by other rules (LAMA-UHN).
         """
-        tested = {fact.fact_id: fact for own in self.drawn.values() for fact in own if fact.split == "test"}
+        tested = {fact.fact_id: fact for own in self.split_facts.values() for fact in own if fact.split == "test"}
         wanted, label, given = pa.array(list(tested), pa.string()), self.names.label, set()
         for row in self._some("choices", Choices, lambda batch: pc.is_in(batch.column("fact_id"), wanted)):
             fact = tested[row.fact_id]
@@ -197,7 +203,7 @@ class Data:
     @cached_property
     def by_relation(self) -> dict[str, list[Fact]]:
         """The facts of each relation, those of no split too; relations sorted."""
-        return self.whole(self.drawn)
+        return self.facts_of(self.split_facts)
 
     @cached_property
     def doses(self) -> dict[str, int]:
@@ -206,5 +212,5 @@ class Data:
 
     def tested(self, sample: int | None, seed: int, at_least: int = 0) -> dict[str, list[Fact]]:
         """Return the facts to ask, a seeded sample of each relation (`of_each`): the same for every suite."""
-        each = of_each(sample, at_least, len(self.drawn))
-        return {relation: asked_facts(own, each, seed, self.doses) for relation, own in self.drawn.items()}
+        each = of_each(sample, at_least, len(self.split_facts))
+        return {relation: asked_facts(own, each, seed, self.doses) for relation, own in self.split_facts.items()}

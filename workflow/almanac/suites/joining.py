@@ -63,7 +63,7 @@ def join(
 
     Returns:
         A row for each item and reading, with the columns of `EVERY` (``prediction`` if the suite reads it, ``dataset``
-        only in `together`), the fields of the item's setting, the columns of the suite's own tables of items and of
+        only in `concatenated`), the fields of the item's setting, the columns of the suite's own tables of items and of
         outcomes, and the columns that `Suite.derived` adds.
 
     Raises:
@@ -101,7 +101,7 @@ def _joined(suite: Suite[Any], name: str, frame: pl.DataFrame, rows: pl.DataFram
     return joined
 
 
-def together(judged: Mapping[str, Mapping[str, Judged]]) -> dict[str, Judged]:
+def concatenated(judged: Mapping[str, Mapping[str, Judged]]) -> dict[str, Judged]:
     """Return the items on several datasets as one table per model, for the models that were asked on all of them.
 
     Args:

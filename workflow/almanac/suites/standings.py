@@ -73,7 +73,7 @@ class CalledFacts(NamedTuple):
         return self.found.key
 
 
-def asked(
+def called_facts(
     found: Iterable[Called],
     judged: Judged,
     world: str,

@@ -308,7 +308,7 @@ class Suite(Asks[Settings]):
     def over(self, judged: Mapping[str, Judged]) -> list[Measure]:
         """Return the suite's own metrics over several datasets of sources together; their ``dataset`` is empty.
 
-        ``judged`` has the items of each model that was asked of all these datasets (`joining.together`).
+        ``judged`` has the items of each model that was asked of all these datasets (`joining.concatenated`).
         """
         return []
 

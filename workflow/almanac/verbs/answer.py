@@ -153,7 +153,7 @@ def answer_parts(
         "version": str(VERSIONS["answer"]),
     }
     record["job"] = _identity(record, kinds, files.reuse is not None)
-    final = SERVED if answerer.paid else FINAL
+    final = SERVED if answerer.is_paid else FINAL
     made = _statuses(files.output) if tables.says(files.output, "almanac.job", record["job"]) else None
     if made is not None and made.keys() <= {*final, "unsupported"}:
         print(f"{files.output} is there already, of these requests and this model; it stays", file=sys.stderr)
@@ -165,7 +165,7 @@ def answer_parts(
         return stay
     identity = tables.identity([record["job"], windows.REQUESTS, windows.CHARACTERS])
     parts = DoneParts(files.output, f"{record['version']}-{identity}")
-    paid = Paid(files.output, record, answerer.alike) if answerer.paid else None
+    paid = Paid(files.output, record, answerer.reusable_digests) if answerer.is_paid else None
     earlier = [files.reuse] if files.reuse is not None else []
     if paid is not None:
         for responses in parts.left(paid.parts()):
@@ -174,7 +174,9 @@ def answer_parts(
     elif made is not None:
         earlier.append(files.output)
     parts.remove_others()
-    reusable = {path: Reusable(path, answerer.digest, record["engine"], final, answerer.alike) for path in earlier}
+    reusable = {
+        path: Reusable(path, answerer.digest, record["engine"], final, answerer.reusable_digests) for path in earlier
+    }
     copied = Counter[Path]()
     with progress(survey.requests, what) as done:
         if parts.rows:

@@ -12,7 +12,7 @@ from almanac.config import given
 from almanac.config.inputs import carried_digests
 from almanac.edition.asking import write_asked
 from almanac.edition.layout import BETWEEN, CARRIED, PARAMETERS, Layout
-from almanac.edition.measuring import held, judge, measure, measure_across, measure_model
+from almanac.edition.measuring import bar_results, judge, measure, measure_across, measure_model
 from almanac.errors import AlmanacError, nearest
 from almanac.frames import frames
 from almanac.options import FILE, FOLDER, add_flags, from_flags
@@ -101,7 +101,7 @@ def _across(layout: Layout, strict: bool) -> int:
         tables.write(layout.between(table), BETWEEN[table], rows, metadata if table == "across" else None)
     print(f"{len(found['across'])} measures that compare models", file=sys.stderr)
     validation = found["validation"]
-    verdicts = list(held(layout))
+    verdicts = list(bar_results(layout))
     if validation or not verdicts:
         print(validation_lines(validation))
     if found["standings"]:

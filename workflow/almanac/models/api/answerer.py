@@ -149,12 +149,12 @@ class ApiAnswerer:
         return tables.identity(self._identity | {"framing": framing})
 
     @property
-    def paid(self) -> bool:
+    def is_paid(self) -> bool:
         """Whether answers are paid for; see `Answerer`."""
         return True
 
     @functools.cached_property
-    def alike(self) -> frozenset[str]:
+    def reusable_digests(self) -> frozenset[str]:
         """The digests of the same entry with fewer ``thinking_tokens``; see `Answerer`."""
         return frozenset(map(self._digest, self._framing.digests_of_less_thinking()))
 

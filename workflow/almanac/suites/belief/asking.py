@@ -114,7 +114,7 @@ class _Asker:
     @cached_property
     def objects(self) -> dict[str, pl.Series]:
         """The distinct objects of every relation, as columns since there may be millions of them."""
-        found = self.data.said.group_by("relation_id").agg(pl.col("object").unique())
+        found = self.data.triples.group_by("relation_id").agg(pl.col("object").unique())
         return dict(zip(found["relation_id"], found["object"], strict=True))
 
     @cached_property

@@ -44,7 +44,7 @@ def guessed(data: Data, fill: Fill) -> list[Guessed]:
     kinds = {row.relation_id: KINDS.get(row.property or "") for row in data.relations}
     objects: dict[tuple[str, str], set[str]] = {}
     known = pl.Series([relation for relation, kind in kinds.items() if kind], dtype=pl.String)
-    for relation, subject, key in data.said.filter(pl.col("relation_id").is_in(known.implode())).iter_rows():
+    for relation, subject, key in data.triples.filter(pl.col("relation_id").is_in(known.implode())).iter_rows():
         objects.setdefault((relation, subject), set()).add(normalise(data.names.label(key)))
     if not objects:
         raise AlmanacError(f"{data.folder}: has none of the relations {', '.join(KINDS)}, to which the rule is limited")

@@ -14,7 +14,7 @@ class EntityNames:
 
     def __init__(self, data: Data, guessed: Iterable[tuple[str, str]] = ()) -> None:
         """Index a dataset; ``guessed`` are pairs (relation, subject) whose objects a model guesses from the name."""
-        self.names, self.true, self._guessed = data.names, data.true, frozenset(guessed)
+        self.names, self.true, self._guessed = data.names, data.true_objects, frozenset(guessed)
         # By normalised label, the entity that has it; None if several have.
         self._labelled: dict[str, str | None] = {}
         for entity in data.entities:
@@ -71,4 +71,4 @@ def distinct(names: Iterable[str]) -> tuple[str, ...]:
 
 def pairs(facts: Sequence[Fact], names: ObjectNames) -> list[Fact]:
     """Return the first fact of each subject; subjects whose names read alike count as one."""
-    return list({names.reading(fact.subject_id): fact for fact in reversed(facts)}.values())[::-1]
+    return list({names.normalised_label(fact.subject_id): fact for fact in reversed(facts)}.values())[::-1]

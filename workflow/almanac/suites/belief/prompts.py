@@ -64,13 +64,14 @@ class Prompter:
         cls, data: Data, names: EntityNames, templates: Mapping[str, RelationTemplates], options: BeliefOptions
     ) -> "Prompter":
         """Take train facts as examples, or all facts of a relation whose train facts have too few subjects."""
-        drawn = {relation: own for relation, own in data.drawn.items() if relation in templates}
+        drawn = {relation: own for relation, own in data.split_facts.items() if relation in templates}
         shown = {relation: [fact for fact in own if fact.split == "train"] for relation, own in drawn.items()}
         if any(one != ZERO for one in options.prompting):
             subjects = {
-                relation: {names.names.reading(fact.subject_id) for fact in own} for relation, own in shown.items()
+                relation: {names.names.normalised_label(fact.subject_id) for fact in own}
+                for relation, own in shown.items()
             }
-            shown |= data.whole(relation for relation, own in subjects.items() if len(own) <= SHOTS)
+            shown |= data.facts_of(relation for relation, own in subjects.items() if len(own) <= SHOTS)
         return cls(names, shown, templates, options)
 
     def context(self, fact: Fact, wording: AskedTemplate, prompting: str, style: str) -> str | None:
@@ -131,7 +132,7 @@ class Prompter:
         return list(found.values())
 
     def _read(self, fact: Fact) -> str:
-        return self.names.names.reading(fact.subject_id)
+        return self.names.names.normalised_label(fact.subject_id)
 
     def _anywhere(self, style: str, drawn_for: str) -> list[Example]:
         """Draw five facts of different pairs, each from a relation drawn for it: whichever is asked, four are left."""

@@ -78,7 +78,7 @@ def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplate
         DATASET: of_rows(row for row in data.templates if row.origin != SHIPPED),
         WIKIDATA: of_rows(row for row in data.templates if row.origin == SHIPPED),
     }
-    relations = list(data.drawn)
+    relations = list(data.split_facts)
     first: str = options.templates
     meant = set()  # relations whose templates in the dataset were written by a user
     if first == "auto":

@@ -86,8 +86,8 @@ class QuestionMaker:
         others = {other for own in self.worded.values() for found in own.shared.values() for other in found}
         shared = pl.Series(sorted(others), dtype=pl.String)
         self._true: dict[tuple[str, str], set[str]] = defaultdict(set)
-        for relation, subject, key in data.said.filter(pl.col("relation_id").is_in(shared.implode())).iter_rows():
-            self._true[relation, data.names.reading(subject)].add(key)
+        for relation, subject, key in data.triples.filter(pl.col("relation_id").is_in(shared.implode())).iter_rows():
+            self._true[relation, data.names.normalised_label(subject)].add(key)
         texts = prompts("facteval")
         self._instructions = {name: one["text"] for name, one in texts["ask"].items()}
         self._instructions_for_all = {name: one["text"] for name, one in texts["released"].items()}
@@ -109,10 +109,10 @@ class QuestionMaker:
         others, names = self.worded[fact.relation_id].shared.get(sentence.template_id, ()), self.data.names
         if not others:
             return None
-        reading = names.reading(fact.subject_id)
-        own = {name for key in self._true[fact.relation_id, reading] for name in names.folded(key)}
+        reading = names.normalised_label(fact.subject_id)
+        own = {name for key in self._true[fact.relation_id, reading] for name in names.normalised_names(key)}
         for relation in others:
-            if any(names.folded(key).isdisjoint(own) for key in self._true[relation, reading]):
+            if any(names.normalised_names(key).isdisjoint(own) for key in self._true[relation, reading]):
                 return relation
         return None
 
@@ -166,7 +166,7 @@ class QuestionMaker:
                     choices = hash_order((label, *labels), self.options.seed, "order", where, fact.fact_id)
                     yield Form(MCQ, sentence, where, accepted, choices=tuple(choices))
         if SAQ in types and short_answer:
-            keys = self.data.true[fact.relation_id, fact.subject_id]
+            keys = self.data.true_objects[fact.relation_id, fact.subject_id]
             found = [(name, key) for key in keys for name in dict.fromkeys(names.names(key))]
             accepted, objects = tuple(name for name, _ in found), tuple(key for _, key in found)
             yield Form(SAQ, sentence, None, accepted, objects)
@@ -234,7 +234,7 @@ def ask(data: Data, options: FactEvalOptions, own: Mapping[str, type]) -> Iterat
         seen: set[str] = set()
         for fact in facts:
             sentences = maker.worded[relation_id].sentences(names.label(fact.subject_id))
-            subject = names.reading(fact.subject_id)
+            subject = names.normalised_label(fact.subject_id)
             maker.ask(fact, [*sentences, *written.get(fact.fact_id, ())], subject not in seen)
             seen.add(subject)
         maker.asked.own["texts"] += maker.repetition.relation(relation_id)

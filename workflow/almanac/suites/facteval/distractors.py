@@ -88,9 +88,9 @@ class WrongObjects:
 
     def __init__(self, data: Data, seed: int) -> None:
         """Index the objects of all facts of a dataset."""
-        facts = data.saying
+        facts = data.object_facts
         names = self._names = data.names
-        self._seed, self.true = seed, data.true
+        self._seed, self.true = seed, data.true_objects
         self._literals = {fact.object_key: fact for fact in facts if fact.object_id is None}
         keys = sorted({fact.object_key for fact in facts})
         self._label = {key: alike(names.label(key)) for key in keys}

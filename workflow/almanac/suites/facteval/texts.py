@@ -78,7 +78,7 @@ class Writing(Author[WritingOptions]):
         Raises:
             AlmanacError: a request has no response, the model answered none, or the dataset lacks an item's fact.
         """
-        known = {fact.fact_id: fact for own in data.drawn.values() for fact in own}
+        known = {fact.fact_id: fact for own in data.split_facts.values() for fact in own}
         wanted = ("fact_id", "experiment", "status", "reason", "texts")
         rows = [row for part in answers.parts(wanted) for row in part.links.iter_rows(named=True)]
         foreign = next((row["fact_id"] for row in rows if row["fact_id"] not in known), None)
@@ -128,7 +128,7 @@ def fault(text: str, style: str, fact: Fact, data: Data) -> str | None:
     """
     names = data.names
     subject = names.names(fact.subject_id)
-    objects = [name for key in data.true[fact.relation_id, fact.subject_id] for name in names.names(key)]
+    objects = [name for key in data.true_objects[fact.relation_id, fact.subject_id] for name in names.names(key)]
     if not text:
         return "empty"
     blanks = text.count(MASK)

@@ -70,7 +70,7 @@ class Naming:
 
     def _values(self, relation: str, name: str) -> pl.DataFrame:
         """Return each subject's object of a relation, in the column ``name``; of several objects the first by key."""
-        own = self._data.said.filter(relation_id=relation).select("subject_id", pl.col("object").alias(name))
+        own = self._data.triples.filter(relation_id=relation).select("subject_id", pl.col("object").alias(name))
         return own.sort("subject_id", name).unique("subject_id", keep="first", maintain_order=True)
 
     @cached_property

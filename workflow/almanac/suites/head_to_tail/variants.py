@@ -53,7 +53,7 @@ def forms(data: Data, filters: Sequence[str]) -> Mapping[str, Set[str]]:
         filters: the kinds of DBpedia's predicates that are left out.
     """
     kinds = [(one.relation_id, own.answer_kind) for one, found, _ in asked_of(data, filters) for own in found]
-    objects = data.said.join(pl.DataFrame(kinds, ["relation_id", "kind"], orient="row"), on="relation_id")
+    objects = data.triples.join(pl.DataFrame(kinds, ["relation_id", "kind"], orient="row"), on="relation_id")
     named = data.frame("entities", Entity, ["entity_id", "label", "aliases"]).rename({"entity_id": "object"})
     objects = objects.select("object", "kind").unique().join(named, on="object", how="left")
     found = defaultdict[str, set[str]](set)

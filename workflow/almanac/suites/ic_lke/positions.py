@@ -173,10 +173,12 @@ class _Relation:
     def one_per_subject(self) -> dict[str, Fact]:
         """Return the usable facts by id, only one for each subject; subjects with equal labels count as one."""
         in_splits = (fact for fact in self._facts if fact.split is not None)
-        usable = {fact.fact_id: fact for fact in in_splits if any(True for _ in self._data.untrue(fact, self._objects))}
+        usable = {
+            fact.fact_id: fact for fact in in_splits if any(True for _ in self._data.false_objects(fact, self._objects))
+        }
         by_label: dict[str, Fact] = {}
         for fact_id in hash_order(usable, self._options.seed, "one a subject"):
-            by_label.setdefault(self._names.reading(usable[fact_id].subject_id), usable[fact_id])
+            by_label.setdefault(self._names.normalised_label(usable[fact_id].subject_id), usable[fact_id])
         return {fact.fact_id: fact for fact in by_label.values()}
 
     def ask(self, facts: Sequence[Fact], draw: int) -> None:
@@ -195,7 +197,7 @@ class _Relation:
     def _replacement(self, fact: Fact, kind: Kind, draw: int) -> tuple[str, str]:
         """Return the pair that replaces a fact: ``unknown`` has an invented subject, both kinds have a false object."""
         order = hash_order(self._objects, self._options.seed, kind, fact.fact_id, draw)
-        object_label = self._names.label(next(self._data.untrue(fact, order)))
+        object_label = self._names.label(next(self._data.false_objects(fact, order)))
         if kind == "unknown":
             return invented_name(fact.fact_id, self._known, self._options.seed), object_label
         return self._names.label(fact.subject_id), object_label

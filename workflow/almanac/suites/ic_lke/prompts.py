@@ -79,7 +79,7 @@ class Prompts(ChoiceSuite[PromptsOptions]):
                         setting, space = PromptSetting(number), space_after(template.text)
                         questioner.add(fact, experiment, setting, request, template.template_id, space)
             yield questioner.asked.take()
-        for relation_id in sorted({relation for sets in found.values() for relation in sets} - set(data.drawn)):
+        for relation_id in sorted({relation for sets in found.values() for relation in sets} - set(data.split_facts)):
             reason = f"the file of published prompts speaks of {relation_id}, which is not in the dataset"
             questioner.asked.refuse(f"published prompts of relation {relation_id}", reason)
         yield questioner.asked.take()
@@ -125,7 +125,7 @@ def twins(prompts: Sets, relations: Sequence[str], options: PromptsOptions) -> l
 
 def mined(data: Data, relations: Iterable[str]) -> Mapping[str, list[Template]]:
     """Return prompts of some relations, mined from the texts of facts that are not asked."""
-    unasked = [fact for facts in data.whole(relations).values() for fact in facts if fact.split != "test"]
+    unasked = [fact for facts in data.facts_of(relations).values() for fact in facts if fact.split != "test"]
     return by_relation(mine(data.evidence, unasked, data.names))
 
 

@@ -73,10 +73,10 @@ class Questioner:
         Raises:
             AlmanacError: the dataset has no such relation.
         """
-        self.facts = {name: data.drawn[name] for name in data.chosen(relations, f"{suite.name}: relations")}
+        self.facts = {name: data.split_facts[name] for name in data.chosen(relations, f"{suite.name}: relations")}
         tested = data.tested(options.sample, options.seed, options.at_least)
         self.tested = {relation_id: tested[relation_id] for relation_id in self.facts}
-        self.names, self.true = data.names, data.true
+        self.names, self.true = data.names, data.true_objects
         self.wrong = data.choices_of(chain(*self.tested.values()))
         self.asked = Asked(suite.tables("asked"))
 

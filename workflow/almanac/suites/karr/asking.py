@@ -62,7 +62,7 @@ def read_spurious(path: Path, pools: Pools) -> dict[str, str]:
             what = "has two rows; keep one" if row.relation_id in found else "the object is empty; name one"
             raise AlmanacError(f"{where}: {what}")
         name = normalise(row.object)
-        matches = (key for key in pools.objects[row.relation_id] if name in pools.names.folded(key))
+        matches = (key for key in pools.objects[row.relation_id] if name in pools.names.normalised_names(key))
         found[row.relation_id] = next(matches, row.object.strip())
     return found
 
@@ -115,7 +115,7 @@ class Asker:
                 objects[NULL] = wrong
             if false_objects is not None:
                 key = false_objects.get(fact.relation_id)
-                if key is not None and key in pools.data.untrue(fact, [key]):
+                if key is not None and key in pools.data.false_objects(fact, [key]):
                     objects[SPURIOUS] = key
                 else:
                     has = "no object there" if key is None else f"{key!r}, which is true of its subject"
@@ -164,7 +164,7 @@ class Asker:
         new. Ranks among all tokens, which cost more than choices, are requested only for LAMA's template.
         """
         pools, options = self.pools, self.pools.options
-        true = pools.data.true[fact.relation_id, fact.subject_id]
+        true = pools.data.true_objects[fact.relation_id, fact.subject_id]
         label, subject = pools.names.label(fact.object_key), pools.names.label(fact.subject_id)
         others = {name for key in true if key != fact.object_key for name in pools.names.names(key)}
         offered = self.wrong.get(fact.fact_id)

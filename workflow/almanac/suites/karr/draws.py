@@ -128,14 +128,17 @@ class Pools:
     @cached_property
     def subjects(self) -> Mapping[str, list[str]]:
         """The subjects of each relation, sorted; of those with equal labels (`ObjectNames.reading`) only the first."""
-        found = _grouped(self.data.said, "relation_id", "subject_id")
-        first = {relation: {self.names.reading(key): key for key in reversed(keys)} for relation, keys in found.items()}
+        found = _grouped(self.data.triples, "relation_id", "subject_id")
+        first = {
+            relation: {self.names.normalised_label(key): key for key in reversed(keys)}
+            for relation, keys in found.items()
+        }
         return {relation: sorted(keys.values()) for relation, keys in first.items()}
 
     @cached_property
     def objects(self) -> Mapping[str, list[str]]:
         """The objects of each relation, sorted."""
-        return _grouped(self.data.said, "relation_id", "object")
+        return _grouped(self.data.triples, "relation_id", "object")
 
     @cached_property
     def relations(self) -> Mapping[str, list[str]]:
@@ -144,8 +147,8 @@ class Pools:
 
     @cached_property
     def _usable(self) -> pl.DataFrame:
-        """The facts of relations that have usable templates; columns as in `Data.said`."""
-        return self.data.said.filter(pl.col("relation_id").is_in(list(self.templates)))
+        """The facts of relations that have usable templates; columns as in `Data.triples`."""
+        return self.data.triples.filter(pl.col("relation_id").is_in(list(self.templates)))
 
     @cached_property
     def relations_of_type(self) -> Mapping[str, list[str]]:
@@ -163,7 +166,7 @@ class Pools:
     def wrong_object(self, fact: Fact) -> str | None:
         """Draw an object of the relation that is not true of the subject under any name; none if there is none."""
         order = hash_order(self.objects[fact.relation_id], self.options.seed, "null", fact.fact_id)
-        return next(self.data.untrue(fact, order), None)
+        return next(self.data.false_objects(fact, order), None)
 
     @cached_property
     def common_objects(self) -> Mapping[str, list[str]]:
@@ -171,7 +174,7 @@ class Pools:
 
         Among them the second round finds the false object that a model expects most.
         """
-        counted = self.data.said.group_by("relation_id", "object").len()
+        counted = self.data.triples.group_by("relation_id", "object").len()
         count = {(relation, key): facts for relation, key, facts in counted.iter_rows()}
         return {
             relation: sorted(
@@ -233,8 +236,8 @@ class Pools:
         seed = self.options.seed
         names = self.drawn_names(fact.subject_id, variant)
         drawn = hash_order(self.subjects[fact.relation_id], seed, "subjects", fact.fact_id)[: self.options.subjects]
-        reading = self.names.reading(fact.subject_id)
-        others = [fact.subject_id if self.names.reading(key) == reading else key for key in drawn]
+        reading = self.names.normalised_label(fact.subject_id)
+        others = [fact.subject_id if self.names.normalised_label(key) == reading else key for key in drawn]
         relations = self.drawn_relations(fact, object_key)
 
         def under(name: str, relation: str) -> tuple[str, ...]:

@@ -58,7 +58,7 @@ class _First:
     def __init__(self, before: Answers, pools: Pools) -> None:
         self.methods: dict[str, set[str]] = defaultdict(set)
         self.mined: dict[str, Mapping[str, Any]] = {}
-        facts = {fact.fact_id: fact for listed in pools.data.drawn.values() for fact in listed}
+        facts = {fact.fact_id: fact for listed in pools.data.split_facts.values() for fact in listed}
         for part in before.parts(WANTED, ["draws"]):
             links = part.links.filter(pl.col("asked") == FACTS)
             drawn = {key[0]: rows for key, rows in part.own["draws"].group_by("item")}
@@ -85,7 +85,7 @@ class _First:
             return NotAsked(thing, reason)
         logs = dict(zip(mined["choices"], mined["logprobs"], strict=True))
         common = pools.common_objects[fact.relation_id]
-        false = list(pools.data.untrue(fact, common))
+        false = list(pools.data.false_objects(fact, common))
         if not false:
             return NotAsked(thing, f"each of the relation's {len(common)} most common objects is true of its subject")
         return max(false, key=lambda key: logs[pools.names.label(key)])

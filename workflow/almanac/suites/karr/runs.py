@@ -140,7 +140,7 @@ class Runs:
             raise AlmanacError("measure karr: resamples needs the dataset; give its folder (--facts), or set it to 0")
         pools, _ = pools_of(data, options)
         resampling = {mode: Resampling(pools, variant) for mode, variant in VARIANTS.items()}
-        facts = {fact.fact_id: fact for listed in data.drawn.values() for fact in listed}
+        facts = {fact.fact_id: fact for listed in data.split_facts.values() for fact in listed}
         return cls(facts, resampling, options)
 
     def add(
