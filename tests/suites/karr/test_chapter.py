@@ -223,6 +223,14 @@ def test_a_line_joins_the_models_of_a_family(shown):
     assert len(axes.containers[0].lines[0].get_xdata()) == 3  # all three are marked
 
 
+@pytest.mark.parametrize(("name", "rotation"), [("a/b", 0), ("organisation/Model-3.1-of-eight-billion", 30)])
+def test_the_names_of_models_by_size_do_not_run_into_each_other(shown, name, rotation):
+    models = [Entrant(f"{name}-{at}", "one", parameters=10**at) for at in (6, 7)]
+    rows = [replace(row, model=models[row.model == "large"].name) for row in shown.measures if row.model]
+    [axes] = by_size(replace(shown, models=models, measures=rows), {"paper": "KaRR"}).axes
+    assert {label.get_rotation() for label in axes.get_xticklabels()} == {rotation}
+
+
 def test_each_models_threshold_is_drawn_with_and_without_false_objects(shown):
     """Of three models one has no threshold."""
     rows = [row for row in shown.measures if (row.metric, row.model) != ("threshold", "silent")]

@@ -15,6 +15,7 @@ from almanac.suites.karr.asking import FACTS, NULL
 from almanac.suites.looks import STROKES, intervals, least, legend, look, unit_axis
 
 MOST_RELATIONS = 30  # as many as the paper draws
+SIDE_BY_SIDE = 56  # letters of names that fit below the axis of sizes; more are rotated
 
 
 def by_threshold(shown: Shown, modes: Mapping[str, str]) -> Figure:
@@ -111,7 +112,9 @@ def by_size(shown: Shown, names: Mapping[str, str]) -> Figure:
     groups = _of_like_size(models, parameters, reach**0.1)
     counts = [" / ".join(dict.fromkeys(_parameters(parameters[model]) for model in group)) for group in groups]
     named = ["\n".join([*group, count]) for group, count in zip(groups, counts, strict=True)]
-    axes.set_xticks([parameters[group[0]] for group in groups], named)
+    letters = sum(max(map(len, group)) for group in groups)
+    turned: dict[str, Any] = {"rotation": 30, "ha": "right"} if letters > SIDE_BY_SIDE else {}
+    axes.set_xticks([parameters[group[0]] for group in groups], named, **turned)
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("parameters")
     axes.set_ylabel("share called known")
