@@ -133,7 +133,7 @@ class Standing:
         facts: how many facts were taught most often or never. AUC and average precision are of these two groups.
         auc: area under the ROC curve of the method's scores; of a method that says right or wrong alone, ``balanced``.
         gap: how much smaller the AUC is than that of the first in place.
-        graded: whether scores differ among facts that the method does not call known, or not in all wordings.
+        graded: whether scores differ among the facts that the method does not call known in all wordings.
         average_precision: of the same ranking.
         spearman: rank correlation of how often facts were taught, all of them, with what is called known; a mean over
             worlds and models.

@@ -226,7 +226,7 @@ def ratio(frame: pl.DataFrame, by: Sequence[str], part: str, whole: str, cluster
         pl.col("worth") * pl.col("variance") / (spread * pl.col("total") ** 2), pl.col("worth") * pl.col("told by")
     )
     worth = pl.when(varies).then(pl.col("worth") / effect).otherwise(pl.col("worth"))
-    least = pl.min_horizontal(pl.lit(1.0), pl.col("worth"))  # never fewer than one draw, if there is one
+    least = pl.min_horizontal(pl.lit(1.0), pl.col("worth"))  # one draw, or `worth` if that is less
     return _with_wilson(found.with_columns(pl.max_horizontal(worth, least).alias("worth")), by)
 
 

@@ -25,7 +25,8 @@ class Called(NamedTuple):
     Attributes:
         conditions: the items that the method counts.
         facts: `recovery.facts_of` these items.
-        followed: whether most answers have the required form; if not, they say nothing about knowledge of the facts.
+        followed: whether at least half of the answers have the required form; if not, they say nothing about
+            knowledge of the facts.
     """
 
     suite: str

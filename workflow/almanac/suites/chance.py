@@ -46,7 +46,7 @@ def against_false(judged: Judged, answered: pl.DataFrame, false: Judged, truths:
     The p is of a sign test: how often does the true object score above the false one? Scores are compared, not
     verdicts, so that no threshold that was chosen on the same facts matters. The null hypothesis is a model that
     prefers some objects whatever the subject. Where n facts have the preferred object of the two, and m the other, the
-    preferred one is true with probability n / (n + m), of facts whose subject does not have both (`Several.part`).
+    preferred one is true with probability n / (n + m); subjects that have both do not count (`Several.part`).
     """
     pairs = _paired(answered, false.frame.filter(pl.col("hit").is_not_null()), truths, _named(truths))
     if pairs.is_empty():

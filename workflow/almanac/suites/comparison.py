@@ -53,7 +53,7 @@ class Board:
         where: the items that the method counts, in one of its settings.
         entrants: the models, by name.
         hits: by model the facts with judged answers (`recovery.facts_of`), sorted.
-        followed: the models most of whose answers have the required form.
+        followed: the models at least half of whose answers have the required form.
     """
 
     suite: str

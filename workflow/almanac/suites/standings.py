@@ -254,7 +254,7 @@ def _level(
 
 
 def _shared(by_model: Sequence[Sequence[CalledFacts]], dose: int | None) -> _Facts | None:
-    """Return the facts of a world that every method scored for every model; None without facts of either dose.
+    """Return the facts of a world that every method scored for every model; None if one of two doses has no fact.
 
     ``dose`` is `_Facts.most` (None: the highest dose); the other dose is 0.
     """

@@ -144,7 +144,7 @@ def _fluctuation(group: Judged, options: BeliefOptions) -> list[Measure]:
     ``deviation`` and ``range`` are over sets drawn as `BeliefOptions.resample` says, and ``deviation_closed`` is the
     closed form of ``deviation``. ``deviation_by_pair`` and ``range_by_pair`` are exact, for one prompt drawn per pair.
     ``worst_templates`` and ``best_templates`` are the accuracies with each relation's worst and best template (Table
-    12). ``maximum`` is that with the best template of each relation and the best name of each subject. ``oracle`` is
+    12). ``maximum`` is that with the best template of each relation and each pair's best name. ``oracle`` is
     the share of pairs that at least one prompt gets right (Tables 8 and 19); ``written_rank`` see `written_rank`.
     """
     names = (

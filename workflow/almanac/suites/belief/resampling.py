@@ -82,7 +82,7 @@ class Hits:
         """Return the accuracies with the worst and the best prompts.
 
         Returns:
-            The accuracy with each relation's worst template; with its best; with its best and each subject's best name;
+            The accuracy with each relation's worst template; with its best; with its best and each pair's best name;
             and the share of pairs that at least one prompt gets right.
         """
         worst, best = (self.weighted(map(pick, self.accuracy)) for pick in (np.min, np.max))

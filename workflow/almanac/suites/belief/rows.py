@@ -15,7 +15,8 @@ class PromptTraits:
         form: the wording's style: ``statement``, ``entailment`` or ``question_answer``.
         alias: whether the subject is named otherwise than by its label.
         ambiguous: whether another entity has that name as its label.
-        guessable: whether the subject's name gives the object away, so that LAMA-UHN leaves the pair out.
+        guessable: whether LAMA-UHN leaves the pair out: every true object's label stands in the subject's, or the pair
+            is in the file `guessed`.
         sampled: whether its confidence is sampled.
         labels: how many of the accepted names are labels of true objects; they come first.
     """

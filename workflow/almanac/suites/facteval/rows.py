@@ -88,8 +88,8 @@ class QuestionSimilarity:
     """The similarity of a question written by a model to those from templates, of the same fact and style.
 
     Attributes:
-        pairs: how many questions from templates it is compared with. The other columns are means over these pairs,
-            empty if the embedder answered none.
+        pairs: how many questions from templates the embedder compared it with. The other columns are means over these
+            pairs, empty if there are none.
         bertscore_precision: BERTScore's precision.
         bertscore_recall: BERTScore's recall.
         bertscore_f1: BERTScore's F1.

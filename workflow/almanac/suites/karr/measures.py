@@ -56,9 +56,8 @@ def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: KarrOption
         By method and ``asked`` (``facts``, ``null``): ``known`` over all facts (as in the paper) and in each relation,
         its mean over relations (``known_macro``); ``without_value`` (of ``spurious`` too); for KaRR the threshold, the
         medians of the logarithms and ``known_at`` each of several thresholds; ParaRel's ``consistency``. For true
-        facts:
-        recovery of what was taught, agreement with it and with human labels, variance over runs. For facts that have a
-        value with both objects: ``known`` with either, and ``spurious_delta``, the difference.
+        facts: recovery of what was taught, agreement with it and with human labels, variance over runs. For facts that
+        have a value with both objects: ``known`` with either, and ``spurious_delta``, the difference.
     """
     first = judged.where(asked=(FACTS, NULL))
     rows = first.measures("known", "mean", "hit", by=BY)

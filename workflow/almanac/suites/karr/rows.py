@@ -55,7 +55,7 @@ class KarrLeaf:
         of: the id of the other subject or relation.
         beta: the beginning of the text.
         text: the whole text.
-        tokens: how many tokens follow beta.
+        tokens: how many tokens of the text are scored, from its end.
         logprob: the sum of their log-probabilities (``paper``, ``weighted``) or the mean (``official``).
         weight: the mean log-probability of beta's own tokens (``official``, ``weighted``), if any can be scored.
     """
