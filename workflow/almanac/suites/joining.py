@@ -96,7 +96,7 @@ def _joined(suite: Suite[Any], name: str, frame: pl.DataFrame, rows: pl.DataFram
         first = rows.filter(pl.struct(key).is_duplicated()).row(0, named=True)
         said = ", ".join(f"{column} {first[column]}" for column in key)
         raise AlmanacError(
-            f"suite {suite.name}: table {name}: more than one row for {said}; only with of='free' it may"
+            f"suite {suite.name}: table {name}: more than one row for {said}; only of='free' allows that"
         )
     return joined
 

@@ -30,7 +30,8 @@ class KarrOptions(SampledOptions):
         bool, Field(description="also ask the same facts by LAMA, ParaRel and, with the mode paper, K-Prompts")
     ] = True
     threshold: Annotated[
-        float, Field(gt=0, description="KaRR above which a fact is known, unless it is chosen from planted facts")
+        float,
+        Field(gt=0, description="modes paper and weighted: KaRR above which a fact is known, unless chosen from facts"),
     ] = 2.0
     k_prompts: Annotated[
         float, Field(gt=0, lt=1, description="K-Prompts: the mean probability above which a fact is known")
