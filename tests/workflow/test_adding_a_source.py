@@ -1,7 +1,6 @@
 """The commands and the configuration of docs/adding_a_source.md, as printed, for a source that there is."""
 
 import re
-import textwrap
 
 import pytest
 from tests.sources.test_google_re import line, write
@@ -17,8 +16,8 @@ FACTS = [
 
 def blocks(kind: str) -> list[str]:
     """Return the blocks of a kind, with the source and its folder in place of KIND and FOLDER."""
-    found = re.findall(rf"^ +```{kind}\n(.*?)^ +```", TEXT, re.DOTALL | re.MULTILINE)
-    return [textwrap.dedent(one).replace("KIND", "google_re").replace("FOLDER", "lama") for one in found]
+    found = re.findall(rf"^```{kind}\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+    return [one.replace("KIND", "google_re").replace("FOLDER", "lama") for one in found]
 
 
 @pytest.mark.whole

@@ -80,7 +80,7 @@ def true_objects(facts: Iterable[Fact], names: ObjectNames | None = None) -> dic
 
     Args:
         facts: all known facts of the subjects.
-        names: names of the subjects. If given, subjects with equal labels (`ObjectNames.reading`) share their
+        names: names of the subjects. If given, subjects with equal labels (`ObjectNames.normalised_label`) share their
             objects: a question that names one of them may mean the other.
     """
     found: dict[tuple[str, str], set[str]] = defaultdict(set)

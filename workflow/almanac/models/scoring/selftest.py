@@ -20,7 +20,7 @@ from almanac.models.scoring.samples import Prompt
 # Nats per token by which rounding may change a score, in float32 and in lower precision; more for deeper and wider
 # models. With 32 layers of width 2,048 in float32, plain passes in batches and one by one differ by 3e-4.
 TOLERANCE, TOLERANCE_LOW = 1e-3, 0.5
-# So small that the probes' sixty tokens already need trunks on trunks, several rows, and copied paths.
+# So small that the probes already need trunks on trunks, several rows, and copied paths.
 SMALL = Shape(row=16, longest=24, copied=4)
 STEM, BRANCHES = 24, 3
 NEW = 3  # Tokens generated after a probe.
