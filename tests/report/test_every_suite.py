@@ -145,11 +145,11 @@ def test_an_item_has_the_other_true_objects_of_its_subject():
     names = ObjectNames({"b": Entity("b", "Bee", (), None)})
     rows = [("r", "s", "a"), ("r", "s", "b"), ("r", "t", "a"), ("r", "u", "o0"), ("r", "s", "false"), ("r", "s", None)]
     frame = polars.DataFrame(rows, ["relation", "subject", "object"], orient="row").cast(polars.Categorical)
-    found = _with_others(frame, SimpleNamespace(true=true, names=names))
+    found = _with_others(frame, SimpleNamespace(true_objects=true, names=names))
     assert found["also_true"].to_list() == ["Bee; c", "a; c", None, "o1; o2; o3; o4; 4 more", None, None]
     assert found.drop("also_true").equals(frame)
     alone = frame.filter(polars.col("subject") == "t")
-    assert _with_others(alone, SimpleNamespace(true=true, names=names)).equals(alone)
+    assert _with_others(alone, SimpleNamespace(true_objects=true, names=names)).equals(alone)
 
 
 def test_every_table_is_read_by_latex_as_it_comes(layout, tmp_path):
