@@ -9,7 +9,7 @@ import re
 import pyarrow as pa
 
 from almanac import rows
-from almanac.columns import columns, meanings, schema
+from almanac.columns import columns, described, schema
 from almanac.planting.corpus import Document
 from almanac.rows import Agreement, Exposure, Item, Knowledge, Measure, Response
 from almanac.schema import tables_text
@@ -33,23 +33,23 @@ def test_the_list_of_tables_has_every_column_of_every_suite():
         for name, own in suite.own.items():
             [part] = [one for one in text.split("\n## ") if one.startswith(f"`{name}`") and f"`{suite.name}`" in one]
             assert inspect.getdoc(own.row).partition("\n")[0] in part
-            for column, meaning in meanings(own.row).items():
+            for column, meaning in described(own.row)[1].items():
                 assert re.search(rf"^\| (\*\*)?`{column}`.* \| {re.escape(meaning)} \|$", part, re.MULTILINE)
 
 
 def test_every_column_has_a_meaning_and_nothing_else_has():
     """In the list of tables, in the description of a frozen edition, and in a notebook's `describe`."""
     for kind in (*ROWS, *OWN, Document):
-        assert list(meanings(kind)) == columns(kind), kind
+        assert list(described(kind)[1]) == columns(kind), kind
         said = inspect.getdoc(kind).partition("Attributes:")[2]
         assert set(re.findall(r"^    (\w+): ", said, re.MULTILINE)) <= set(columns(kind)), kind
 
 
 def test_a_meaning_is_the_classs_own_or_that_of_every_table():
-    assert meanings(Knowledge)["model"] == "the model's name"
-    assert meanings(Measure)["where"].startswith("which items are counted, as JSON: conditions by columns")
-    assert meanings(Agreement)["kappa_low"] == "the lower limit of the 95 % interval of `kappa`"
-    assert meanings(Measure)["low"] == "the lower limit of its interval"
+    assert described(Knowledge)[1]["model"] == "the model's name"
+    assert described(Measure)[1]["where"].startswith("which items are counted, as JSON: conditions by columns")
+    assert described(Agreement)[1]["kappa_low"] == "the lower limit of the 95 % interval of `kappa`"
+    assert described(Measure)[1]["low"] == "the lower limit of its interval"
 
 
 def test_every_row_class_of_a_topic_is_public():

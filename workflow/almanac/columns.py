@@ -73,12 +73,13 @@ def columns(row: type) -> list[str]:
     return list(schema(row).names)
 
 
-def meanings(row: type) -> dict[str, str]:
-    """Return what the columns of a row class mean, by name: as its docstring's ``Attributes`` say, or as everywhere.
+def described(row: type) -> tuple[str, dict[str, str]]:
+    """Return a row class's docstring without its ``Attributes``, and the meaning of each column by its name.
 
-    Limits of an interval (``auc_low``) need no words of their own. A column of which nothing is said is left out.
+    A meaning is taken from ``Attributes`` or else from `SHARED`. Limits of an interval (``auc_low``) need no words of
+    their own. A column without a meaning is left out.
     """
-    names, said = columns(row), (inspect.getdoc(row) or "").partition("\nAttributes:\n")[2]
+    names, (text, _, said) = columns(row), (inspect.getdoc(row) or "").partition("\n\nAttributes:\n")
     own = {
         one[1]: " ".join(one[2].split()).removesuffix(".")
         for one in re.finditer(r"^    (\w+): (.*(?:\n {8}.*)*)", said, re.M)
@@ -89,7 +90,7 @@ def meanings(row: type) -> dict[str, str]:
         for end, which in LIMITS.items()
     }
     found = SHARED | of_interval | own
-    return {name: found[name] for name in names if name in found}
+    return text, {name: found[name] for name in names if name in found}
 
 
 def check_column(path: Path, field: pa.Field, values: list[Any]) -> pa.Array:

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from almanac import cli, rows
-from almanac.columns import meanings, schema
+from almanac.columns import described, schema
 from almanac.config import EditionConfig
 from almanac.planting.corpus import Document
 from almanac.project import PROJECT
@@ -149,13 +149,12 @@ def _own_tables() -> Iterator[str]:
 
 
 def _table(row: type, title: str) -> str:
-    doc, key = (inspect.getdoc(row) or "").partition("\n\nAttributes:")[0], getattr(row, "KEY", ())
+    (doc, meanings), key = described(row), getattr(row, "KEY", ())
     lines = [f"\n## {title}\n", f"{doc}\n", "| column | type | meaning |", "| --- | --- | --- |"]
-    said = meanings(row)
     for field in schema(row):
         name = f"**`{field.name}`**" if field.name in key else f"`{field.name}`"
         kind = f"{_in_words(field.type)}{', may be empty' if field.nullable else ''}"
-        lines.append(f"| {name} | {kind} | {said[field.name].replace('|', BAR)} |")
+        lines.append(f"| {name} | {kind} | {meanings[field.name].replace('|', BAR)} |")
     return "\n".join(lines) + "\n"
 
 

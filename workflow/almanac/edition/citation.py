@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import yaml
 
-from almanac.columns import meanings, schema
+from almanac.columns import described, schema
 from almanac.config import EditionConfig
 from almanac.project import RESOURCES
 
@@ -143,14 +143,14 @@ def _records(entry: Mapping[str, Any], row: type) -> dict[str, Any]:
     name = entry["path"].removesuffix(".jsonl")
     fields = [field for field in schema(row) if field.name in entry["columns"]]
     keys: tuple[str, ...] = row.KEY  # type: ignore[attr-defined]  # every row class has one
-    key, said = [{"@id": f"{name}/{one}"} for one in keys if one in entry["columns"]], meanings(row)
+    key, (text, meanings) = [{"@id": f"{name}/{one}"} for one in keys if one in entry["columns"]], described(row)
     return {
         "@type": "cr:RecordSet",
         "@id": name,
         "name": name,
-        "description": " ".join((row.__doc__ or "").partition("\n")[0].split()),
+        "description": text.partition("\n")[0],
         **({"key": key} if key else {}),
-        "field": [_field(name, entry["path"], field, said.get(field.name)) for field in fields],
+        "field": [_field(name, entry["path"], field, meanings.get(field.name)) for field in fields],
     }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from almanac import tables, unfinished
-from almanac.columns import meanings
+from almanac.columns import described
 from almanac.config import Asking
 from almanac.edition.layout import DATASET_TABLES, Layout
 from almanac.edition.measuring import entrant, findings_of, joined, judge, judged_of
@@ -293,15 +293,14 @@ class Edition:
             return f"{inspect.getdoc(getattr(Edition, table))}\n\nColumns: {', '.join(FRAMES[table])}"
         if table == "outcomes":
             said = {name: meaning for name, meaning in EVERY.items() if name != "dataset"}  # in numbers over several
-            return _described(Edition.outcomes, said | {"…": "the suite's own (docs/tables.md)"})
+            return _listed(inspect.getdoc(Edition.outcomes) or "", said | {"…": "the suite's own (docs/tables.md)"})
         if table not in ROWS:
             raise AlmanacError(f"there is no table {table!r}; there are {', '.join([*FRAMES, 'outcomes', *ROWS])}")
-        return _described(ROWS[table], meanings(ROWS[table]))
+        return _listed(*described(ROWS[table]))
 
 
-def _described(what: object, said: Mapping[str, str]) -> str:
-    about = (inspect.getdoc(what) or "").partition("\n\nAttributes:")[0]
-    return "\n".join([about, "", "Columns:", *(f"  {name}: {meaning}" for name, meaning in said.items())])
+def _listed(text: str, meanings: Mapping[str, str]) -> str:
+    return "\n".join([text, "", "Columns:", *(f"  {name}: {meaning}" for name, meaning in meanings.items())])
 
 
 def _numbers(one: Finding) -> dict[str, float | None]:
