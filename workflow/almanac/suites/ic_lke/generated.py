@@ -14,7 +14,7 @@ from typing import NamedTuple
 import polars as pl
 
 from almanac.dataset.text import EMPHASIS, normalise
-from almanac.punctuation import words_of
+from almanac.punctuation import stands_in, words_of
 from almanac.rows import Fact, Measure, Request
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
@@ -160,11 +160,11 @@ def found_in(experiment: str, text: str, names: Iterable[str]) -> Iterator[str]:
     if experiment == OFFICIAL:
         yield from (name for name in names if name.lower().strip(STRIPPED) in text.lower())
         return
-    anchor, normalised = r"\A\W*" if experiment == BEGINS else "", normalise(EMPHASIS.sub("", text))
+    normalised = normalise(EMPHASIS.sub("", text))
     for name in names:
         wanted = normalise(name)
-        # The substring test comes first: it is fast, and most names are not in the text.
-        if wanted in normalised and re.search(anchor + words_of(re.escape(wanted)), normalised):
+        first = rf"\W*{words_of(re.escape(wanted))}"
+        if stands_in(wanted, normalised) and (experiment != BEGINS or re.match(first, normalised)):
             yield name
 
 
