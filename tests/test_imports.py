@@ -178,7 +178,7 @@ def test_the_list_alone_knows_the_suites():
 def test_the_configuration_needs_settings_only():
     # What lies on the user's disk is looked at by its files alone.
     allowed = ("config", "options", "errors", "job_size", "models.wrappers", "models.checkpoint", "models.digest")
-    allowed += ("project", "sealed", "weight_files", "yaml_file", "sources.files")
+    allowed += ("models.hub_cache", "project", "sealed", "weight_files", "yaml_file", "sources.files")
     allowed += ("suites.listing",)  # of the list: what can be asked, whose settings are keys
     assert [found for found in breaches("config", but=allowed) if not found.endswith(".options")] == []
     for name, targets in graph().items():

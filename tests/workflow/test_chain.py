@@ -201,7 +201,7 @@ def test_a_checkpoint_of_the_users_is_asked_the_real_facts(done, tmp_path):
     assert {path: path.read_bytes() for path in answered} == answered
     assert (results / "measures" / "mine" / "karr" / "shipped.parquet").is_file()
     measured = (results / "logs" / "measure_model" / "mine.log").read_text()
-    assert re.findall(r"^(\w+) of shipped: stays", measured, re.MULTILINE) == ["ic_lke"]
+    assert re.findall(r"^(\w+) of shipped: kept: ", measured, re.MULTILINE) == ["ic_lke"]
     outcomes = read(results / "outcomes" / "mine" / "ic_lke" / "shipped" / "outcomes.parquet", Outcome)
     assert outcomes
     assert {row.outcome for row in outcomes} <= {"correct", "incorrect"}

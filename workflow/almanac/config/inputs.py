@@ -10,6 +10,7 @@ from almanac.config.models import ModelConfig
 from almanac.errors import AlmanacError, no_such, refuse
 from almanac.models import checkpoint
 from almanac.models.digest import TOKENIZER
+from almanac.models.hub_cache import pinned
 from almanac.models.options import UNPINNED
 from almanac.models.wrappers import TEMPLATES
 from almanac.options import DiskKey, Options, places
@@ -58,8 +59,8 @@ def check_pinned(config: EditionConfig) -> None:
         AlmanacError: models without a commit, naming all of them and the command that looks it up.
     """
     wrong = [
-        f"configuration of {config.edition!r}: models.{model.name}.revision: is not pinned yet; look the commit up "
-        f"with `git ls-remote https://huggingface.co/{model.hub} HEAD` and write its 40 digits"
+        f"configuration of {config.edition!r}: models.{model.name}.revision: is not pinned yet; write its commit: "
+        f"{pinned(str(model.hub))}"
         for model in config.models
         if model.revision == UNPINNED
     ]

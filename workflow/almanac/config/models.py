@@ -4,7 +4,7 @@ import os
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
@@ -15,6 +15,7 @@ from almanac.config.datasets import LONGEST_NAME, Name
 from almanac.errors import AlmanacError, nearest, where_from
 from almanac.job_size import GPU_FROM
 from almanac.models import wrappers
+from almanac.models.hub_cache import pinned, snapshot
 from almanac.models.options import COMMIT, REPOSITORY, UNPINNED, AnswerOptions, NoURLError, ServerOptions, checked_url
 from almanac.options import OnDisk
 from almanac.planting.options import TokenizerOptions, TrainingOptions
@@ -58,14 +59,15 @@ def in_short(text: str, registry: Collection[str] = ()) -> dict[str, Any]:
             "name, give a link without one (ln -s FOLDER LINK)"
         )
     if there or not REPOSITORY.fullmatch(repository) or text.startswith(("/", ".")):
-        return {"name": as_name(folder.absolute().name), "path": text}
+        name, _ = snapshot(folder) or (folder.absolute().name, "")
+        return {"name": as_name(name), "path": text}
     if not COMMIT.fullmatch(commit):
         near = nearest(folder, [*folder.parent.iterdir(), *map(Path, registry)] if folder.parent.is_dir() else ())
         if checkpoint(folder.name):  # a checkpoint of another step has a similar name, but is not meant
             near = "; an edition reads the weights of each checkpoint that it shows: keep them, or leave this one out"
         raise AlmanacError(
             f"model: there is no folder {text}{near or where_from(folder)}; a repository of the Hugging Face hub is "
-            f"named with its commit, 40 hexadecimal digits: {repository}@COMMIT"
+            f"named with its commit: {pinned(repository)}"
         )
     return {"name": as_name(repository.rpartition("/")[2]), "hub": repository, "revision": commit}
 
@@ -73,6 +75,13 @@ def in_short(text: str, registry: Collection[str] = ()) -> dict[str, Any]:
 def as_name(text: str) -> str:
     """Return a text as a name for tables and folders: without accents; a long one keeps its end, which has the step."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", _without_accents(text))[-LONGEST_NAME:].strip("-_.") or "model"
+
+
+def told_apart(entry: Mapping[str, Any]) -> str:
+    """Return another name for a model that shares its name: with the commit of its repository, or its parent folder."""
+    folder = Path(entry.get("path") or "").absolute()
+    _, commit = snapshot(folder) or ("", entry.get("revision"))
+    return as_name(f"{entry['name']}-{commit[:7]}" if commit else f"{folder.parent.name}-{entry['name']}")
 
 
 def _without_accents(text: str) -> str:

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from almanac import sealed
 from almanac.config.edition import KNOWN, REGISTRY, EditionConfig
-from almanac.config.models import IN_SHORT, as_name, by_step, checkpoint, in_short, renamed
+from almanac.config.models import IN_SHORT, by_step, checkpoint, in_short, renamed, told_apart
 from almanac.errors import AlmanacError, did_you_mean, refuse, unclosed
 from almanac.options import FOLDERS, WORDS, explain, found, written_key
 from almanac.project import PROJECT, RESOURCES, there
@@ -214,7 +214,7 @@ def _named_in_short(
 
     A folder's name may have spaces: the text is split only if one of its words is a model, and words that together name
     a folder stay together. Folders of the same name get their parent's name as a prefix, and so do all checkpoints of
-    training runs that share a checkpoint's name.
+    training runs that share a checkpoint's name. Commits of one repository get their first digits as a suffix.
     """
 
     def is_there(word: str) -> bool:
@@ -238,8 +238,8 @@ def _named_in_short(
     times = Counter(entry["name"] for entry in entries)
     alike = {run(entry) for entry in entries if times[entry["name"]] > 1}
     for entry in entries:
-        if run(entry) in alike and entry.get("path"):
-            entry["name"] = as_name(f"{Path(entry['path']).absolute().parent.name}-{entry['name']}")
+        if run(entry) in alike and not entry.get("api"):
+            entry["name"] = told_apart(entry)
     return entries
 
 

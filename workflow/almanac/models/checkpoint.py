@@ -104,7 +104,9 @@ def _found(folder: Path, patterns: Iterable[str]) -> list[Path]:
 
 def _look_inside(folder: Path) -> None:
     """Refuse a folder without weights if it holds checkpoints in subfolders, or weights of another format."""
-    inside = sorted({path.parent.name for path in folder.glob("*/*.safetensors")}, key=lambda name: (len(name), name))
+    below = next(filter(None, (list(folder.glob(f"{depth}*.safetensors")) for depth in ("*/", "*/*/"))), [])
+    names = {path.parent.relative_to(folder).as_posix() for path in below}
+    inside = sorted(names, key=lambda name: (len(name), name))
     if inside and not (folder / CONFIG).is_file():  # with a config it is a checkpoint itself
         more = f" and {len(inside) - MOST_NAMED} more" if len(inside) > MOST_NAMED else ""
         raise AlmanacError(

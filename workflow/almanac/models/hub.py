@@ -7,6 +7,7 @@ from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError
 
 from almanac.errors import AlmanacError
+from almanac.models.hub_cache import copied, pinned
 from almanac.models.options import COMMIT, REPOSITORY, UNPINNED
 
 # Weights without pickles, the tokenizer, the settings; code of the repository only if it is asked for.
@@ -16,6 +17,8 @@ CODE = ("*.py",)
 
 def download(name: str, revision: str, folder: Path, code: bool = False) -> list[Path]:
     """Download a checkpoint's files into a folder; files that are there already are not downloaded again.
+
+    If the hub cannot be reached, a complete copy of the commit in this machine's cache of the hub is used.
 
     Args:
         name: the repository, ``owner/name``.
@@ -31,19 +34,20 @@ def download(name: str, revision: str, folder: Path, code: bool = False) -> list
     """
     if revision == UNPINNED:
         raise AlmanacError(
-            f"model {name}: its revision is not pinned yet; look the commit up with "
-            f"`git ls-remote https://huggingface.co/{name} HEAD` and write its 40 digits as `revision` of its entry"
+            f"model {name}: its revision is not pinned yet; write the commit as `revision` of its entry: {pinned(name)}"
         )
     if not REPOSITORY.fullmatch(name) or not COMMIT.fullmatch(revision):
         raise AlmanacError(f"model {name} at {revision}: needs a repository owner/name and a commit of 40 hex digits")
+    wanted = [*WANTED, *(CODE if code else ())]
     try:
-        snapshot_download(name, revision=revision, local_dir=folder, allow_patterns=[*WANTED, *(CODE if code else ())])
+        snapshot_download(name, revision=revision, local_dir=folder, allow_patterns=wanted)
     except (HfHubHTTPError, OSError, ValueError) as error:
-        offline = os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0")
-        remedy = "unset HF_HUB_OFFLINE" if offline else "check name, commit, access rights (HF_TOKEN) and the network"
-        raise AlmanacError(
-            f"model {name} at {revision}: cannot be downloaded from the hub ({_first(error)}); {remedy}"
-        ) from error
+        if not copied(name, revision, folder, wanted):
+            offline = os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0")
+            remedy = "unset HF_HUB_OFFLINE" if offline else "check name, commit, access (HF_TOKEN) and the network"
+            raise AlmanacError(
+                f"model {name} at {revision}: cannot be downloaded from the hub ({_first(error)}); {remedy}"
+            ) from error
     return sorted(path for path in folder.iterdir() if path.is_file())
 
 
