@@ -104,9 +104,9 @@ LAG = (
         LAG,
         *((status, {}, b"no") for status in (500, 502, 503, 504)),
         *((429, {"Retry-After": "0"}, b"slow down"), (429, {}, b"slow down")),
-        (200, {}, b'{"entit'),
+        *((200, {}, body) for body in (b'{"entit', b"[]", b"{}")),
     ],
-    ids=["lag", "500", "502", "503", "504", "429", "429 without a time", "cut"],
+    ids=["lag", "500", "502", "503", "504", "429", "429 without a time", "cut", "a list", "no entities"],
 )
 def test_what_passes_is_waited_for_and_what_does_not_is_an_error(api, trouble):
     api.troubles = [trouble]

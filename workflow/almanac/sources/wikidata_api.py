@@ -73,6 +73,8 @@ class Api:
             raise AlmanacError(f"{self.endpoint}: refuses (HTTP {status}): {body[:200].decode('utf-8', 'replace')}")
         try:
             document = json.loads(body)
+            if not isinstance(document, dict):
+                raise ValueError("no object")
         except (ValueError, RecursionError) as error:
             raise TransientError(f"{self.endpoint}: answers no whole JSON ({error})") from error
         if "error" in document:
@@ -82,6 +84,8 @@ class Api:
                 if document["error"].get("code") in ("maxlag", "ratelimited")
                 else AlmanacError(what)
             )
+        if not isinstance(document.get("entities"), dict):
+            raise TransientError(f"{self.endpoint}: answers without entities")
         headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
         return Answer(self.endpoint, query, body, now(), headers)
 
