@@ -19,6 +19,7 @@ from almanac.rows import Entity, Fact
 from almanac.sealed import sha256
 from almanac.sources import frozen, snapshots
 from almanac.sources import wikidata_queries as queries
+from almanac.sources.answers import Answer, Recorder
 from almanac.sources.files import FactTables, read_folder
 from almanac.sources.options import KINDS, DbpediaOptions, DumpOptions, WikidataOptions
 from almanac.tables import write
@@ -339,3 +340,13 @@ def test_every_kind_that_can_be_configured_can_be_read(kind):
     assert len(inspect.signature(module.read).parameters) == 2
     comes_in_files = issubclass(KINDS[kind], DumpOptions)
     assert comes_in_files or list(inspect.signature(module.fetch).parameters)[:3] == ["options", "folder", "contact"]
+
+
+def test_a_body_that_cannot_be_counted_is_not_kept(tmp_path):
+    class Server:
+        def ask(self, query):
+            return Answer("http://x", query, b"no JSON", "2026-01-01", {})
+
+    with pytest.raises(ValueError, match="Expecting value"):
+        Recorder(tmp_path, Server(), lambda body: len(json.loads(body))).ask("Q")
+    assert not list(tmp_path.rglob("*.gz"))

@@ -150,6 +150,7 @@ class Recorder:
 
     def _keep_answer(self, key: str, answer: Answer) -> None:
         sha = digest(answer.body)
+        rows = self._count(answer.body)  # before anything is written, since an invalid body is not kept
         path = self._body_path(sha)
         if not path.is_file():
             with atomic(path) as temporary:
@@ -160,7 +161,7 @@ class Recorder:
             "time": answer.time,
             "headers": dict(answer.headers),
         }
-        entry |= {"rows": self._count(answer.body), "bytes": len(answer.body), "sha256": sha}
+        entry |= {"rows": rows, "bytes": len(answer.body), "sha256": sha}
         self._keep(key, answer.query, entry)
 
     def _keep(self, key: str, query: str, entry: dict[str, Any]) -> None:
@@ -175,7 +176,7 @@ class Recorder:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """If the block fails, delete the records of the queries asked in it, so that the next run asks them again."""
+        """If the block fails because of its answers, delete their records, so that the next run asks for them again."""
         start = len(self._answered)
         try:
             yield
