@@ -199,7 +199,7 @@ def _agreed(server: QueryServer, pattern: Pattern, part: str, rows: list[Row], d
             return rows
         difference = f"the server counts {expected} rows and gives {len(rows)}"
     except TooMuchError as error:
-        difference = f"{error} of the count"
+        difference = f"the count failed ({error})"
     if len(part) >= deepest:
         raise TooMuchError(f"{difference}, in the smallest part too; {REMEDY}\n{query}")
     out = []
