@@ -71,7 +71,7 @@ def test_a_file_of_texts_must_be_of_these_facts(tmp_path, capsys):
     tables.write(path, Evidence, [Evidence("r|S|o", "A"), known])
     made = build(mine, tmp_path / "some", *words)
     assert tables.read(made / "evidence.parquet", Evidence) == [known]
-    assert "1 texts belong to no known fact, as 'r|S|o'; they are left out" in capsys.readouterr().err
+    assert "1 texts belong to no known fact, such as 'r|S|o'; they are left out" in capsys.readouterr().err
     tables.write(path, Evidence, [Evidence("r|S|o", "A")])
     build_of = ["build", "dataset", "--facts", str(mine), "--output", str(tmp_path / "none")]
     assert main([*build_of, *words]) == 1

@@ -105,10 +105,12 @@ def _evidence(path: Path, facts: pl.DataFrame) -> pl.DataFrame:
     every = pl.DataFrame(tables.read_arrow(path, Evidence))
     strange = every.join(facts, on="fact_id", how="anti", maintain_order="left")["fact_id"]
     if every.height and len(strange) == every.height:
-        raise AlmanacError(f"{path}: no text belongs to a known fact, as {strange[0]!r}; write relation|subject|object")
+        raise AlmanacError(
+            f"{path}: no text belongs to a known fact; the first is of {strange[0]!r}; write relation|subject|object"
+        )
     if len(strange):
-        told = f"{path}: {len(strange)} texts belong to no known fact, as {strange[0]!r}; they are left out"
-        print(f"note: {told}", file=sys.stderr)
+        message = f"{path}: {len(strange)} texts belong to no known fact, such as {strange[0]!r}; they are left out"
+        print(f"note: {message}", file=sys.stderr)
     if (twice := every.filter(every.is_duplicated())).height:
         raise AlmanacError(f"{path}: the fact {twice['fact_id'][0]} has this text twice; keep one row")
     return every
