@@ -230,7 +230,7 @@ def test_only_of_the_dump_facts_are_drawn_and_of_such_as_have_one_object(tmp_pat
     with pytest.raises(ValidationError, match=r"pool: is not read with by: sparql \(for fewer facts set facts\)"):
         DbpediaOptions(by="sparql", relations=["capital"], pool=3)
     dumped(tmp_path, "".join(f"<{DBR}A> <{DBO}p> <{DBR}{end}> .\n" for end in "BC"))
-    with pytest.raises(AlmanacError, match="no subject has exactly one object; take all facts"):
+    with pytest.raises(AlmanacError, match="no subject has exactly one object of a relation; take all facts"):
         dbpedia.read(DbpediaOptions(pool=3), tmp_path)
 
 

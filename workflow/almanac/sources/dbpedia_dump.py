@@ -68,7 +68,7 @@ def read_dump(options: DbpediaOptions, folder: Path) -> SourceTables:
 
     Popularity is an entity's degree, as subject and as object (Sun et al., section A), over all relations of the dump.
     Labels are read from IRIs. Without ``pool`` the entities are all those of the dump. With ``pool``, subjects with
-    exactly one object are drawn, since Head-to-Tail asks no others, and the entities are those of the drawn facts.
+    exactly one object of a relation are drawn, since Head-to-Tail asks no others, and only their facts have entities.
 
     The file is read once. Memory: eight bytes per triple and a block of lines. Disk: a temporary folder of about a
     third of the unpacked size.
@@ -232,7 +232,8 @@ def _drawn(triples: _Triples, kept: Mapping[str, str], pool: int, seed: int, omi
             picked = drawn(own, pool, seed, SOURCE, relation) if own.height > pool else own
             rows.append(facts(picked, relation, SOURCE, object_id=pl.col("object")))
     if not rows:
-        raise AlmanacError(f"{triples.path}: no subject has exactly one object; take all facts (no `pool`)")
+        message = "no subject has exactly one object of a relation; take all facts (no `pool`)"
+        raise AlmanacError(f"{triples.path}: {message}")
     omitted.add("facts", "the subject has several objects", SOURCE, several)
     ends = pl.concat([frame[end] for frame in rows for end in ("subject_id", "object_id")])
     named = ends.unique().sort().alias("entity_id")
