@@ -40,7 +40,7 @@ class DatasetOptions(Options):
         bool,
         Field(
             description="merge duplicate rows (an entity's other labels become aliases) and drop templates of "
-            "relations without facts, with a note of each (false: both are errors)"
+            "relations that neither facts nor relations name, with a note of each (false: both are errors)"
         ),
     ] = False
     seed: Annotated[int, Field(ge=0, description="seed of the split and of the wrong choices")] = 0

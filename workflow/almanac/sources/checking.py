@@ -52,7 +52,7 @@ class FactColumns:
     popularity: pl.DataFrame
     evidence: pl.DataFrame
     exposures: pl.DataFrame = field(default_factory=lambda: frame_of(Exposure, ()))
-    notes: tuple[str, ...] = ()  # messages about cells that were not read exactly as written
+    notes: tuple[str, ...] = ()  # warnings, such as that a cell was not read exactly as written
 
 
 def readable(folder: Path, name: str) -> UserTable:
@@ -83,7 +83,7 @@ def checked(folder: Path, source: str, merge: bool = False) -> FactColumns:
         source: the source's name, for facts and popularity rows that name none.
         merge: whether duplicate rows are merged instead of refused. Of an entity's rows the first gives the label, and
             the other labels become aliases; duplicate facts, texts and templates count once; an entity's largest score
-            and a fact's first dose count. Templates of relations without facts are dropped.
+            and a fact's first dose count. Templates of relations in neither `facts` nor `relations` are dropped.
 
     Raises:
         AlmanacError: any row is wrong; names up to twenty mistakes with file and row.
@@ -295,17 +295,17 @@ def relations(found: UserTable, used: list[str], property_ids: Collection[str]) 
                 says, remedy = "has a name that is not in plain words", "write its name in words"
             asked = f"suites would ask 'The {identity} of …'"
             found.notes.append(f"{found.path}: relation {identity!r} {says}; {asked}; {remedy}")
-    called: dict[str, str] = {}
+    by_label: dict[str, str] = {}
     for identity in used:
         label = rows[identity].label
-        if (other := called.setdefault(label.casefold(), identity)) != identity:
-            told = f"relations {other!r} and {identity!r} are both called {label!r}, and may be asked by the same words"
-            found.notes.append(f"{found.path}: {told}; give one another label")
+        if (other := by_label.setdefault(label.casefold(), identity)) != identity:
+            says = f"relations {other!r} and {identity!r} are both called {label!r}, and may be asked by the same words"
+            found.notes.append(f"{found.path}: {says}; give one another label")
     return sorted(rows.values(), key=lambda row: row.relation_id)
 
 
 def _as_property(row: Relation, takes_name: bool) -> Relation:
-    """Fill in a relation's label and property, if its id is the number of a Wikidata property.
+    """Reduce a relation's property to its number (P19); fill in label and property if its id is such a number.
 
     If ``takes_name``, a relation without a label gets Wikidata's name. With that name it also gets the property.
     """
@@ -496,7 +496,7 @@ def exposures(found: UserTable, stated: pl.DataFrame, merge: bool = False) -> pl
 def _of_a_fact(found: UserTable, stated: pl.DataFrame) -> Check:
     """Replace fact ids that are written as in the facts table by the canonical ids; return the check that each exists.
 
-    An id that fits several facts as written is not replaced.
+    An id that is the canonical id of a fact, or that fits several facts as written, is not replaced.
     """
     changed = stated.join(stated, left_on="written", right_on="fact_id", how="anti").unique()
     changed = changed.unique("written", keep="none")
