@@ -1,7 +1,8 @@
 """Builds T-REx-MC from any fact tables: the filter, wrong choices and split of Wu et al. (section 4, appendix A).
 
-Every draw orders its candidates by a hash of their identity and the seed. So a fact keeps its split and its choices
-when other facts are added to the table. Facts are held as columns and processed one relation at a time.
+Every draw takes the first candidates in an order by hash of their identity and the seed. Facts that are added to the
+table do not change the order of the others, so that most facts keep their split and most of their choices. Facts are
+held as columns and processed one relation at a time.
 """
 
 from collections.abc import Iterator, Sequence

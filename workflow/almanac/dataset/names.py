@@ -43,7 +43,7 @@ class ObjectNames:
         return normalise(self.label(key))
 
     def by_name(self, key: str) -> bool:
-        """Return whether an object's key is its label: so of literals, and of entities from a single file of facts."""
+        """Return whether an object's key is its label, as for literals and for entities of a single file of facts."""
         return self.label(key) == key
 
     def normalised_names(self, key: str) -> frozenset[str]:

@@ -74,7 +74,7 @@ def of_groups(path: Path) -> list[Template]:
 
 @cache
 def of_properties() -> Mapping[str, Sequence[Template]]:
-    """Return the shipped statements and questions by property: the first of each group that end in the object.
+    """Return the shipped statements and questions by property: of each group the first `OF_A_GROUP` that end in [Y].
 
     Entailments are left out: they state something else, from which the fact follows.
     """
@@ -132,7 +132,7 @@ def cleaned(text: str) -> str:
 
 @lru_cache(65536)
 def folded(text: str) -> str:
-    """Return a template in the form in which templates are compared: case, space and punctuation do not count."""
+    """Return a template in the form in which templates are compared: no case, single spaces, no punctuation but [ ]."""
     plain = (
         " " if unicodedata.category(char).startswith("P") and char not in "[]" else char for char in normalise(text)
     )

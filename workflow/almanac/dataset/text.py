@@ -65,7 +65,7 @@ def singular(word: str) -> str:
 
 
 def same_value(literal: str) -> str:
-    """Return a literal in the form in which it is compared: 1000, 1000.0 and 1,000 are equal; others as names."""
+    """Return a literal in the form in which it is compared: 1000, 1000.0 and 1,000 are equal; a text is a name."""
     if not NUMBER.fullmatch(literal):
         return normalise(literal)
     return format(Decimal(literal.replace(",", "")).normalize(Context(prec=len(literal))), "f")

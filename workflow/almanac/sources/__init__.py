@@ -1,1 +1,1 @@
-"""Sources of facts: one module per source, all with the same entry point, ``read(options, folder) -> SourceTables``."""
+"""Sources of facts: a module with a function `read` for each pulled source, the user's own facts, and shared parts."""

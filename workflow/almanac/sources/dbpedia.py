@@ -78,7 +78,7 @@ def pull(
     for fact in in_one_unit([*facts.values()], omitted, lambda one: "".join(one.qualifiers)[len("unit=") :] or None):
         if not {fact.subject_id, fact.object_id} - {None} <= known:
             omitted.add("facts", "subject or object has no name", fact.fact_id)
-        elif fact.value in known:  # ids and values share one key space
+        elif fact.value in known:  # no value may equal an id, since either identifies an object
             omitted.add("facts", "the object is a text that is the id of a thing too", fact.fact_id)
         else:
             kept.append(fact)

@@ -75,7 +75,7 @@ def table_files(folder: Path) -> list[Path]:
 
 
 def check_folder(folder: Path) -> None:
-    """Check the names of a facts folder's files and the beginning of each; archives are not opened.
+    """Check the names of a facts folder's files and how each begins, or one file of facts; archives are not unpacked.
 
     Raises:
         AlmanacError: as `table_files` and `records.look`.

@@ -101,7 +101,7 @@ def _download(one: Download, raw: Path, contact: str | None, options: NetworkOpt
 
 @contextmanager
 def one_at_a_time(options: NetworkOptions, log: Log) -> Iterator[None]:
-    """Hold a lock for each host of a source, so that this user's pulls on this machine never query a host at once."""
+    """Hold a lock for each host of a source: of this user's pulls on this machine, one at a time queries a host."""
     addresses = [str(value) for value in options.model_dump().values() if str(value).startswith("http")]
     addresses += [one.url for one in options.downloads() if one.url] if isinstance(options, DumpOptions) else []
     with ExitStack() as held:

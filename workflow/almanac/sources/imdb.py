@@ -53,7 +53,7 @@ def read(options: ImdbOptions, folder: Path) -> SourceTables:
 
     Returns:
         Facts of the drawn subjects, their entities with popularity and bucket, and the buckets' sizes over all titles
-        and all people. Titles without any year or after the last year are ignored everywhere.
+        and all people. Titles without any year or that begin after the last year have no popularity and no facts.
 
     Raises:
         AlmanacError: naming the file, if it is missing, truncated, or not of IMDb's shape.
@@ -186,7 +186,7 @@ def _linked(
     has: Mapping[str, pl.Expr],
     options: ImdbOptions,
 ) -> dict[str, pl.DataFrame]:
-    """Return a file's rows of drawn titles by relation, for relations whose titles only the file itself tells.
+    """Return a file's rows of drawn titles by relation; only this file tells which titles have facts of them.
 
     The first titles of each bucket in the draw's order are looked up, then more of them until the pools are full. The
     result is the same as a draw from all titles with the relation. ``has``: by relation, whether a row has a fact.

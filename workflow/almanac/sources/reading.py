@@ -58,7 +58,7 @@ def readable(where: object) -> Iterator[None]:
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading, decompressed according to its ending: .gz, .bz2, .zst or any other.
+    """Open a file for reading, decompressed if it ends in .gz, .bz2 or .zst.
 
     Raises:
         AlmanacError: naming the file, if it is missing, truncated or damaged.

@@ -25,7 +25,7 @@ from almanac.errors import AlmanacError
 from almanac.sealed import check_table
 from almanac.tables import once
 
-CSV = (".csv", ".tsv", ".tab", ".txt")  # allowed for a single file of facts; tables in a folder must end in .csv
+CSV = (".csv", ".tsv", ".tab", ".txt")  # allowed for a single file of facts; a folder's CSV must end in .csv
 PARQUET = ".parquet"
 ENDINGS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", PARQUET)
 LIST_SEPARATOR = "|"
@@ -34,7 +34,7 @@ SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # the line that E
 NO_FACTS = "has no facts; write a row for each below its header"
 SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 SAVE_AS_CSV = "save each sheet as CSV in UTF-8, under the name of its table"
-ALIKE = 0.8  # `difflib` ratio above which a file's name counts as a misspelt table name
+ALIKE = 0.8  # least `difflib` ratio at which a file's name counts as a misspelt table name
 PART = 10_000
 ARROW_LIST = pa.list_(pa.string())
 TEXTUAL = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
@@ -373,10 +373,10 @@ def _plain(lines: Sequence[str], known: Columns) -> dict[str, pa.Array] | None:
 
 
 def look(path: Path, known: Columns) -> None:
-    """Check the beginning of a table's file before any job reads it: that it is text, and its columns.
+    """Check the beginning of a table's file before any job reads it: that it is text, and its columns (not of JSON).
 
     Raises:
-        AlmanacError: the file cannot be read, its columns are wrong, or it is a facts table without rows.
+        AlmanacError: the file cannot be read, its columns are wrong, or it is a CSV file of facts without rows.
     """
     bare = False
     with readable(path):

@@ -1,7 +1,7 @@
 """Converts one file of subject, relation and object names into the tables of a facts folder.
 
 The columns are `records.TRIPLES`. Each name is both id and label of an entity, so that equal names are one entity. A
-relation's id is its name in lower case with underscores, or its number if it is a Wikidata property.
+relation's id is its name in lower case with underscores, or the number of a Wikidata property if that is written.
 """
 
 from dataclasses import replace

@@ -36,7 +36,7 @@ def read(options: UmlsOptions, folder: Path) -> SourceTables:
     Raises:
         AlmanacError: a file is missing, a line has a wrong number of cells, or a relation has no facts.
     """
-    subject, found = ("first", "second") if options.subject == "first" else ("second", "first")
+    subject, target = ("first", "second") if options.subject == "first" else ("second", "first")
     rows = _rows(folder, RELATED, pl.col("relation").is_in(options.relations))
     omissions = Omissions()
     reasons = {
@@ -54,7 +54,7 @@ def read(options: UmlsOptions, folder: Path) -> SourceTables:
     named = pl.concat([rows["first"], rows["second"]]).unique().implode()
     entities = _entities(folder, named, options.language)
     tables = [
-        facts(rows.filter(pl.col("relation") == name), f"{SOURCE}.{name}", SOURCE, object_id=pl.col(found))
+        facts(rows.filter(pl.col("relation") == name), f"{SOURCE}.{name}", SOURCE, object_id=pl.col(target))
         for name in options.relations
     ]
     relations = [

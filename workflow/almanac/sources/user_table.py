@@ -65,7 +65,7 @@ class UserTable:
             Rows with a mistake are removed.
         mistakes: (row number, message), 0 for the whole file; the first `SHOWN` of each check.
         count: the number of all mistakes.
-        notes: messages about cells that were not read exactly as written.
+        notes: warnings, such as that a cell was not read exactly as written.
         known: the first column of all rows, wrong ones included: the ids that other tables may refer to.
     """
 

@@ -74,7 +74,7 @@ def pull(
         entities=entities,
         relations=[_relation_row(path, properties) for path in wanted],
         facts=facts_of(claims, {entity.entity_id for entity in entities}, omitted),
-        templates=list(distinct(_named_alike(facts, wanted, options), omitted)) if options.property_aliases else (),
+        templates=list(distinct(_alias_templates(facts, wanted, options), omitted)) if options.property_aliases else (),
         popularity=popularity,
         omissions=omitted,
     )
@@ -100,7 +100,7 @@ def _properties(server: QueryServer, ids: Sequence[str], options: WikidataOption
     return out
 
 
-def _named_alike(server: QueryServer, paths: Iterable[str], options: WikidataOptions) -> Iterator[Template]:
+def _alias_templates(server: QueryServer, paths: Iterable[str], options: WikidataOptions) -> Iterator[Template]:
     """Yield a template ``[X] ALIAS [Y].`` for each alias of the properties (none for qualifiers).
 
     They have the style ``alias``, so that only suites that ask for this style use them.
@@ -128,7 +128,7 @@ def _relation_row(path: str, properties: dict[str, Property]) -> Relation:
 def _entities(
     facts: QueryServer, api: QueryServer, ids: Sequence[str], options: WikidataOptions, omitted: Omissions
 ) -> tuple[list[Entity], list[Popularity]]:
-    """Return the entities that have a name, and the number of sitelinks of those that have sitelinks."""
+    """Return the entities that have a name, and their numbers of sitelinks where these are known."""
     if options.names == "api":
         spoken = spoken_by_api(api, ids, queries.LANGUAGES)
     else:

@@ -220,7 +220,7 @@ def facts_of(claims: Iterable[Claim], known: set[str], omitted: Omissions) -> li
         if claim.subject_id not in known or (claim.object_id and claim.object_id not in known):
             omitted.add("facts", "subject or object has no name", identity)
             continue
-        if claim.value in known:  # ids and values share one key space
+        if claim.value in known:  # no value may equal an id, since either identifies an object
             omitted.add("facts", "the value is a text that is the id of an item too", identity)
             continue
         if identity in facts:
