@@ -1,6 +1,6 @@
 """Goodreads: books by their ratings, with publisher, authors and ISBN (the UCSD collection; Head-to-Tail's Book).
 
-A title's popularity is the sum of the ratings of all editions with the same title, ignoring case. Facts are about
+A title's popularity is the number of ratings of all editions with the same title, ignoring case. Facts are about
 editions whose title and year together are unique.
 """
 
