@@ -33,10 +33,12 @@ def test_the_files_that_are_brought(tmp_path, monkeypatch, code):
     """The hub's own client decides by these patterns; here it writes the names that it would fetch."""
     asked = []
 
-    def fetch(name, *, revision, local_dir, allow_patterns):
+    def fetch(name, *, revision, local_dir, allow_patterns, ignore_patterns):
         asked.append((name, revision))
         for path in filter_repo_objects(
-            [*SETTINGS, *WEIGHTS, *PICKLED, *CODE, "README.md"], allow_patterns=allow_patterns
+            [*SETTINGS, *WEIGHTS, *PICKLED, *CODE, "README.md", "files.json"],
+            allow_patterns=allow_patterns,
+            ignore_patterns=ignore_patterns,
         ):
             (local_dir / path).parent.mkdir(parents=True, exist_ok=True)
             (local_dir / path).write_text("")
@@ -72,6 +74,7 @@ def cache(tmp_path, monkeypatch, checkpoint):
         for commit in (COMMIT, OTHER):
             (repository / "snapshots" / commit / path.name).symlink_to(f"../../blobs/{number}")
     (repository / "snapshots" / COMMIT / "pytorch_model.bin").write_bytes(b"a pickle")
+    (repository / "snapshots" / COMMIT / "files.json").write_text("a planted model's record")
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     return repository
@@ -80,8 +83,8 @@ def cache(tmp_path, monkeypatch, checkpoint):
 def test_without_a_network_a_commit_in_this_machines_cache_is_copied(cache, tmp_path):
     brought = hub.download("owner/tiny", COMMIT, tmp_path / "there")
     assert {path.name for path in brought} >= {"config.json", "model.safetensors", "tokenizer.json"}
-    assert not any(path.is_symlink() or path.suffix == ".bin" for path in brought)
-    of_cache = load(str(cache / "snapshots" / COMMIT), AnswerOptions())
+    assert not any(path.is_symlink() or path.suffix == ".bin" or path.name == "files.json" for path in brought)
+    of_cache = load(str(cache / "snapshots" / OTHER), AnswerOptions())
     assert load(str(tmp_path / "there"), AnswerOptions()).digest == of_cache.digest
 
 

@@ -9,10 +9,12 @@ from huggingface_hub.errors import HfHubHTTPError
 from almanac.errors import AlmanacError
 from almanac.models.hub_cache import copied, pinned
 from almanac.models.options import COMMIT, REPOSITORY, UNPINNED
+from almanac.sealed import MADE
 
 # Weights without pickles, the tokenizer, the settings; code of the repository only if it is asked for.
 WANTED = ("*.safetensors", "*.safetensors.index.json", "*.json", "*.txt", "*.model", "*.jinja")
 CODE = ("*.py",)
+LEFT = (MADE,)  # the record of a planted model, which names tables that are not brought
 
 
 def download(name: str, revision: str, folder: Path, code: bool = False) -> list[Path]:
@@ -40,9 +42,9 @@ def download(name: str, revision: str, folder: Path, code: bool = False) -> list
         raise AlmanacError(f"model {name} at {revision}: needs a repository owner/name and a commit of 40 hex digits")
     wanted = [*WANTED, *(CODE if code else ())]
     try:
-        snapshot_download(name, revision=revision, local_dir=folder, allow_patterns=wanted)
+        snapshot_download(name, revision=revision, local_dir=folder, allow_patterns=wanted, ignore_patterns=[*LEFT])
     except (HfHubHTTPError, OSError, ValueError) as error:
-        if not copied(name, revision, folder, wanted):
+        if not copied(name, revision, folder, wanted, LEFT):
             offline = os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0")
             remedy = "unset HF_HUB_OFFLINE" if offline else "check name, commit, access (HF_TOKEN) and the network"
             raise AlmanacError(

@@ -5,6 +5,7 @@ Other programs fill it, each commit in a folder ``models--OWNER--NAME/snapshots/
 
 import re
 import shutil
+from collections.abc import Collection, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def pinned(name: str) -> str:
     return f"{name}@COMMIT, the 40 hexadecimal digits that `git ls-remote https://huggingface.co/{name} HEAD` prints"
 
 
-def copied(name: str, revision: str, folder: Path, wanted: list[str]) -> bool:
+def copied(name: str, revision: str, folder: Path, wanted: Sequence[str], left: Collection[str]) -> bool:
     """Copy a commit's files into a folder, if a complete checkpoint is cached; return whether it is.
 
     Args:
@@ -38,17 +39,18 @@ def copied(name: str, revision: str, folder: Path, wanted: list[str]) -> bool:
         revision: the commit.
         folder: where the copies go.
         wanted: patterns of the names of the files.
+        left: names of files that are left out.
     """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError
 
     try:
-        cached = Path(snapshot_download(name, revision=revision, allow_patterns=wanted, local_files_only=True))
+        cached = Path(snapshot_download(name, revision=revision, allow_patterns=[*wanted], local_files_only=True))
         complete(cached)
     except (HfHubHTTPError, OSError, ValueError, AlmanacError):
         return False
     folder.mkdir(parents=True, exist_ok=True)
     for path in cached.iterdir():
-        if path.is_file() and any(fnmatch(path.name, pattern) for pattern in wanted):
+        if path.is_file() and path.name not in left and any(fnmatch(path.name, pattern) for pattern in wanted):
             shutil.copyfile(path, folder / path.name)
     return True
