@@ -109,7 +109,7 @@ def test_shares_in_groups_of_ones_own_are_those_of_the_page_and_of_its_rows(root
         almanac.shares(known, "metod")
     with pytest.raises(AlmanacError, match="'known' is a column of the result; rename yours"):
         almanac.shares(known, [*keys, "known"])
-    with pytest.raises(AlmanacError, match="a fact stands twice by one method of a model"):
+    with pytest.raises(AlmanacError, match="a fact occurs twice by one method of a model"):
         almanac.shares(pandas.concat([known, known.head(1)]), keys)
 
 

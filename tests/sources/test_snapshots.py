@@ -200,6 +200,15 @@ def test_asking_again_goes_on_with_what_was_interrupted(servers, tmp_path, capsy
         assert (home / f"{begun}.partial" / "left over").is_file(), "older than the newest snapshot, or than a week"
 
 
+@pytest.mark.parametrize(("begun", "resumed"), [("2026-12-01", True), ("2026-11-30", False), ("2026-11-02", False)])
+def test_what_was_begun_a_week_ago_is_gone_on_with_and_older_is_not(tmp_path, begun, resumed):
+    (tmp_path / "2026-11-03").mkdir()
+    (tmp_path / "2026-11-03" / "manifest.json").touch()
+    (tmp_path / f"{begun}.partial").mkdir()
+    assert snapshots.begin(tmp_path, "2026-12-08") == tmp_path / "2026-12-08.partial"
+    assert (tmp_path / f"{begun}.partial").exists() != resumed
+
+
 def test_a_snapshot_of_another_version_can_be_replaced(servers, tmp_path, capsys, monkeypatch):
     between, _, _ = servers
     between.script(lambda number: None)

@@ -96,7 +96,7 @@ def shares(known: "pandas.DataFrame", by: Sequence[str] | str) -> "pandas.DataFr
     if taken := [name for name in by if name in ("known", "low", "high", "facts")]:
         raise AlmanacError(f"shares: {taken[0]!r} is a column of the result; rename yours")
     if frame.select(*ASKED, "fact").is_duplicated().any():
-        raise AlmanacError("shares: a fact stands twice by one method of a model; join your own table by unique keys")
+        raise AlmanacError("shares: a fact occurs twice by one method of a model; join your own table by unique keys")
     for name in (name for name in ASKED if name not in by):
         values = frame.group_by(by).agg(pl.col(name).unique().sort())[name]
         if several := [found for found in values.to_list() if len(found) > 1]:

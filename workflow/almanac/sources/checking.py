@@ -372,7 +372,7 @@ def templates(
         elif record["style"] == "prefix" and "[Y]" in text:
             found.refuse(number, f"{text!r} holds [Y], which comes after a prefix; write style statement, or no [Y]")
         elif identity in rows:
-            found.refuse(number, f"template {identity!r} stands twice; keep one row")
+            found.refuse(number, f"template {identity!r} occurs twice; keep one row")
         else:
             origin = record["origin"] or "written"
             entails = tuple(record["entails"])

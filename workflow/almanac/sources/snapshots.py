@@ -79,11 +79,10 @@ def begin(folder: Path, date: str) -> Path:
         )
     partial, newest = folder / f"{date}{PARTIAL}", max(whole, default="")
     oldest = (datetime.date.fromisoformat(date[:10]) - datetime.timedelta(days=RESUMED)).isoformat() if whole else ""
-    begun = [
-        path for path in sorted(folder.glob(f"*{PARTIAL}")) if path.name.removesuffix(PARTIAL) > max(newest, oldest)
-    ]
+    names = {path: path.name.removesuffix(PARTIAL) for path in sorted(folder.glob(f"*{PARTIAL}"))}
+    begun = [path for path, name in names.items() if name > newest and name >= oldest]
     if begun and partial not in begun:
-        print(f"going on with what was begun on {begun[-1].name.removesuffix(PARTIAL)}", file=sys.stderr)
+        print(f"going on with what was begun on {names[begun[-1]]}", file=sys.stderr)
         begun[-1].rename(partial)
     partial.mkdir(parents=True, exist_ok=True)
     return partial
