@@ -69,10 +69,10 @@ class LocalAnswerer:
 
     def record(self) -> dict[str, str]:
         """Return the metadata of the response file: the model, and how it was run; see `Answerer`."""
-        said = {**self.model.identity, "model": self.digest, "engine": self.backend(self.engine).NAME}
+        metadata = {**self.model.identity, "model": self.digest, "engine": self.backend(self.engine).NAME}
         if self.tested is not None and self.tested.difference is not None:
-            said["self_test"] = f"{self.tested.difference:.1e} nats at most on {self.tested.sequences} sequences"
-        return said
+            metadata["self_test"] = f"{self.tested.difference:.1e} nats at most on {self.tested.sequences} sequences"
+        return metadata
 
     @functools.lru_cache(maxsize=8)  # noqa: B019 (an answerer lives as long as its model)
     def backend(self, engine: Engine) -> Backend:
@@ -175,18 +175,18 @@ class LocalAnswerer:
         asked: list[OpenRequest] = []
         self._attempt(batch, requests, lambda some: asked.extend(batch.read(some)))
         for engine in backends.fallbacks(self.engine, self.model):
-            way = self.backend(engine)
-            batch.engine = way.NAME
+            backend = self.backend(engine)
+            batch.engine = backend.NAME
             if engine == "reference":
-                self._attempt(batch, asked, lambda some: self._score_by(batch, way, some))  # noqa: B023 (called at once)
+                self._attempt(batch, asked, lambda some: self._score_by(batch, backend, some))  # noqa: B023 (called at once)
                 return
             try:
-                self._score_by(batch, way, asked)
+                self._score_by(batch, backend, asked)
                 return
             except Exception as error:  # Architectures fail in many ways; then the next slower backend is tried.
-                print_notes([f"{way.NAME} cannot be used for {len(asked)} requests ({error})"])
+                print_notes([f"{backend.NAME} cannot be used for {len(asked)} requests ({error})"])
 
-    def _score_by(self, batch: RequestBatch, way: Backend, asked: Sequence[OpenRequest]) -> None:
+    def _score_by(self, batch: RequestBatch, backend: Backend, asked: Sequence[OpenRequest]) -> None:
         """Score with one backend, check a sample, and store the responses.
 
         Raises:
@@ -194,23 +194,23 @@ class LocalAnswerer:
         """
         for one in asked:
             one.exact = None  # may be set by a backend that failed later
-        whole = _without_followed(way, asked)
+        whole = _without_followed(backend, asked)
         places = [one for one in whole if one.place is not None]
 
         def on_row(index: int, row: Tensor) -> None:
             places[index].blank = blanks.fill(places[index].request, row, places[index].sequences, self.model)
 
         sequences = [sequence for one in whole for sequence in one.sequences]
-        values = iter(way.score(sequences, [one.place for one in places if one.place is not None], on_row))
+        values = iter(backend.score(sequences, [one.place for one in places if one.place is not None], on_row))
         for one in whole:
             one.values = [next(values) for _ in one.sequences]
-        self._check_sample(way, asked)
+        self._check_sample(backend, asked)
         for one in asked:
             batch.respond_with_scores(one)
 
-    def _check_sample(self, way: Backend, asked: Sequence[OpenRequest]) -> None:
+    def _check_sample(self, backend: Backend, asked: Sequence[OpenRequest]) -> None:
         plain = self.backend("reference")
-        if way is plain or not self.checked:
+        if backend is plain or not self.checked:
             return
         names, sequences, values = _known(asked)
         chosen = selftest.sample(sequences, names, self.checked)
@@ -250,14 +250,14 @@ def _no_row(index: int, row: Tensor) -> None:
     """Do nothing: used if no distribution is wanted."""
 
 
-def _without_followed(way: Backend, asked: Sequence[OpenRequest]) -> list[OpenRequest]:
+def _without_followed(backend: Backend, asked: Sequence[OpenRequest]) -> list[OpenRequest]:
     """Score those requests that want only their best choice (`levels.follow`); return the others.
 
     Only a forest can do so: a masked model reads choices as a whole, and other backends would read the text again for
     every token.
     """
     wanted = [one for one in asked if one.request.kind == "choices" and one.request.best_only]
-    found = way.follow([one.sequences for one in wanted]) if isinstance(way, backends.ForestBackend) else None
+    found = backend.follow([one.sequences for one in wanted]) if isinstance(backend, backends.ForestBackend) else None
     if found is None:
         return list(asked)
     for one, followed in zip(wanted, found, strict=True):

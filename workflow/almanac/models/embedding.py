@@ -78,9 +78,9 @@ def embed(
     for ids in texts:
         by_length[len(ids)][ids] = None
     found: dict[tuple[int, ...], NDArray[np.float64]] = {}
-    for own in map(list, by_length.values()):
-        for start in range(0, len(own), BATCH):
-            some = own[start : start + BATCH]
+    for equally_long in map(list, by_length.values()):
+        for start in range(0, len(equally_long), BATCH):
+            some = equally_long[start : start + BATCH]
             read_together = torch.tensor(some, device=model.device)  # (texts, tokens)
             states = network(input_ids=read_together, output_hidden_states=True).hidden_states
             if layer is not None and not 0 <= layer < len(states):

@@ -133,8 +133,8 @@ def _writable(response: Response) -> Response:
         for field in schema(Response):
             check_column(Path("answer"), field, [getattr(response, field.name)])
     except AlmanacError as error:
-        said = f"it cannot be written: {str(error).removeprefix('answer: row 1, ')}"[:SHOWN]
-        reason = said.encode("utf-8", "backslashreplace").decode()
+        message = f"it cannot be written: {str(error).removeprefix('answer: row 1, ')}"[:SHOWN]
+        reason = message.encode("utf-8", "backslashreplace").decode()
         return Response(
             response.request_id, "failed", reason, model_digest=response.model_digest, engine=response.engine
         )

@@ -140,7 +140,7 @@ def _config(options: AnswerOptions, folder: Path) -> Any:
             f"model {folder}: config.json names no architecture that this version of transformers knows "
             f"({_first_line(error)}); use a checkpoint of a known architecture"
         ) from error
-    # BigBird's sparse attention turns to full attention at the first short text, so scores would depend on the order.
+    # BigBird's sparse attention turns to full attention for good at the first short text: the order would matter.
     if getattr(config, "attention_type", None) == "block_sparse":
         config.attention_type = "original_full"
         print_notes([f"{folder}: uses full attention, even for texts that are long enough for its sparse attention"])
@@ -181,11 +181,11 @@ def _tokenizer(options: AnswerOptions, folder: Path) -> Any:
         return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=trust, use_fast=True)
     except Exception as error:  # a damaged file makes the libraries raise errors of a dozen kinds
         own_code.refuse(folder, error)
-        told = f"the tokenizer cannot be read ({_first_line(error)}); save it again with save_pretrained"
+        problem = f"the tokenizer cannot be read ({_first_line(error)}); save it again with save_pretrained"
         alone = not (folder / "tokenizer.json").exists() and any(folder.glob("*.model"))
         if alone and re.search("sentencepiece|tiktoken", str(error), re.IGNORECASE):
-            told += " where the package sentencepiece is installed, so that it has a tokenizer.json"
-        raise AlmanacError(f"model {folder}: {told}") from error
+            problem += " where the package sentencepiece is installed, so that it has a tokenizer.json"
+        raise AlmanacError(f"model {folder}: {problem}") from error
 
 
 def _check_vocabulary(folder: Path, tokens: Tokens, config: Any, chats: Sequence[str]) -> None:

@@ -20,8 +20,8 @@ class Muon(torch.optim.Optimizer):
         self, matrices: Sequence[Tensor], lr: float, momentum: float, weight_decay: float, newton_schulz: int
     ) -> None:
         """Take matrices ``(rows, columns)`` and their options; ``newton_schulz`` is the number of iterations."""
-        own = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "newton_schulz": newton_schulz}
-        super().__init__(matrices, own)
+        defaults = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "newton_schulz": newton_schulz}
+        super().__init__(matrices, defaults)
 
     @torch.no_grad()
     def step(self) -> None:  # type: ignore[override]
@@ -29,9 +29,9 @@ class Muon(torch.optim.Optimizer):
         for group in self.param_groups:
             momentum = group["momentum"]
             for weights in group["params"]:
-                kept = self.state[weights].setdefault("momentum", torch.zeros_like(weights))
-                kept.lerp_(weights.grad, 1 - momentum)
-                update = orthogonal(weights.grad.lerp(kept, momentum), group["newton_schulz"])
+                average = self.state[weights].setdefault("momentum", torch.zeros_like(weights))
+                average.lerp_(weights.grad, 1 - momentum)
+                update = orthogonal(weights.grad.lerp(average, momentum), group["newton_schulz"])
                 weights.mul_(1 - group["lr"] * group["weight_decay"])
                 rows, columns = weights.shape
                 weights.add_(update, alpha=-group["lr"] * max(1.0, rows / columns) ** 0.5)

@@ -76,10 +76,10 @@ async def check_scoring(calls: Calls, name: str, tokenizer: CausalModel | None) 
     except CallError as error:
         up = "see whether the server is up and the key right; " * isinstance(error, OutageError)
         raise AlmanacError(f"{where}: {calls.server.clean(error)}; {up}{remedy}") from None
-    said = [pair for pair in probes if pair is not None]
-    agree = [abs(a - b) for a, b in said if abs(a - b) <= TOLERANCE]
-    if len(agree) < max(LEAST, len(said) - len(agree)):
-        pairs = ", ".join(f"{a:.3f} and {b:.3f}" for a, b in said) or "none"
+    compared = [pair for pair in probes if pair is not None]
+    agree = [abs(a - b) for a, b in compared if abs(a - b) <= TOLERANCE]
+    if len(agree) < max(LEAST, len(compared) - len(agree)):
+        pairs = ", ".join(f"{a:.3f} and {b:.3f}" for a, b in compared) or "none"
         raise AlmanacError(
             f"{where}: the log-probabilities of generated tokens and of their echoes must agree and are {pairs}; "
             f"the prompt's values are in the wrong places; {remedy}"
@@ -196,10 +196,11 @@ async def check_reading(calls: Calls, name: str, tokenizer: CausalModel) -> None
         ids, _ = tokenizer.wrap(tokenizer.tokens.ids(text))
         try:
             prompts = (text, list(ids))
-            told = [await calls.complete(model=name, prompt=one, max_tokens=WRITTEN, temperature=0) for one in prompts]
+            body = {"model": name, "max_tokens": WRITTEN, "temperature": 0}
+            answers = [await calls.complete(**body, prompt=one) for one in prompts]
         except CallError:  # Such as from a server that reads no ids; generating reports that later.
             return
-        differ += len({one.choices[0].text if one.choices else "" for one in told}) > 1
+        differ += len({one.choices[0].text if one.choices else "" for one in answers}) > 1
     if 2 * differ > len(PROBES):
         raise AlmanacError(
             f"{calls.server.url}: after {differ} of {len(PROBES)} texts the model {name!r} writes something else than "
