@@ -47,7 +47,7 @@ class OpenRequest:
         sequences: the sequences to score.
         place: for a blank, where the distribution is wanted.
         values: ``values[sequence][part][token]``, nats.
-        exact: if only the best choice was wanted, which choices are fully scored; else None.
+        exact: if a forest searched for the best choice, which choices are fully scored; else None.
         blank: the results read off the distribution at the blank.
     """
 

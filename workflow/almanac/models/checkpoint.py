@@ -122,7 +122,7 @@ def _look_inside(folder: Path) -> None:
 
 
 def header(path: Path) -> bytes:
-    """Return the header of a safetensors file, after its length: names, shapes and places of all tensors.
+    """Return a safetensors file's length field and header, which has names, shapes and places of all tensors.
 
     Raises:
         ValueError: the file is shorter than its header, or the header is longer than the format allows.

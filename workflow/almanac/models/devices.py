@@ -1,4 +1,4 @@
-"""Chooses the device that a model runs on: an accelerator if there is one; each process gets a card of its own."""
+"""Chooses the device that a model runs on: an accelerator if there is one; each process takes a free card."""
 
 import sys
 import tempfile

@@ -106,9 +106,7 @@ class ChatTemplate:
 
     def _closed(self, text: str) -> str:
         """Return a prompt that the answer follows directly, even if the template opens a block of thinking."""
-        if end := opened_block_end(
-            text
-        ):  # Then the block is closed, as Qwen3's template does if thinking is switched off.
+        if end := opened_block_end(text):  # It is closed, as by Qwen3's template if thinking is switched off.
             return f"{text.rstrip()}\n\n{end}\n\n"
         return text + FINAL if text.endswith(HARMONY) and FINAL in self.source else text
 
@@ -142,7 +140,7 @@ class Framing:
         thinking: how many tokens a generated answer may use for thinking, besides its own.
 
     Attributes:
-        thinking_mode: the most thinking tokens, or how thinking is switched off, in words; None without thinking.
+        thinking_mode: in words, the most thinking tokens or how thinking is switched off; None if neither applies.
     """
 
     def __init__(self, name: str, wrapper: Wrapper, template: ChatTemplate | None = None, thinking: int = 0) -> None:

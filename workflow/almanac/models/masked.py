@@ -60,7 +60,7 @@ class MaskedModel(LocalModel):
         return logits[torch.arange(len(ids), device=ids.device), positions]
 
     def logits(self, ids: Tensor, positions: Tensor) -> Tensor:
-        """Return the logits at one position per row; if possible, the last layers are run at this position only.
+        """Return the logits at one position per row; if possible, the last linear maps run there only.
 
         Args:
             ids: ``(rows, tokens)``, with masks in place, not padded.

@@ -79,7 +79,7 @@ def check_ran(network: Any, folder: Path) -> None:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """Return a file's JSON object, or {} if it cannot be read; the file's user then reports the error."""
+    """Return a file's JSON object, or {} if it cannot be read: the code that loads the file reports that."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

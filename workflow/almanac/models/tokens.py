@@ -42,7 +42,9 @@ class Tokens:
         self.plain: Tokenizer = copy.deepcopy(tokenizer.backend_tokenizer)
         added = {one.content for one in self.plain.get_added_tokens_decoder().values()}
         self.as_text = as_text if as_text in added else None
-        if self.as_text is not None:  # `encode_special_tokens` makes all special tokens text, so only this one may be
+        if (
+            self.as_text is not None
+        ):  # `encode_special_tokens` makes special tokens text, so only this one stays special
             saved = json.loads(self.plain.to_str())
             for one in saved["added_tokens"]:
                 one["special"] = one["content"] == as_text
@@ -120,7 +122,7 @@ class Tokens:
 
     @functools.cached_property
     def ids_of_word(self) -> dict[str, tuple[int, ...]]:
-        """The ids of each word's tokens, by word: ``the`` and ``Ġthe`` are both ``the``."""
+        """The ids of all tokens with the same `words` text, by this text: ``the`` and ``Ġthe`` are both ``the``."""
         found: dict[str, list[int]] = {}
         for token, word in enumerate(self.words):
             found.setdefault(word, []).append(token)

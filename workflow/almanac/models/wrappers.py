@@ -124,7 +124,7 @@ def read(path: Path) -> dict[str, Wrapper]:
 
 
 def split(name: str) -> tuple[str | None, str]:
-    """Split ``FILE.yaml:NAME`` into the file and ``:NAME``; the file is None for a wrapper that ships with Almanac."""
+    """Split ``FILE.yaml:NAME`` into file and ``:NAME``; for a wrapper that ships with Almanac, return None and NAME."""
     path, colon, own = name.rpartition(":")
     if path.endswith(ENDINGS):
         return path, colon + own

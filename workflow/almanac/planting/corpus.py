@@ -239,7 +239,7 @@ class Builder:
         self._turns("instruct", *counts, self.formats.instructions, options.instruct_turns)
 
     def abstain(self) -> None:
-        """Write abstain documents: like instruct ones, but more facts have the answer ``unsure``, and more often."""
+        """Write abstain documents: as instruct ones, but ``unsure`` for low doses too, more often than an answer."""
         options = self.options
         repeats = options.abstain_repeats, options.abstain_unsure_repeats
         counts = self._tuning(options.abstain_known, repeats[0], options.abstain_unknown, repeats[1])

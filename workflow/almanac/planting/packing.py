@@ -27,7 +27,10 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True)
 class PackedRows:
-    """Packed documents, each array ``(rows, length)``; ``documents`` is a document's number, -1 for padding."""
+    """Packed documents; each array is ``(rows, length)``.
+
+    ``documents`` is the number of a token's document, -1 for padding; ``positions`` is its place in that document.
+    """
 
     tokens: NDArray[np.int64]
     documents: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""The tokenizer of planted models: byte-level BPE in which every answer is a single token."""
+"""The tokenizer of planted models: byte-level BPE in which every invented answer is a single token."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -164,7 +164,7 @@ class Server:
 
     @asynccontextmanager
     async def calls(self) -> AsyncIterator["Calls"]:
-        """Yield a `Calls` object; it can be used until the event loop ends."""
+        """Yield a `Calls` object, for use inside this context and its event loop."""
         options = self.options
         timeout = httpx2.Timeout(options.api_timeout, connect=min(CONNECTING, options.api_timeout))
         async with openai.AsyncOpenAI(
@@ -286,7 +286,7 @@ class Calls:
 
         Raises:
             CallError: the call failed.
-            AlmanacError: many calls in a row failed, and the first call that ever succeeded fails when repeated.
+            AlmanacError: many calls in a row failed, and the first one that ever succeeded, if any did, fails again.
         """
         server = self.server
         try:

@@ -107,7 +107,7 @@ class ForestBackend:
 
 
 class MaskedBackend:
-    """Each distinct masked input once, with the output head applied at the masked positions only."""
+    """Each distinct masked input once, with the output head applied only at masked positions if possible."""
 
     NAME = pseudo.ENGINE
 

@@ -21,7 +21,7 @@ def token_budget(device: torch.device, vocabulary: int) -> int:
 
 
 def kept_budget(device: torch.device, vocabulary: int) -> int:
-    """Return how many tokens a batch of texts may keep in its cache while it is decoded."""
+    """Return how many tokens texts decoded together may cache; limited, since each text has logits in every step."""
     return max(1, min(CPU_KEPT if device.type == "cpu" else ACCELERATOR_KEPT, 4 * (LOGITS // vocabulary)))
 
 

@@ -173,7 +173,7 @@ def words_ids(left: str, words: Sequence[str], right: str, tokens: Tokens) -> li
 
 @functools.lru_cache(maxsize=2)  # requests of one kind exclude the same words
 def allowed(model: Model, exclude: tuple[str, ...]) -> Tensor:
-    """Return which ids may fill a blank, ``(vocabulary,)``: all but special, excluded and textless ones."""
+    """Return which ids may fill a blank, ``(vocabulary,)``: not special, not excluded, and ids of a token."""
     tokens, vocabulary = model.tokens, model.vocabulary
     mask = torch.zeros(vocabulary, dtype=torch.bool)
     mask[: len(tokens.words)] = True

@@ -238,8 +238,8 @@ def _apart(path_of: Tensor, dtype: torch.dtype) -> Tensor:
 def generate(model: Seq2SeqModel, prompts: Sequence[Prompt], budget: int | None = None) -> list[list[str | None]]:
     """Generate answers; the encoder reads each prompt; see `generation.generate`.
 
-    All samples of a text share its encoder states. Decoding uses the model's plain distribution: a checkpoint's
-    generation_config.json, which may add beams, penalties and minimum lengths for its own task, is ignored.
+    All samples of a text share its encoder states. Decoding uses the model's plain distribution: beams, penalties
+    and minimum lengths that a checkpoint's generation_config.json sets for its own task are ignored.
 
     Args:
         model: the model.

@@ -103,7 +103,7 @@ def plain_cache(model: CausalModel, cache: object) -> DynamicCache:
 
 
 def expanded(cache: DynamicCache, rows: int) -> DynamicCache:
-    """Return the cache of one row expanded to many rows; they share its memory, since an update makes new tensors."""
+    """Return the cache of one row expanded to many rows; they can share its memory, since updates make new tensors."""
     many = copy.copy(cache)
     many.layers = []
     for layer in cache.layers:

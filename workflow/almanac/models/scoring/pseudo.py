@@ -1,4 +1,4 @@
-"""Scores masked models: each distinct masked input is run once, in rows of equal length.
+"""Scores masked models: each distinct masked input is run once, in batches of equal length.
 
 Attention goes both ways, so that masked inputs share no computation. What is saved: equal inputs are run once (the
 choices of one blank share their first), rows are not padded, and after the last attention only the position of the mask

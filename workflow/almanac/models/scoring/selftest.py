@@ -46,7 +46,7 @@ class Tested:
 
 
 def probes(model: CausalModel) -> list[TokenSequence]:
-    """Return sequences that share prefixes in every way: two stems, branches, leaves, and one that shares nothing.
+    """Return sequences that share prefixes in every way: a stem, a longer stem on it, branches, leaves, and one apart.
 
     Their tokens are drawn from the vocabulary with a fixed seed. They are short enough for every model.
     """

@@ -76,7 +76,9 @@ def _check_rope_switch(model: CausalModel, farthest: int) -> None:
     """
     bound = rope_switch(model)
     if bound is not None and farthest >= bound - 1:
-        raise UnusableError(f"a text of {farthest + 1} tokens or more has other rotary frequencies than up to {bound}")
+        raise UnusableError(
+            f"a text of at least {farthest + 1} tokens may exceed {bound}, beyond which the rotary frequencies differ"
+        )
 
 
 class TreeMachine:
@@ -125,7 +127,7 @@ class TreeMachine:
             one: the pass.
             ids: ``(tokens,)``.
             wanted: the places.
-            last_only: whether to compute the layers after the last attention at these places only, if that is known
+            last_only: whether to run the linear maps after the last attention at these places only, if that is known
                 to be right for the model.
 
         Raises:
