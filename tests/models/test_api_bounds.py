@@ -105,7 +105,7 @@ def test_an_answer_that_would_fill_memory_is_broken_off(serving, kind, monkeypat
     server = serving(kind)
     tracemalloc.start()
     try:
-        with pytest.raises(CallError, match="packed \\(gzip\\)" if kind == "bomb" else "more than 4194304 bytes"):
+        with pytest.raises(CallError, match="compressed \\(gzip\\)" if kind == "bomb" else "more than 4194304 bytes"):
             ask(server)
         assert tracemalloc.get_traced_memory()[1] < 1 << 26
     finally:

@@ -48,10 +48,10 @@ class Bounded(httpx2.AsyncHTTPTransport):
         request.headers["Accept-Encoding"] = "identity"
         until = time.monotonic() + self._seconds
         response = await super().handle_async_request(request)
-        packed = response.headers.get("Content-Encoding", "identity")
-        if packed != "identity":
+        coding = response.headers.get("Content-Encoding", "identity")
+        if coding != "identity":
             await response.aclose()
-            raise httpx2.DecodingError(f"the answer is packed ({packed}), which was not asked for", request=request)
+            raise httpx2.DecodingError(f"the answer is compressed ({coding}), which was not asked for", request=request)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Counted(response.stream, request, until)
         return response
