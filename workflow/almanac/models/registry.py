@@ -281,8 +281,8 @@ def _layers_too_many(network: Any, unexpected: Iterable[str]) -> list[str]:
     for name in sorted(unexpected):
         if numbered := re.match(r".*?\.\d+\.", name):
             layers[numbered[0]].append(name)
-    alike = (own for own in layers.values() if all(re.sub(r"\.\d+\.", ".", name) in held for name in own))
-    return [name for own in alike for name in own]
+    further = (names for names in layers.values() if all(re.sub(r"\.\d+\.", ".", name) in held for name in names))
+    return [name for names in further for name in names]
 
 
 def _without_place(network: Any, unexpected: Iterable[str]) -> tuple[list[str], list[str]]:
