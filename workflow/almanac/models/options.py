@@ -68,7 +68,7 @@ class AnswerOptions(ServerOptions):
         default=0,
         ge=0,
         description="new tokens that the model may think with before an answer, in addition to the answer's own; 0: it "
-        "is asked to answer without thinking, if its chat template has a switch for that",
+        "is asked to answer without thinking, if its chat template allows that",
     )
     dtype: Literal["float32", "bfloat16", "float16"] = Field(
         default="float32", description="the type of its numbers: bfloat16 and float16 take half the memory of float32"
