@@ -42,9 +42,8 @@ class Tokens:
         self.plain: Tokenizer = copy.deepcopy(tokenizer.backend_tokenizer)
         added = {one.content for one in self.plain.get_added_tokens_decoder().values()}
         self.as_text = as_text if as_text in added else None
-        if (
-            self.as_text is not None
-        ):  # `encode_special_tokens` makes special tokens text, so only this one stays special
+        if self.as_text is not None:
+            # `encode_special_tokens` makes special tokens text, so only this one stays special.
             saved = json.loads(self.plain.to_str())
             for one in saved["added_tokens"]:
                 one["special"] = one["content"] == as_text
