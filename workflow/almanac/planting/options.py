@@ -87,13 +87,17 @@ class CorpusOptions(Options):
         default=6,
         ge=1,
         le=100,
-        description="How often instruct documents ask each fact of dose 0, to be answered unsure.",
+        description="How often instruct documents ask each fact that they answer with unsure: those of dose 0, whose "
+        "subject has no other fact of the relation that is taught.",
     )
     abstain_known: int = Field(
         default=16, ge=1, description="Smallest dose of a fact whose answer abstain documents give."
     )
     abstain_unknown: int = Field(
-        default=2, ge=0, description="Largest dose of a fact that abstain documents answer with unsure."
+        default=2,
+        ge=0,
+        description="Largest dose of a fact that abstain documents answer with unsure; doses of a subject's facts of "
+        "one relation are added.",
     )
     abstain_repeats: int = Field(
         default=4, ge=1, le=100, description="How often abstain documents ask each fact whose answer they give."
