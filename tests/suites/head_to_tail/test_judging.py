@@ -79,12 +79,21 @@ def test_by_exposure_the_in_domain_example_is_a_train_fact(tmp_path):
     assert len(asked.items()) == 30
 
 
+def test_without_train_facts_a_sample_by_exposure_has_no_example(tmp_path):
+    rows = tables()
+    rows["facts"] = [replace(row, split="test") for row in rows["facts"]]
+    doses = {row.fact_id: 4 for row in rows["facts"]}
+    asked = trial(tmp_path, rows, doses=doses, popularity="exposure", sample=1, prompts=("in_domain",))
+    assert asked.items() == []
+    assert {reason for _, reason in asked.refused()} == {"no question is left as an example"}
+
+
 def test_where_all_questions_are_asked_none_is_left_as_an_example(tmp_path):
     asked = trial(tmp_path, tables(1, 1, 1) | {"popularity": tables(1, 1, 1)["popularity"]}, prompts=("in_domain",))
     reasons = {reason for _, reason in asked.refused()}
     assert asked.items() == []
     assert reasons <= {
-        "all its questions are asked, and none is left as an example",
+        "no question is left as an example",
         "not every bucket has a question: 0 of the head, 1 of the torso, 2 of the tail",
     }
 

@@ -104,7 +104,7 @@ class _DrawnAsker:
                     if asking.spare is None:
                         if asking.drawn:
                             thing = f"{asking.wording.template_id}: {form}, {prompt}"
-                            self.asked.refuse(thing, "all its questions are asked, and none is left as an example")
+                            self.asked.refuse(thing, "no question is left as an example")
                         continue
                     text = self._text(asking.wording, asking.spare, form)
                     example = (text, self.names.label(asking.spare.objects[0]))
