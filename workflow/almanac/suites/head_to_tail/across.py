@@ -85,6 +85,6 @@ def _cells(judged: Judged) -> pl.DataFrame:
 
 
 def _row(items: Judged, metric: str, where: Mapping[str, Condition], estimate: Estimate, n: int) -> Measure:
-    """Return a metric over models, whose ``n`` counts models; ``items`` are the items of any of them."""
+    """Return a metric over models, whose ``n`` counts models or cells; ``items`` are the items of any model."""
     texts, counts = as_text(where), (n, 0, 0, 0, 0, 0)
     return Measure(items.suite, items.dataset, None, None, metric, texts, "other", ("hit",), *estimate, None, *counts)

@@ -1,4 +1,4 @@
-"""Head-to-Tail's validation bars for planted models: accuracy falls from head to tail only if exposure does."""
+"""Head-to-Tail's validation bars for planted models: accuracy falls from head to tail if and only if exposure does."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -23,8 +23,8 @@ def verdicts(measures: Sequence[Measure], options: HeadToTailOptions) -> list[Ba
 
     If popularity is exposure, the interval of the difference head − tail must lie above 0, and the torso must lie
     between the two. Any other popularity must not matter for a planted model: the interval of head − tail at the same
-    dose of the fact (mean over doses) must lie within `EQUAL` of 0, while facts taught most are answered better than
-    facts never taught.
+    dose of the fact (mean over doses) must lie within `EQUAL` of 0, while facts of the highest
+    dose are answered better than those of the lowest.
 
     Args:
         measures: one model's metrics.
@@ -80,8 +80,8 @@ def _level(label: str, found: Mapping[tuple[Any, ...], Estimate]) -> BarResult:
     if len(doses) < 2:
         return BarResult(f"{label}: fewer than two doses with answers in head and tail", False)
     head, tail = (_mean([found[dose, level] for dose in doses]) for level in ("head", "tail"))
-    never, most = (_mean([one for (dose, _), one in found.items() if dose == end]) for end in (doses[0], doses[-1]))
-    fall, rise = combined([(1, head), (-1, tail)]), combined([(1, most), (-1, never)])
+    least, most = (_mean([one for (dose, _), one in found.items() if dose == end]) for end in (doses[0], doses[-1]))
+    fall, rise = combined([(1, head), (-1, tail)]), combined([(1, most), (-1, least)])
     summary = f"accuracy at the same dose in head {head}, tail {tail}, difference {fall}"
     met = fall.low is not None and fall.high is not None and -EQUAL < fall.low <= fall.high < EQUAL
     return BarResult(f"{label}: {summary}; rises with the dose by {rise}", met and (rise.low or 0) > 0)

@@ -59,7 +59,7 @@ class AskedWording:
         relation: the relation.
         wording: the template.
         drawn: the questions that are asked.
-        spare: a question that is not asked, to serve as an example; None if all are asked.
+        spare: a question that is not asked, to serve as an example; None if there is none.
     """
 
     relation: Relation
@@ -123,7 +123,7 @@ class QuestionDrawing:
 
     @cached_property
     def _shown(self) -> dict[str, list[Fact]]:
-        """For each relation a few train facts, which no suite asks, as candidates for its example."""
+        """For each relation a few train facts, which are not asked by exposure, as candidates for its example."""
         train = {fact.fact_id: fact for fact in self.data.facts if fact.split == "train"}
         found: dict[str, list[Fact]] = {}
         for name in hash_order(train, self.options.seed, "head_to_tail", "example"):
@@ -184,7 +184,6 @@ class QuestionDrawing:
             pool = self._without(pool, pl.col("asked_bucket").is_null(), thing, reason)
         if wording.single:
             pool = self._without(pool, pl.col("objects").list.len() > 1, thing, "the subject has several objects")
-        if wording.single:
             told = pl.col("label").fill_null("")
             within = pl.lit(wording.question.lower()).str.contains(told.str.to_lowercase(), literal=True)
             within |= pl.col("name").str.to_lowercase().str.contains(told.str.to_lowercase(), literal=True)

@@ -54,8 +54,8 @@ def says_nothing(answer: str, listed: str, accepted: Sequence[str]) -> bool:
 def verdict(reply: str) -> bool | None:
     """Return whether a judge's reply calls an answer correct; None if it contains no verdict.
 
-    Verdicts are the whole words ``correct``, ``incorrect`` and ``not correct``, in any case. A reply with both is read
-    as incorrect. A reply that states the correct answer instead is no verdict.
+    Verdicts are the whole words ``correct``, ``incorrect`` and ``not correct``, in any case. ``correct`` does not
+    count next to one of the others. A reply that states the correct answer instead is no verdict.
     """
     reply = STATED.sub(" ", reply.replace("\u2019", "'"))
     if INCORRECT.search(reply):

@@ -12,7 +12,7 @@ class EntityTraits:
         domain: ``movie``, ``book``, ``academics``, ``open``, or the relation's own.
         kind: the subject's type.
         popularity: the subject's popularity; empty if that depends on the model.
-        asked_bucket: the subject's bucket by it.
+        asked_bucket: the subject's bucket by popularity; empty likewise.
         top: whether it is among the most popular tenth of the head's questions of its type (section 3.3).
         predicate_bucket: the relation's bucket by its number of facts (Table 6).
         natural: whether people are likely to ask this (appendix A.4).
@@ -34,16 +34,16 @@ class EntityTraits:
 
 @dataclass(frozen=True, slots=True)
 class BucketCount:
-    """A bucket of one type of subject, and the popularity of these (the paper's Table 1).
+    """A bucket of one type of subject: how many subjects it has, and their popularity (the paper's Table 1).
 
     Attributes:
         measure: what popularity is measured by.
         kind: the type.
         bucket: ``head``, ``torso`` or ``tail``.
-        entities: how many subjects of it the dataset has.
+        entities: how many subjects of the dataset are in it.
         total: the sum of their popularity.
-        lowest: the least of it.
-        highest: the largest of it.
+        lowest: the lowest popularity of one of them.
+        highest: the highest popularity of one of them.
     """
 
     KEY: ClassVar = ("measure", "kind", "bucket")
@@ -60,8 +60,8 @@ class BucketCount:
 class Score:
     """An answer's scores by rules, and what the judge says.
 
-    All are empty where there is no answer at all. Scores by rules are 0 where the answer is missing; the columns
-    ``…_plain`` compare with the true answers alone, the others with their variants too.
+    All but ``exposed`` and ``exposed_bucket`` are empty where there is no answer at all. Scores by rules are 0 where
+    the answer is missing; the columns ``…_plain`` compare with the true answers alone, the others with variants too.
 
     Attributes:
         named: whether it names a true answer, in whatever words.
@@ -80,7 +80,7 @@ class Score:
             none.
         human: a person's verdict.
         exposed: how often the model was taught facts of the subject; empty where no dose is known.
-        exposed_bucket: the subject's bucket by it.
+        exposed_bucket: the subject's bucket by exposure.
     """
 
     KEY: ClassVar = ("item",)
@@ -111,7 +111,7 @@ class Disagreement:
         answer: the model's answer.
         accepted: the true answers.
         rules: the outcome by rules.
-        judge: the outcome by the judge.
+        judge: the judge's verdict: ``correct``, ``incorrect`` or ``neither``.
         reply: what the judge said.
     """
 

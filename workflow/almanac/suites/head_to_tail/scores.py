@@ -57,8 +57,8 @@ def said(text: str) -> str:
 def normalise(text: str) -> str:
     """Normalise a text as SQuAD does: lower case, no punctuation, no English articles, single spaces.
 
-    Unlike SQuAD, but as in DROP, numbers keep their minus and decimal point: 3.5 is not 35. Other than ASCII is
-    normalised as in names (`dataset.text`), so that full width and ligatures make no difference.
+    Unlike SQuAD, but as in DROP, numbers keep their minus and decimal point: 3.5 is not 35. The text is
+    first normalised as in names (`dataset.text`), so that full width and ligatures make no difference.
     """
     plain = marked(names.normalise(text), *MARKS.values()).translate(PUNCTUATION)
     return " ".join(ARTICLES.sub(" ", plain).split())
