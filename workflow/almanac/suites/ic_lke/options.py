@@ -151,7 +151,7 @@ class SeparatorOptions(ShotOptions, SampledOptions):
     seed: Annotated[int, Field(ge=0, description="seed of the draw of examples")] = 0
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
-        """Return roughly the number of tokens that a model reads, at three an infix."""
+        """Return roughly the number of tokens that a model reads, three of them for each infix."""
         ways = 1 + int(self.code) + self.written + self.mined + (2 * self.infixes if self.published else 0)
         asked = self.of_relation(facts, relations) * choices * 10
         return (len(self.relations) or relations) * ways * (asked + self.shots * 13)

@@ -119,8 +119,8 @@ class Positions(Suite[PositionOptions]):
             By experiment (``as_is``, ``unknown``, ``incorrect``) and arrangement, all draws together: the mean
             probability of objects of true pairs (``probability_correct``) and by class (``probability_replaced``,
             ``_following``, ``_rest``), over all relations and in each; ``rest_at``, ``following_at`` and
-            ``replaced_at`` each position, without interval, since items are few; ``probability_in_bin`` of true pairs
-            by part, as is also by dose.
+            ``replaced_at`` each position, without interval, since items are few; and ``probability_in_bin`` of true
+            pairs by part, for ``as_is`` also by dose.
         """
         by = ("experiment", "arrangement")
         rows: list[Measure] = []

@@ -68,7 +68,7 @@ class Questioner:
     """
 
     def __init__(self, suite: Asks[Any], data: Data, options: Any, relations: Sequence[str] = ()) -> None:
-        """Start with no items; asked are a sample of the facts by the options ``sample``, ``at_least`` and ``seed``.
+        """Start with no items; ``tested`` is sampled by the options ``sample``, ``at_least`` and ``seed``.
 
         Raises:
             AlmanacError: the dataset has no such relation.
@@ -83,7 +83,7 @@ class Questioner:
     def relations(self) -> Iterator[tuple[str, list[Fact], list[Fact]]]:
         """Yield each relation that can be asked with its train and test facts, and with the facts that are asked.
 
-        A relation without a test fact is refused, if it comes last in the batch that is taken after the iteration.
+        A relation without a test fact is refused in the batch that is taken next, which may be after the iteration.
         """
         for relation_id, facts in self.facts.items():
             if tested := self.tested[relation_id]:
