@@ -96,7 +96,7 @@ def forests(config: EditionConfig, between: Sequence[Measure], findings: Sequenc
 
 
 def _shared(row: Measure) -> int:
-    """Return the number of facts, asked by all methods, of which a number is."""
+    """Return how many facts, all asked by all methods, a number is computed from."""
     return len(conditions_of(row)[FACT])  # type: ignore[arg-type]
 
 

@@ -68,7 +68,7 @@ def chapter(between: Sequence[Measure], chosen: Pairs = (), relations: Sequence[
 
     Args:
         between: the numbers between models.
-        chosen: pairs to compare, the first model minus the second; if empty, every pair.
+        chosen: pairs to compare, the first model minus the second; if empty, all pairs (`edition.pairs.compared`).
         relations: what is known of the relations of each dataset.
     """
     all_methods = differences(between, chosen)
@@ -185,7 +185,7 @@ def sentences(
         between: the numbers between models.
         controls: models that were taught nothing true. Differences from them are no finding and are not reported, but
             p-values are adjusted for all rows of the table, including theirs.
-        chosen: pairs to compare; if empty, every pair.
+        chosen: pairs to compare; if empty, all pairs (`edition.pairs.compared`).
         relations: what is known of the relations of each dataset.
     """
 

@@ -95,7 +95,7 @@ class _Canvas(FigureCanvasSVG):
 
 
 def _place_empty(figure: Figure) -> None:
-    """Fix the positions of empty titles and axis labels, whose layout would take a seventh of all time."""
+    """Fix the positions of empty titles and axis labels, whose layout would take a seventh of the drawing time."""
     for axes in figure.axes:
         if not any(axes.get_title(side) for side in ("left", "center", "right")):
             axes.set_title("", y=1.0)

@@ -100,9 +100,9 @@ def pooled(columns: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, str]
     Args:
         columns: by model and name, each as JSON.
     """
-    models = Counter(text for by_name in columns.values() for text in by_name.values())
-    places = {text: at for at, text in enumerate(text for text, count in models.items() if count > 1)}
+    counts = Counter(text for by_name in columns.values() for text in by_name.values())
+    places = {text: at for at, text in enumerate(text for text, count in counts.items() if count > 1)}
     yield "shared", f"[{','.join(places)}]"
     for model, by_name in columns.items():
-        told = (f"{json.dumps(name)}:{places.get(text, text)}" for name, text in by_name.items())
-        yield f"model {model}", f"{{{','.join(told)}}}"
+        entries = (f"{json.dumps(name)}:{places.get(text, text)}" for name, text in by_name.items())
+        yield f"model {model}", f"{{{','.join(entries)}}}"

@@ -91,7 +91,7 @@ class Items:
         self._facts[dataset] = all_names.agg(pl.col(NAMED).first(), pl.col("dose").max())
 
     def _count(self, dataset: str, frame: pl.DataFrame) -> None:
-        """Count the facts that one model knows by one method, which has more than half of their items right."""
+        """Count the facts that one model knows by one method: it has more than half of a fact's items right."""
         observed = frame.filter(pl.col("hit").is_not_null() & pl.col("fact").is_not_null())
         known = (pl.col("hit").mean() > HALF).cast(pl.Int64)
         by_fact = observed.group_by(pl.col("fact").cast(pl.String), maintain_order=True)
@@ -109,15 +109,15 @@ class Items:
         for dataset, facts in self._facts.items():
             label, relations = self._data[dataset].names.label, self.relations[dataset]
             counts = self._known.get(dataset, facts.select("fact", known=0, asked=0).clear())
-            known_facts = facts.join(counts, on="fact", how="left", maintain_order="left").with_columns(
+            counted = facts.join(counts, on="fact", how="left", maintain_order="left").with_columns(
                 pl.col("known", "asked").fill_null(0)
             )
-            if known_facts["dose"].count():  # a model is taught only some of a source's facts
-                known_facts = known_facts.with_columns(pl.col("dose").fill_null(0))
-            if known_facts.height:
-                asked[dataset] = known_facts.to_dict(as_series=False)
+            if counted["dose"].count():  # a model is taught only some of a source's facts
+                counted = counted.with_columns(pl.col("dose").fill_null(0))
+            if counted.height:
+                asked[dataset] = counted.to_dict(as_series=False)
                 asked[dataset] |= {name: list(map(label, asked[dataset][name])) for name in ("subject", "object")}
-            rows = known_facts.filter(pl.col("asked") > 0).iter_rows()
+            rows = counted.filter(pl.col("asked") > 0).iter_rows()
             for fact, relation, subject, truth, dose, known, asked_by in rows:
                 text = " — ".join((label(subject), relations[relation], label(truth)))
                 found.append(FactFound(dataset, fact, text, dose, known, asked_by))

@@ -15,8 +15,8 @@ from almanac.suites.headline import KNOWN_OF_RELATION, LEVEL, TESTED, Finding, h
 from almanac.suites.judged import RELATION, as_text, conditions_of
 
 FACTS = (
-    "The facts that most know and those that fewest know, of those that at least half as many asked as any; a fact "
-    "that all know is never listed as unknown, nor one that none knows as known. Known by: models × methods, out of "
+    "The facts that most models × methods know and those that fewest know, of those that at least half as many asked "
+    "as any; a fact that all know is never listed as unknown, nor one that none knows as known. Known by: how many of "
     "those that asked. Only methods that are above chance for a model count, each once, however many wordings it asks."
 )
 TAUGHT = " Times taught: to the model that was taught it most often."
@@ -165,8 +165,8 @@ def _found(
     above, beyond = (holm([p_of(rows.get(key)) for key in both]) for rows in (chance, given))
     by_relation: dict[str, RelationFound] = {}
     for (relation, model), p, without in zip(both, above, beyond, strict=True):
-        found = RelationFound(relation, labels.get(relation, relation), {}, [], [], [], [])
-        relation_found = by_relation.setdefault(relation, found)
+        empty = RelationFound(relation, labels.get(relation, relation), {}, [], [], [], [])
+        relation_found = by_relation.setdefault(relation, empty)
         share, by_chance = known[relation, model], _value(chance[relation, model])
         relation_found.known[model] = share
         relation_found.chances.append(by_chance)

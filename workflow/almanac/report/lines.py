@@ -95,7 +95,7 @@ def spent(logs: Path, since: float = 0.0) -> str:
 
 
 def validation_lines(rows: Sequence[Validation]) -> str:
-    """Return the validation as lines of text, one a model and method; the last says if chance may miss a bar."""
+    """Return the validation as lines of text, one a model and method; a note follows if a missed bar may be chance."""
     head = (
         f"{'suite':<16}{'model':<12}{'method':<18}{'worlds':>7}{'n':>7}"
         f"{'AUC most v never':>22}{'Spearman':>20}{'dose 0, simult.':>20}{'chance':>8}{'prior':>7}  verdict"

@@ -89,7 +89,7 @@ async function answersOf(number, columns) {
 const isText = (column) => Boolean(column.names) || column.text === true;
 const mean = (numbers) => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
 
-// Values grouped by the items' values in a column.
+// The items' indices, grouped by their values in a column.
 function grouped(places, column) {
   const groups = new Map();
   for (const at of places) {
@@ -116,7 +116,7 @@ const FORMULAS = {
   count: { words: "how many facts these items are of", of: (own, places, columns) => grouped(places, columns.fact).length },
 };
 
-// Compute a number from its items; null if its formula is none of these, undefined if no item has a value.
+// Compute a number from its items; null if its formula is none of these or a column is missing, undefined if no item has a value.
 function recomputed({ formula, of }, columns, places) {
   const found = FORMULAS[formula], used = of.map((name) => columns[name]);
   if (!found || !used.length || used.some((one) => !one)) return null;
