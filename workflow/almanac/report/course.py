@@ -26,7 +26,7 @@ KNOWN = (
     "What each method calls known after each step of training ({run}, dataset {dataset}), with 95 % intervals (of "
     "these relations); each panel has its own scale. Filled: above chance; empty: not, or not tested. Dashed: the "
     "method's chance for that checkpoint, which may change as much as what is known: look at the distance between the "
-    "two. Methods that a checkpoint did not answer in the requested format, or for too few facts, are left out there."
+    "two. Methods whose format a checkpoint did not follow, or of which it answered too few facts, are left out there."
 )
 ABOVE = (
     "Known minus chance after each step ({run}, dataset {dataset}), with 95 % intervals. Intervals of two steps "

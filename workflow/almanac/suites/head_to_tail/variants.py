@@ -100,7 +100,7 @@ def _of_day(year: int, month: int, day: int) -> Iterator[str]:
 
 
 def _of_person(gold: str) -> Iterator[str]:
-    """Yield a person's name with initials for given names, and with the first given name alone.
+    """Yield a person's name with initials for all given names or all but the first, and with the first alone.
 
     Names not made of given names and a surname have none (the Soldier King, Alexis I, Louis of Toulouse). A form that
     normalises to one word is left out: A Garfunkel would lose its *article*, and any Garfunkel would be right. The

@@ -117,7 +117,7 @@ class Generated(Suite[GeneratedOptions]):
             yield Judgements(judged, {})
 
     def accepts(self, method: Method, options: GeneratedOptions) -> Accepts:
-        """Accept names anywhere in the text, for ``begins`` only at its beginning: what follows is no answer then."""
+        """Accept names anywhere in the text, for ``begins`` only at its beginning: later names are not the answer."""
         return partial(found_in, str(method.where["experiment"]))
 
     def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: GeneratedOptions) -> list[Measure]:

@@ -146,7 +146,7 @@ def _usable(variant: str, templates: Sequence[Template]) -> list[Template]:
 
 
 def clean(template: Template) -> bool:
-    """Return whether a template ends in its object, so that nothing else is lost when the object is deleted."""
+    """Return whether a template ends before or in its object, so that nothing else is lost when that is deleted."""
     return "[Y]" not in template.text or ends_in_object(template.text)
 
 
