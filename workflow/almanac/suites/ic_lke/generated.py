@@ -163,8 +163,9 @@ def found_in(experiment: str, text: str, names: Iterable[str]) -> Iterator[str]:
     normalised = normalise(EMPHASIS.sub("", text))
     for name in names:
         wanted = normalise(name)
-        at_start = rf"\W*{words_of(re.escape(wanted))}"
-        if stands_in(wanted, normalised) and (experiment != BEGINS or re.match(at_start, normalised)):
+        if not stands_in(wanted, normalised):
+            continue
+        if experiment != BEGINS or re.match(rf"\W*{words_of(re.escape(wanted))}", normalised):
             yield name
 
 
