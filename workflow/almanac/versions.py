@@ -20,7 +20,7 @@ VERSIONS = {
     "ask": 31,
     "answer": 11,
     "measure": 80,
-    "report": 103,
+    "report": 104,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # a page states this

@@ -118,8 +118,8 @@ class FactsAsked:
         many = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
         return (
             f"The planted models were taught {many} of the test facts of {self.dataset}, "
-            f"{min(doses)} to {max(doses)} times each{known}. They find objects that they have read among choices that "
-            "they have not, so that above chance here need not be knowledge."
+            f"{min(doses)} to {max(doses)} times each{known}. They can tell objects that they have read from choices "
+            "that they have not read, so a result above chance here need not be knowledge."
         )
 
     def asked_by_id(self) -> str:
