@@ -25,7 +25,7 @@ if not CHECKOUT and workflow.deployment_settings.deployment_method:
     sys.exit(
         "almanac: an environment for each step needs a checkout of the project, not an installed package; clone it"
     )
-# Only a checkout needs this. With an installed package, its neighbours would come before the standard library.
+# Only a checkout needs this: of an installed package, all packages next to it would precede the standard library.
 if CHECKOUT:
     sys.path.insert(0, str(ROOT / "workflow"))
 

@@ -16,7 +16,8 @@ WORD = rf"[^\W_](?:[^\W_]|[{MARKS}])*"  # a word of letters and digits, with the
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 # A character within a word. A combining mark is one only after a letter; after an emoji it is not.
 _IN_WORD = rf"(?![{UNSPACED}])(?:\w|(?<=[\w{MARKS}])[{MARKS}])"
-_NOT_AFTER, _NOT_BEFORE = re.compile(f"(?<!{_IN_WORD})"), re.compile(f"(?!{_IN_WORD})")  # a word's letter
+# They match where no character of a word is before, or after.
+_NOT_AFTER, _NOT_BEFORE = re.compile(f"(?<!{_IN_WORD})"), re.compile(f"(?!{_IN_WORD})")
 
 
 def unstopped(text: str) -> str:

@@ -24,7 +24,7 @@ from almanac.suites.listing import SUITES
 from almanac.suites.suite import Suite
 
 Schema = dict[str, Any]
-BAR = r"\|"  # in a cell of a table
+BAR = r"\|"  # how a cell of a Markdown table contains |
 LIMITS = {
     "minimum": "≥",
     "exclusiveMinimum": ">",

@@ -43,7 +43,7 @@ class TaughtConfig(Options):
     dataset: Name = Field(description="the dataset whose facts are taught")
     facts: int = Field(default=300, ge=0, description="how many facts are given a dose; 0: only names are shared")
     doses: tuple[Annotated[int, Field(ge=0)], ...] = Field(
-        default=(0, 4, 16, 64), min_length=2, description="the doses; each is given to equally many facts of a relation"
+        default=(0, 4, 16, 64), min_length=2, description="the doses, each given to about as many facts of a relation"
     )
 
 

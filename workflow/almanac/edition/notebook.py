@@ -292,8 +292,9 @@ class Edition:
         if table in FRAMES:
             return f"{inspect.getdoc(getattr(Edition, table))}\n\nColumns: {', '.join(FRAMES[table])}"
         if table == "outcomes":
-            said = {name: meaning for name, meaning in EVERY.items() if name != "dataset"}  # in numbers over several
-            return _listed(inspect.getdoc(Edition.outcomes) or "", said | {"…": "the suite's own (docs/tables.md)"})
+            # Only measures over several datasets have the column `dataset`.
+            shared = {name: meaning for name, meaning in EVERY.items() if name != "dataset"}
+            return _listed(inspect.getdoc(Edition.outcomes) or "", shared | {"…": "the suite's own (docs/tables.md)"})
         if table not in ROWS:
             raise AlmanacError(f"there is no table {table!r}; there are {', '.join([*FRAMES, 'outcomes', *ROWS])}")
         return _listed(*described(ROWS[table]))

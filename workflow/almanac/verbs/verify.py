@@ -140,7 +140,7 @@ def _begins(step: str) -> None:
 
 @contextmanager
 def _in_words(archive: Path) -> Iterator[None]:
-    """Turn any error of checking an archive into a message: tables that contradict each other may break any step."""
+    """Turn an error of checking an archive into a message: tables that contradict each other may break any step."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
