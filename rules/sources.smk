@@ -1,5 +1,5 @@
 # Bring data: the only step that may use the network.
-# REQUIRED INPUTS: the files that the configuration's `sources` and `models` name.
+# REQUIRED INPUTS: the files, servers and repositories that the configuration's `sources` and `models` name.
 # OUTPUTS: sources/SOURCE/ and models/MODEL/, each with pull.json; snapshots in results/snapshots/, which are kept.
 
 

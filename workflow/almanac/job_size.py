@@ -15,7 +15,7 @@ THREADS_FROM = 30_000_000  # parameters; below, starting and loading take longer
 GPU_DEVICES = ("nvidia[0-9]*", "kfd", "dxg")  # device files of NVIDIA, of AMD, and of both in Windows' Linux (WSL)
 CPU_FLOPS, GPU_FLOPS = 2e10, 1e14  # operations per second that one core and one GPU reach at least
 # Measured by benchmarks.tables (docs/performance.md): measuring 6.5 million requests takes 1.9 MiB of memory per stored
-# MiB beyond `BASE_MIB`; freezing them takes 0.3 s per stored MiB, times four for slower disks and cores.
+# MiB, in addition to the process's at its start; freezing takes 0.3 s per stored MiB, times four for slower machines.
 UNPACKED = 2
 MEGABYTE_MINUTES = 0.02
 # Factors for stored MiB of facts: building two million takes 4.3 MiB per MiB of JSON Lines, and 57 per MiB of Parquet.

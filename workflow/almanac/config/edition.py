@@ -253,7 +253,7 @@ class EditionConfig(AuthorsConfig):
         - Suites name only models of the edition, and only suites that are asked have settings.
         - Datasets and suites have the size that is asked for.
         - A checkpoint in a directory has its number of parameters, so that the directory is not needed later.
-        - If the reference of the bars is no model here, it is the largest planted model for which bars are set.
+        - If the reference of the bars is none of the models for which bars are set, it is the largest of these, if any.
         """
         there = {model.name for model in self.models}
         only = self.only.split() if self.only else self.suites.by_name()
@@ -379,7 +379,7 @@ class EditionConfig(AuthorsConfig):
                         yield Asking(participant.name, suite, dataset)
 
     def answering_together(self) -> list[str]:
-        """Return the models that answer all their requests in one job per shard: small ones, and those of servers.
+        """Return the models that answer all rounds that models share in one job per shard: small ones, and servers'.
 
         A server is tested at the start of each job, and its limit of concurrent calls is per job.
         """

@@ -51,9 +51,9 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
         on_file: called after each table.
 
     Returns:
-        The manifest: path, bytes, sha256, rows and columns of every file; for responses also the model that made them
-        (``made_by``) and whether they are ``withheld``; the sources of the facts and their terms; the digest of all
-        this.
+        The manifest: path, bytes and sha256 of every file, rows and columns of every table; for responses also the
+        model that made them (``made_by``) and whether they are ``withheld``; the sources of the facts and their terms;
+        the digest of all this.
 
     Raises:
         AlmanacError: a table is missing, a source has changed, its facts may not be passed on, the page was made by

@@ -97,7 +97,7 @@ def sizes(config: EditionConfig) -> dict[str, Size]:
 
 
 def _counted(folder: str, dataset: DatasetConfig) -> Size | None:
-    """Count a dataset's qualifying relations and mean test facts; None without a table, or if it is too large to read.
+    """Count a dataset's qualifying relations and mean test facts; None if its facts do not exist or are too large.
 
     Raises:
         AlmanacError: the table of facts lacks a column.

@@ -230,7 +230,7 @@ def outdated(layout: Layout, suspected: bool = False) -> list[str]:
 
 
 def _is_of(path: Path, layout: Layout, asking: Asking) -> bool:
-    """Whether measures belong to the present responses; false if one of their files is missing."""
+    """Whether measures belong to the present responses; false if one of their inputs is missing."""
     try:
         return tables.says(path, PART, part_of(layout, asking))
     except FileNotFoundError:
