@@ -128,7 +128,7 @@ def refuse_unpinned():
 
 
 def lift_limit():
-    """Lift Snakemake's limit of 100 jobs per second: with it each ended job adds a look per second at all waiting jobs."""
+    """Lift Snakemake's limit of 100 jobs a second: with it, each ended job adds a scan a second of all waiting jobs."""
     limit = workflow.scheduler.job_rate_limiter
     if limit and (limit.max_jobs, limit.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None

@@ -1,4 +1,4 @@
-# From datasets to requests: the texts that models are asked; a later round depends on earlier responses.
+# From datasets to requests: the texts that models are asked; a later round depends on earlier requests or responses.
 # REQUIRED INPUTS: dataset/DATASET/, the requests and responses of earlier rounds.
 # OUTPUTS: requests/SUITE/DATASET/ROUND/ABOUT/, one request file per shard; for authors AUTHOR/DATASET.jsonl.
 
@@ -7,7 +7,7 @@ for SUITE in (*SUITES.values(), *AUTHORS.values()):
     for AT in SUITE.rounds:
 
         rule:
-            """Write the requests of a suite on a dataset, in its first round or from earlier responses."""
+            """Write the requests of a suite on a dataset, in its first round or from earlier rounds."""
             name:
                 f"ask_{SUITE.name}"
                 + (f"_{AT.name}" if AT is not SUITE.rounds[0] else "")

@@ -29,7 +29,7 @@ PATIENCE = 3  # seconds to wait for a server's list of models
 ASKED = ("datasets", "planting", "suites", "size")  # configuration keys that decide which questions are asked
 BROUGHT = ("planted", "hub", "revision")  # model keys that decide what is trained or fetched
 ANSWERING = (*BROUGHT, "path", *sorted(AnswerOptions.model_fields.keys() - BROUGHT))  # model keys that affect answers
-FREE = ("path", "licence", "redistributable")  # source keys that do not affect its facts
+FREE = ("path", "licence", "redistributable")  # source keys that may change; `_doubt_copied` handles another path
 LONG_AGO = 1  # seconds since 1970; Snakemake takes 0 for no time
 LONGEST = 254  # characters of a file name in Snakemake's metadata folder
 
