@@ -67,7 +67,7 @@ def chapter(between: Sequence[Measure], chosen: Pairs = (), relations: Sequence[
     """Return the chapter of comparisons; none if there are fewer than two models, or too many pairs to read.
 
     Args:
-        between: the numbers between models.
+        between: the numbers that compare models.
         chosen: pairs to compare, the first model minus the second; if empty, all pairs (`edition.pairs.compared`).
         relations: what is known of the relations of each dataset.
     """
@@ -182,7 +182,7 @@ def sentences(
     """Return sentences on how much the models of each pair differ, and in which relations; for many pairs, one summary.
 
     Args:
-        between: the numbers between models.
+        between: the numbers that compare models.
         controls: models that were taught nothing true. Differences from them are no finding and are not reported, but
             p-values are adjusted for all rows of the table, including theirs.
         chosen: pairs to compare; if empty, all pairs (`edition.pairs.compared`).

@@ -46,7 +46,7 @@ def chapter(findings: Sequence[Finding], between: Sequence[Measure]) -> Chapter 
 
     Args:
         findings: what each method says of each model.
-        between: the numbers between models, with the accuracies by popularity.
+        between: the numbers that compare models, with the accuracies by popularity.
     """
     parts: list[Drawing | Table] = []
     taken = Counter[str]()

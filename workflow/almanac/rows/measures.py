@@ -33,8 +33,8 @@ class Measure:
 
     Attributes:
         dataset: empty for a number over several datasets together.
-        model: empty for a number between all models.
-        other: the second model of a number between two.
+        model: empty for a number that compares all models.
+        other: the second model of a number that compares two.
         metric: the number's name.
         where: which items are counted, as JSON: conditions by columns of the scored items. A condition is a value, a
             list of values, ``null`` (no value), ``{"from": a, "below": b}`` (a range without b) or ``{"not": value}``

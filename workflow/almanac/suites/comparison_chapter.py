@@ -23,7 +23,7 @@ CORRELATIONS = (
 )
 FEWER = (
     "Of a relation {facts} facts are asked (the median), fewer than {few}: too few to draw relations, and to correlate "
-    "models over them. The numbers are in the table between models."
+    "models over them. In a notebook `edition.between` has the numbers (docs/notebook.md)."
 )
 LUCK = (
     "All models were asked the same facts: two that know the same ones are alike here even where no relation is better "
@@ -33,7 +33,7 @@ POPULARITY = ("head", "torso", "tail")
 
 
 def by_setting(method: Method, every: Sequence[Measure], methods: Sequence[Method] = ()) -> dict[str, list[Measure]]:
-    """Return a method's numbers among ``every`` number between models of a suite and dataset, by the items it counts.
+    """Return a method's numbers among ``every`` number that compares models, by the items that it counts.
 
     A number that fits several of the suite's ``methods`` belongs to the one with most conditions.
     """
@@ -57,7 +57,7 @@ def chapter(
     """Return the chapter of one method on one dataset; None if it would say less than the table of all methods.
 
     For fewer than `FEWEST` models it has only their accuracy by popularity, if the dataset has popularity. ``rows`` are
-    the method's numbers between models in one setting (`by_setting`), in the order of `comparison.compare`.
+    the method's numbers that compare models, in one setting (`by_setting`), in the order of `comparison.compare`.
     """
     found: dict[str, list[Measure]] = defaultdict(list)
     for row in rows:

@@ -35,7 +35,7 @@ EVERY = {
     "bucket": "head, torso or tail, by the subject's popularity",
     "dose": "how often the model was taught the fact; empty if it was not taught the dataset",
     "object_dose": "how often the model was taught facts with this object",
-    "dataset": "the item's dataset, in numbers over several datasets",
+    "dataset": "the item's dataset, in measures over several datasets",
     "reading": "how the answer is read, if the suite has several ways",
     "outcome": "correct, incorrect, missing (abstained or refused), invalid (no answer to the question) or error",
     "score": (

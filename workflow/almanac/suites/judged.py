@@ -228,7 +228,7 @@ class Judged:
     ) -> Measure:
         """Return one number of all these items, from a value that was computed from them.
 
-        ``p`` is the p-value of a test, ``other`` the other model of a number between two.
+        ``p`` is the p-value of a test, ``other`` the other model of a number that compares two.
         """
         if not isinstance(estimate, Estimate):
             estimate = Estimate(None if estimate is None else float(estimate), None, None)
