@@ -54,10 +54,11 @@ def test_of_facts_that_were_taught_among_others_it_is_said_how_many_and_how_they
     some = replace(MINE, doses=[[0, 0, 2, 8], [0, 4]], asked_often={"suite": 20})
     assert some.taught([known(0, 0.1), known(8, 0.9), known(8, 1.0), known(8, 0.2, "other"), known(8, 0.0, n=19)]) == (
         "The planted models were taught 1 to 2 of the test facts of mine, 2 to 8 times each; of those taught most "
-        "often .900 to 1.000 are known, by model and method (of those that were asked 20 of them at least). They find "
-        "objects that they have read among choices that they have not, so that above chance here need not be knowledge."
+        "often .900 to 1.000 are known, by model and method (of those that were asked 20 of them at least). They can "
+        "tell objects that they have read from choices that they have not read, so a result above chance here need not "
+        "be knowledge."
     )
-    assert "2 to 8 times each. They find" in some.taught([])
+    assert "2 to 8 times each. They can tell" in some.taught([])
     few = replace(some, asked_often={"suite": 7})
     assert few.taught([known(8, 0.9, n=21)]) == some.taught([]), "seven facts in three wordings"
     assert MINE.taught([]) is None
