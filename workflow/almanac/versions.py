@@ -17,7 +17,7 @@ VERSIONS = {
     "pull": 17,
     "build": 17,
     "plant": 9,
-    "ask": 31,
+    "ask": 32,
     "answer": 11,
     "measure": 80,
     "report": 104,

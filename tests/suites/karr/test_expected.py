@@ -104,6 +104,27 @@ def test_an_object_with_a_name_of_a_true_one_is_not_asked():
         assert found[fact.fact_id] == wanted
 
 
+@pytest.mark.parametrize(("unwritten", "wanted"), [({"o5"}, "o3"), ({f"o{at}" for at in range(12)}, None)])
+def test_an_object_that_the_tokenizer_cannot_write_is_not_the_expected_one(unwritten, wanted):
+    """Its log-probability is that of the unknown token, here the greatest."""
+    data, exposures = world(relations=("a",))
+    logprob = logprobs(data, exposures, knows, prior=expecting("o5", "o3"))
+    asking = Asking(data, EXPECTING)
+    requests = asking.ask().requests
+
+    def unknown(row):
+        request = requests[row.request_id]
+        if request.kind != "fill":
+            return row
+        return changed(row, token_counts=tuple(int(choice[1:] not in unwritten) for choice in request.choices))
+
+    found = asking.answer(logprob, change=unknown).ask()
+    asked_with = {key[1:] for fact_id, key in accepted(found).items() if not fact_id.endswith("ao3")}
+    assert asked_with == ({wanted} if wanted else set())
+    said = "each of the relation's 12 most common objects is true of its subject or cannot be written by the tokenizer"
+    assert {row.reason for row in found.refused} == (set() if wanted else {said})
+
+
 def test_no_object_beyond_the_hundred_most_common_is_asked():
     """Each of 101 objects has two facts but the last, which the model expects most."""
     facts = [

@@ -20,14 +20,17 @@ from almanac.suites.karr.draws import FactDraw, Pools
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.rows import Draw
 
-WANTED = ("experiment", "asked", "fact_id", "relation_id", "role", "text", "choices", "status", "reason", "logprobs")
+WANTED = (
+    *("experiment", "asked", "fact_id", "relation_id", "role", "text", "choices"),
+    *("status", "reason", "logprobs", "token_counts"),
+)
 
 
 def ask(asker: Asker, facts: Sequence[Fact], before: Answers) -> Iterator[Batch]:
     """Yield every fact of the first round with the false object that the model expects most.
 
-    A fact is refused if its relation's question has no answer, or if all common objects of the relation are true of its
-    subject.
+    A fact is refused if its relation's question has no answer, or if each common object of the relation is true of its
+    subject or cannot be written by the tokenizer.
 
     Raises:
         AlmanacError: the first round asked other facts, by other methods, with other draws, or without `expectation`.
@@ -83,11 +86,16 @@ class _First:
         if mined["status"] != "ok" or mined["logprobs"] is None:
             reason = f"the object that the model expects is not known: {mined['status']}: {mined['reason']}"
             return NotAsked(thing, reason)
-        logs = dict(zip(mined["choices"], mined["logprobs"], strict=True))
+        counts = mined["token_counts"] or (1,) * len(mined["choices"])
+        # A name that the tokenizer cannot write has the log-probability of the unknown token.
+        written = zip(mined["choices"], mined["logprobs"], counts, strict=True)
+        logs = {label: logprob for label, logprob, count in written if count}
         common = pools.common_objects[fact.relation_id]
-        false = list(pools.data.false_objects(fact, common))
+        false = [key for key in pools.data.false_objects(fact, common) if pools.names.label(key) in logs]
         if not false:
-            return NotAsked(thing, f"each of the relation's {len(common)} most common objects is true of its subject")
+            unwritten = "" if len(logs) == len(counts) else " or cannot be written by the tokenizer"
+            what = f"is true of its subject{unwritten}"
+            return NotAsked(thing, f"each of the relation's {len(common)} most common objects {what}")
         return max(false, key=lambda key: logs[pools.names.label(key)])
 
     def check_facts(self, facts: set[str], methods: set[str]) -> None:
