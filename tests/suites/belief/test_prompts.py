@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from tests.suites.belief import small
 from tests.suites.belief.small import FACTS, data
 
 from almanac.suites.belief.names import EntityNames
@@ -75,6 +76,18 @@ def test_five_facts_from_anywhere_are_of_five_pairs(seed):
     twice = [replace(one, fact_id=f"{one.fact_id}'") for one in FACTS]
     made = replace(made, facts={"born": [*FACTS, *twice]}, options=made.options.model_copy(update={"seed": seed}))
     assert all(made.examples(one, WORDINGS["born/0"], "4_random", "mask") for one in FACTS)
+
+
+@pytest.mark.parametrize("examples", ["shared", "fresh"])
+@pytest.mark.parametrize("prompting", ["4_random", "4_relation", "4_template"])
+def test_a_subject_with_most_facts_of_a_relation_hides_no_other(prompting, examples):
+    """Draws meet the first subject 20 times of 25; the others have one fact each."""
+    own = [small.fact("born", f"t:{max(0, at - 19)}", f"o{at}", "train") for at in range(25)]
+    for seed in range(40):
+        made = replace(prompter(examples=examples, seed=seed), facts={"born": own})
+        for asked in own[-3:]:
+            found = made.examples(asked, WORDINGS["born/0"], prompting, "mask")
+            assert found is not None and len({one.fact.subject_id for one in found}) == 4
 
 
 def test_in_the_style_of_questions_examples_are_questions():

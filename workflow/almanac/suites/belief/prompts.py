@@ -1,7 +1,8 @@
 """The prompts of BELIEF-ICL: an instruction, examples, and the question (Zhao et al., section 3.3 and Table 15)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 from almanac.rows import Fact
@@ -16,6 +17,7 @@ BLANK = "[MASK]"
 MASK, ASKED = "mask", "question"  # the styles: fill a blank in a sentence, or answer a question
 ZERO, RANDOM, RELATION, TEMPLATE = "zero_shot", "4_random", "4_relation", "4_template"
 SHOTS = 4
+TRIES = 10 * SHOTS  # draws, before all facts are tried in turn
 # The kind of training documents that teach a planted model a style; questions stand in every corpus, blanks do not.
 FORMATS: Mapping[str | None, str] = {MASK: "blank"}
 
@@ -123,9 +125,9 @@ class Prompter:
                 order = hash_order(by_id, self.options.seed, "shown", relation)
                 self._drawn[relation] = [by_id[name] for name in order[: SHOTS + 1]]
             return self._drawn[relation]
+        drawn = (own[seed_of(self.options.seed, "shown", drawn_for, turn) % len(own)] for turn in range(TRIES))
         found: dict[str, Fact] = {}
-        for turn in range(10 * SHOTS):
-            one = own[seed_of(self.options.seed, "shown", drawn_for, turn) % len(own)]
+        for one in chain(drawn, self._in_turn([relation], drawn_for)):
             found.setdefault(self._read(one), one)
             if len(found) > SHOTS:
                 break
@@ -137,17 +139,25 @@ class Prompter:
     def _anywhere(self, style: str, drawn_for: str) -> list[Example]:
         """Draw five facts of different pairs, each from a relation drawn for it: whichever is asked, four are left."""
         relations = [one for one in self.facts if usable(self.templates[one].wordings, style) and self.facts[one]]
+
+        def drawn() -> Iterator[Fact]:
+            for turn in range(TRIES):
+                own = self.facts[relations[seed_of(self.options.seed, "relation", drawn_for, turn) % len(relations)]]
+                yield own[seed_of(self.options.seed, "any", drawn_for, turn) % len(own)]
+
         found: dict[tuple[str, str], Example] = {}
-        for turn in range(10 * SHOTS):
-            relation = relations[seed_of(self.options.seed, "relation", drawn_for, turn) % len(relations)]
-            own = self.facts[relation]
-            one = own[seed_of(self.options.seed, "any", drawn_for, turn) % len(own)]
-            pair = relation, self._read(one)
+        for one in chain(drawn(), self._in_turn(relations, drawn_for)):
+            pair = one.relation_id, self._read(one)
             if pair not in found:
                 found[pair] = Example(one, self._wording(one, style, drawn_for))
             if len(found) > SHOTS:
                 break
         return list(found.values())
+
+    def _in_turn(self, relations: Sequence[str], drawn_for: str) -> Iterator[Fact]:
+        """Yield all facts of some relations in random order: draws may have met one subject again and again."""
+        by_id = {one.fact_id: one for relation in relations for one in self.facts[relation]}
+        yield from (by_id[name] for name in hash_order(by_id, self.options.seed, "in turn", drawn_for))
 
     def _wording(self, fact: Fact, style: str, drawn_for: str) -> AskedTemplate:
         own = usable(self.templates[fact.relation_id].wordings, style)
