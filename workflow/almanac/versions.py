@@ -19,7 +19,7 @@ VERSIONS = {
     "plant": 9,
     "ask": 32,
     "answer": 11,
-    "measure": 80,
+    "measure": 81,
     "report": 104,
     "freeze": 9,
 }

@@ -50,6 +50,14 @@ def test_a_name_stands_in_an_answer_as_words_without_a_gap():
     assert alike(by_rule("New York"), by_rule("York"))
 
 
+@pytest.mark.parametrize(
+    ("name", "answer"), [("北京", "他出生在北京。"), ("東京", "東京です"), ("กรุงเทพ", "ที่กรุงเทพครับ"), ("2008", "2008年")]
+)
+def test_a_name_stands_in_an_answer_without_spaces(name, answer):
+    assert within(by_rule(name), by_rule(answer))
+    assert not within(by_rule(answer), by_rule(name))
+
+
 def test_an_empty_answer_matches_nothing():
     assert not alike((), ())
     assert not alike((), ("a",))

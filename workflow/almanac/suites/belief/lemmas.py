@@ -22,14 +22,16 @@ from almanac import tables
 from almanac.dataset.templates import cleaned, first_line
 from almanac.dataset.text import normalise, runs, same_value, singular
 from almanac.errors import AlmanacError
-from almanac.punctuation import MARKS, unstopped
+from almanac.punctuation import MARKS, UNSPACED, unstopped
 
 # A hyphen or a full stop separates words (Paris-based, Paris.The), as in spaCy's tokenizer. Parts of a word are: the
 # signs within a number (1,500.5); combining marks, such as the vowels of Indic scripts; and signs that distinguish
 # names: the minus of a number, `+` and `#` after a word (A+, C#), and a minus after one of up to two letters (AB-).
+# In scripts without spaces each character is a word.
+_LETTERS = rf"[^\W{UNSPACED}](?:[^\W{UNSPACED}]|[{MARKS}])*"
 WORD = re.compile(
-    r"(?:(?<![^\s(])-(?=\d))?"
-    rf"\w[\w{MARKS}]*(?:'\w[\w{MARKS}]*|(?<=\d)[.,]\d+)*"
+    rf"(?=[\w{MARKS}])[{UNSPACED}]|"
+    rf"(?:(?<![^\s(])-(?=\d))?{_LETTERS}(?:'{_LETTERS}|(?<=\d)[.,]\d+)*"
     r"(?:[+#]+|(?<!\w{3})(?<!\d)-(?![\w'-]))?"
 )
 SEPARATOR = " "
