@@ -6,7 +6,9 @@ import pytest
 
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import FactEvalSetting
+from almanac.suites.facteval.rows import WrittenQuestion
 from almanac.suites.prompts import prompts
+from almanac.tables import write_jsonl
 
 from .running import content, questions
 from .tables import CAPITALS, FACTS, TEMPLATES, data, entity, fact, literal, template
@@ -64,6 +66,22 @@ def test_all_objects_of_a_subject_answer_its_one_short_question():
         ("Deutsch", "German"),
     ]
     assert {one.answers for one in found.values()} == {"single", "multiple"} and row.answers == "multiple"
+
+
+def test_a_question_written_for_a_later_fact_of_a_subject_alone_is_asked_for_a_short_answer(tmp_path):
+    """The question of its first fact was dropped."""
+    facts = [fact("speaks", "Swiss", name) for name in ("French", "German", "Italian")]
+    verdicts = zip(sorted(one.fact_id for one in facts), ("drop", "keep", "keep"), strict=True)
+    rows = [
+        WrittenQuestion(fact_id, "speaks", "wh", f"What do the Swiss of {at} speak?", verdict, None)
+        for at, (fact_id, verdict) in enumerate(verdicts)
+    ]
+    write_jsonl(tmp_path / "written.jsonl", rows)
+    found = questions(data(facts), types=["saq"], styles=["wh"], written=str(tmp_path / "written.jsonl"))[0].values()
+    asked = {row.origin: (row.fact_id, row.text) for row in found}
+    assert len(found) == 2
+    assert asked["template"][0] == "speaks|Swiss|French"
+    assert asked["written"] == ("speaks|Swiss|German", "What do the Swiss of 1 speak?")
 
 
 def test_choices_stay_whole_texts():

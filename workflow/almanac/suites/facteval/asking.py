@@ -92,8 +92,8 @@ class QuestionMaker:
         self._instructions = {name: one["text"] for name, one in texts["ask"].items()}
         self._instructions_for_all = {name: one["text"] for name, one in texts["released"].items()}
 
-    def ask(self, fact: Fact, sentences: Sequence[WordedFact], short_answer: bool) -> None:
-        """Ask one fact in every type, style and context; ``short_answer``: with short answers."""
+    def ask(self, fact: Fact, sentences: Sequence[WordedFact], short: Sequence[WordedFact]) -> None:
+        """Ask one fact in every type, style and context, with short answers to those of the sentences in ``short``."""
         passages = self._read_before(fact)
         wrong: dict[str, list[str]] = {where: self._wrong(fact, where) for where in self.options.negatives}
         for sentence in sentences:
@@ -101,7 +101,7 @@ class QuestionMaker:
                 reason = f"relation {other} is asked in the same words and has another answer"
                 self._refuse(fact, f"{sentence.style}, template {sentence.template_id}", reason)
                 continue
-            for form in self._forms(fact, sentence, wrong, short_answer):
+            for form in self._forms(fact, sentence, wrong, sentence in short):
                 self._add(fact, form, passages)
 
     def _asked_alike(self, fact: Fact, sentence: WordedFact) -> str | None:
@@ -217,7 +217,8 @@ class QuestionMaker:
 def ask(data: Data, options: FactEvalOptions, own: Mapping[str, type]) -> Iterator[Batch]:
     """Yield the questions of a dataset's test facts, relation by relation.
 
-    A subject is asked for a short answer once per relation, even if it has several true objects.
+    A subject is asked for a short answer once per relation, even if it has several true objects: by the templates, and
+    by the first question written for any of its facts.
 
     Raises:
         AlmanacError: the file of written questions cannot be read or has a fault.
@@ -231,12 +232,14 @@ def ask(data: Data, options: FactEvalOptions, own: Mapping[str, type]) -> Iterat
         for row in refused:
             maker.asked.refuse(row.thing, row.reason)
     for relation_id, facts in tested.items():
-        seen: set[str] = set()
+        seen: set[tuple[str, str, str]] = set()
         for fact in facts:
-            sentences = maker.worded[relation_id].sentences(names.label(fact.subject_id))
-            subject = names.normalised_label(fact.subject_id)
-            maker.ask(fact, [*sentences, *written.get(fact.fact_id, ())], subject not in seen)
-            seen.add(subject)
+            worded = maker.worded[relation_id].sentences(names.label(fact.subject_id))
+            sentences = [*worded, *written.get(fact.fact_id, ())]
+            kinds = [(names.normalised_label(fact.subject_id), one.origin, one.style) for one in sentences]
+            short = [one for one, kind in zip(sentences, kinds, strict=True) if kind not in seen]
+            maker.ask(fact, sentences, short)
+            seen.update(kinds)
         maker.asked.own["texts"] += maker.repetition.relation(relation_id)
         yield maker.asked.take()
     maker.asked.own["texts"] += maker.repetition.total()
