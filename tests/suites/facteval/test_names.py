@@ -32,6 +32,8 @@ MENTIONED = [
     ("東京", "日本の首都は東京です。"),
     ("Straße", "STRASSE"),
     ("1982", "It was in 1982."),
+    ("44 BC", "on the Ides of March, 44 BC"),
+    ("440", "15 March 440, because"),
     ("1982", "on 22 May 1982"),
     ("1982", "1982-05-22"),
     ("1982-05-22", "May 22nd, 1982"),
@@ -129,6 +131,9 @@ NOT_MENTIONED = [
     ("747", "747s"),
     ("123", "one two three"),
     ("1", "No one knows"),
+    ("44", "in 44 BC"),
+    ("44", "44 B.C.E."),
+    ("440", "15 March 440 B.C."),
     ("!!!", "What!!!"),
 ]
 

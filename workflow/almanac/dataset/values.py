@@ -19,7 +19,8 @@ MONTHS = {name.lower(): at for at, name in enumerate(calendar.month_name) if nam
 MONTHS |= {name.lower(): at for at, name in enumerate(calendar.month_abbr) if name} | {"sept": 9}
 _MONTH = "(?P<month>" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\.?"
 _DAY, _YEAR = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?", r"(?P<year>\d{4})"
-_BEFORE, _AFTER = r"(?<![\w.,/])", r"(?![\w/]|[.,]\d)"  # a dash may follow: `22 May 1982-3 June 1990`
+_ERA = r" ?b\.? ?c(?:\.?e)?\b"  # a year before Christ is read as words: 44 BC is not the year 44
+_BEFORE, _AFTER = r"(?<![\w.,/])", rf"(?![\w/]|[.,]\d|{_ERA})"  # a dash may follow: `22 May 1982-3 June 1990`
 _WORDS_OF_DATES = (
     rf"(?:the )?{_DAY}[ -](?:of )?{_MONTH},?[ -](?P<year>\d{{3,4}})",
     rf"{_MONTH} (?:the )?{_DAY},? {_YEAR}",
@@ -74,7 +75,7 @@ _MULTIPLE = "[千万萬億亿兆百十]|年代"  # `3万` is 30,000 and not 3; `
 NUMBER = re.compile(
     rf"(?<!{_LETTER})(?<![.^])(?:[+-]|minus )?"
     r"(?P<digits>\d{1,3}(?:[,']\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}|\d+(?:\.\d+)?)"
-    rf"(?:(?={_UNIT})|(?!{_LETTER}|{_MULTIPLE}|\.\d|,\d{{3}}(?!\d)))"
+    rf"(?!{_ERA})(?:(?={_UNIT})|(?!{_LETTER}|{_MULTIPLE}|\.\d|,\d{{3}}(?!\d)))"
 )
 UNITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
          "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")  # fmt: skip
