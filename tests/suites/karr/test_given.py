@@ -279,6 +279,7 @@ def test_a_template_that_cannot_be_read_refuses_its_draw_alone(tmp_path, row, re
         (GivenDraw("f", "paper", "facts", "name", 0, None, None, "x"), "has no row of the role template or object"),
         (GivenDraw(FACT, "paper", "facts", "name", 0, None, None, "Obama"), "name 0 has two rows; keep one"),
         (GivenDraw(FACT, "paper", "facts", "relation", 99, "r", "Else", "[X] [Y]"), "not one of the subject's names"),
+        (GivenDraw(FACT, "paper", "facts", "name", 9, None, None, "Hussein"), "no relation is drawn for 'Hussein'"),
     ],
 )
 def test_a_wrong_draw_is_refused_by_its_fact(row, message):

@@ -114,4 +114,10 @@ def _checked(key: DrawKey, rows: Sequence[GivenDraw], where: str) -> FactDraw:
                 f"{here}: relation {row.of}: {row.name!r} is not one of the subject's names "
                 f"({', '.join(sorted(names))}); give the name that the relation is drawn for"
             )
+    without = names - {row.name for row in rows if row.role == RELATION}
+    if 0 < len(without) < len(names):
+        raise AlmanacError(
+            f"{here}: no relation is drawn for {', '.join(map(repr, sorted(without)))}; give each of the subject's "
+            "names a row of the role relation"
+        )
     return FactDraw.of(rows)
