@@ -278,6 +278,12 @@ def test_a_name_within_the_name_of_something_else_stays():
     assert parts_around(text, ["Hampton"], ["Hampton County"]) == ("", " is the seat of Hampton County.")
 
 
+def test_a_name_is_found_with_typographic_or_plain_signs_and_the_text_keeps_its_own():
+    assert parts_around("“O’Brien” … is Flann O'Brien’s.", ["O'Brien"]) == ("“", "” … is Flann ", "’s.")
+    assert parts_around("Côte d'Ivoire", ["Côte d’Ivoire"]) == ("", "")
+    assert parts_around("He’s in Austria–Hungary – now", ["Austria-Hungary"]) == ("He’s in ", " – now")
+
+
 def test_a_name_that_both_bear_stays():
     assert parts_around("Luxembourg lies in Luxembourg.", ["Luxembourg"], ["Luxembourg"]) == (
         "Luxembourg lies in Luxembourg.",

@@ -5,7 +5,7 @@ released code tests membership in lists, which is quadratic, and compares identi
 same name as the true one. Here a draw costs the logarithm of the pool's size, and names are compared.
 
 **A passage** states the fact, another fact, or the fact with a wrong object. Names are matched as whole words, ignoring
-case except for the shortest.
+case except for the shortest, and whichever apostrophes and hyphens are typed.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from decimal import Decimal, InvalidOperation
 from random import Random
 
 from almanac.dataset.templates import filled
-from almanac.dataset.text import ARTICLES, normalise, same_value
+from almanac.dataset.text import ARTICLES, JOINING, TYPED, normalise, same_value
 from almanac.dataset.wrong_choices import DATE
 from almanac.punctuation import words_of
 from almanac.rows import Fact
@@ -35,6 +35,8 @@ BITS = 64  # of a key's hash, its place in an `ObjectPool`
 EVIDENCE, SENTENCE = "evidence", "template"  # origins of a passage
 PURPOSE = "passage"  # part of the seed of a passage's wrong object
 TRIES = 8  # draws, before all keys of a pool are tried in turn
+# Typographic characters with one keyboard equivalent, so that a text keeps its length.
+ONE_FOR_ONE = {code: char for code, char in TYPED.items() if len(char) == 1}
 CASED = 3  # names up to this length are matched with case: `us` is not `US`, `may` not `May`
 
 
@@ -269,6 +271,11 @@ class Passages:
         return None
 
 
+def _typed(text: str) -> str:
+    """Return a text of the same length with plain apostrophes, quotation marks and hyphens (compare `typed`)."""
+    return text if text.isascii() else JOINING.sub("-", text.translate(ONE_FOR_ONE))
+
+
 def _pattern(name: str) -> str:
     return re.escape(name) if len(name) <= CASED else f"(?i:{re.escape(name)})"
 
@@ -294,14 +301,15 @@ def parts_around(text: str, names: Sequence[str], kept: Sequence[str] = ()) -> t
     Returns:
         The parts between the mentions; the text alone if there are none.
     """
-    folded = text.casefold()
+    plain, names, kept = _typed(text), list(map(_typed, names)), list(map(_typed, kept))
+    folded = plain.casefold()
     # Most texts contain no name: this quick test avoids compiling the pattern.
     near = [name for name in names if name.strip() and name.casefold() in folded]
     if not near:
         return (text,)
     protected = {name.casefold() for name in kept}
     parts, start = [], 0
-    for found in _words([*near, *kept]).finditer(text):
+    for found in _words([*near, *kept]).finditer(plain):
         if found[0].casefold() not in protected:
             parts.append(text[start : found.start()])
             start = found.end()
