@@ -40,6 +40,15 @@ def test_pararels_candidates_are_those_that_the_tokenizer_can_write():
     assert (unwritten.known, unwritten.without) == (None, "invalid")
 
 
+@pytest.mark.parametrize(
+    "alone",
+    [filled([-3.0, -2.0, -0.1], counts=(0, 1, 0)), filled([-2.0], place=0, counts=(1,))._replace(choices=("Lyon",))],
+)
+def test_pararel_does_not_judge_an_object_that_is_the_only_candidate(alone):
+    found = pararel([alone] * 2)
+    assert (found.known, found.score, found.without) == (None, None, "invalid")
+
+
 def test_one_template_agrees_with_no_other():
     assert pararel([filled([-1, -0.5, -3])]).confidence is None
 

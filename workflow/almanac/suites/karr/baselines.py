@@ -61,7 +61,7 @@ def pararel(blanks: Sequence[FilledBlank]) -> KarrVerdict:
     """ParaRel: is the object the best candidate after every template? The consistency is the share of pairs that agree.
 
     The prediction is the candidate that is best after every template; there is none if templates disagree. Candidates
-    unknown to the tokenizer are left out, and an object that is unknown to it cannot be judged.
+    unknown to the tokenizer are left out. An object that is unknown to it or the only one left cannot be judged.
     """
     best, shares = [], []
     for blank in blanks:
@@ -70,7 +70,7 @@ def pararel(blanks: Sequence[FilledBlank]) -> KarrVerdict:
         logs = np.asarray(blank.logprobs, dtype=float)
         if blank.token_counts is not None:
             logs[np.asarray(blank.token_counts) == 0] = -math.inf
-        if logs[blank.place] == -math.inf:
+        if logs[blank.place] == -math.inf or np.isfinite(logs).sum() < 2:
             return KarrVerdict(without="invalid")
         best.append(int(logs.argmax()))
         shares.append(float(logs[blank.place] - np.logaddexp.reduce(logs)))
