@@ -18,7 +18,7 @@ VERSIONS = {
     "build": 17,
     "plant": 9,
     "ask": 32,
-    "answer": 11,
+    "answer": 12,
     "measure": 81,
     "report": 104,
     "freeze": 9,

@@ -91,7 +91,7 @@ def fill(request: Request, logprobs: Tensor, choices: Sequence[TokenSequence], m
     ids = [one.ids[slice(*one.parts[0])] for one in choices]
     words, probabilities = top(logprobs, mask, request.top_k or 0, model.tokens)
     counts = [0 if model.tokens.unknown_id in choice else len(choice) for choice in ids]
-    found = ranks(logprobs, mask, counts, logprobs[[choice[0] for choice in ids]].tolist())
+    found = ranks(logprobs, mask, [(choice[0], count) for choice, count in zip(ids, counts, strict=True)])
     return Filled(tuple(words), tuple(probabilities), tuple(counts), tuple(found), float(logprobs.max()))
 
 
@@ -206,15 +206,19 @@ def top(logprobs: Tensor, mask: Tensor, k: int, tokens: Tokens) -> tuple[list[st
     return [tokens.words[token] for token in ids[order[:k]].tolist()], likely[:k].double().exp().tolist()
 
 
-def ranks(logprobs: Tensor, mask: Tensor, counts: Sequence[int], values: Sequence[float]) -> list[int | None]:
-    """Return how many allowed tokens are likelier than each one-token choice; None for other choices.
+def ranks(logprobs: Tensor, mask: Tensor, choices: Sequence[tuple[int, int]]) -> list[int | None]:
+    """Return the rank of each one-token choice among the allowed tokens, from 0; None for other choices.
+
+    Of equal tokens the lower id comes first, as among the likeliest tokens (`top`).
 
     Args:
         logprobs: ``(vocabulary,)``, nats.
         mask: ``(vocabulary,)``, which tokens are allowed.
-        counts: the number of tokens of each choice.
-        values: the log-probability of each choice's first token, nats.
+        choices: for each choice, the id of its first token and the number of its tokens.
     """
     others = torch.where(mask, logprobs, -torch.inf)
-    likelier = (others > torch.tensor(values, dtype=others.dtype)[:, None]).sum(dim=1).tolist()
-    return [rank if count == 1 else None for rank, count in zip(likelier, counts, strict=True)]
+    return [_rank(token, float(logprobs[token]), others) if count == 1 else None for token, count in choices]
+
+
+def _rank(token: int, value: float, others: Tensor) -> int:
+    return int((others > value).sum()) + int((others[:token] == value).sum())
