@@ -1,6 +1,7 @@
 """A tiny model that really thinks before it answers, with chat templates of the published forms."""
 
 import copy
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -79,8 +80,17 @@ def texts(words: Any) -> Sequence[tuple[str, str]]:
 
 
 def make(folder: Path, template: str, special: bool = False) -> Path:
-    """Train the model on these few texts, until it writes them, and save it."""
+    """Save the model with a chat template; its weights are the same for all templates."""
     words = tokenizer(template, special)
+    trained(special).save_pretrained(folder)
+    words.save_pretrained(folder)
+    return folder
+
+
+@functools.cache
+def trained(special: bool) -> Any:
+    """Train the model on these few texts, until it writes them."""
+    words = tokenizer(BARE, special)
     torch.manual_seed(0)
     network = llama(len(words), 192)
     rows = []
@@ -94,9 +104,7 @@ def make(folder: Path, template: str, special: bool = False) -> Path:
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-    network.save_pretrained(folder)
-    words.save_pretrained(folder)
-    return folder
+    return network
 
 
 def wire(folder: Path, field: str | None = None) -> Wire:
