@@ -19,7 +19,7 @@ VERSIONS = {
     "plant": 9,
     "ask": 32,
     "answer": 12,
-    "measure": 81,
+    "measure": 82,
     "report": 104,
     "freeze": 9,
 }

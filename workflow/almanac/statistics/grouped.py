@@ -6,18 +6,25 @@ interval is Wilson's at the effective number of observations, which follows from
 `python -m benchmarks.coverage` shows how often the intervals hold the truth.
 """
 
-import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from almanac.statistics.intervals import LEVEL, normal_quantile
 
-ADDED = normal_quantile(LEVEL) ** 2  # z², the number of observations that Wilson's interval adds
+Z = normal_quantile(LEVEL)
+ADDED = Z**2  # the number of observations that Wilson's interval adds
 GROUP = "group "  # prefix of the columns ``by`` in here: the column of the strata may be one of them
 COUNT = pl.len().cast(pl.Float64)  # polars counts in 32 bits, which the square of a count soon exceeds
 
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
 
+
+@np.errstate(divide="ignore", invalid="ignore")  # what is not defined is replaced
 def macro(
     frame: pl.DataFrame,
     by: Sequence[str],
@@ -65,131 +72,119 @@ def macro(
     parts = [*keys, "stratum"]
     if unit is not None:
         kept = kept.group_by([*parts, "unit"], maintain_order=True).agg(pl.col("own").mean(), pl.col("cluster").first())
-    of_strata = _of_strata(kept, keys, parts)
-    found = of_strata.group_by(keys, maintain_order=True).agg(
-        pl.col("all").first().alias("value"),
-        pl.col("worth").first().alias("clusters' worth"),
-        (pl.col("variance").sum() / COUNT**2).alias("variance"),
-        (pl.col("mean").var() / COUNT).alias("variance of strata"),
-        COUNT.alias("strata"),
-    )
-    spread = pl.col("value") * (1 - pl.col("value"))
-    worth = pl.when(pl.col("variance") > 0).then(spread / pl.col("variance")).otherwise(pl.col("clusters' worth"))
-    these = _with_wilson(found.with_columns(worth.alias("worth")), by)
-    draws = of_strata["clusters"].to_numpy()
-    if not alike and draws.size and 2 * draws.min() < draws.max():  # else none has fewer than half of the median's
-        these = _reaching(these, of_strata, keys)
-    if not drawn:
-        return these
-    varies = pl.col("variance of strata") > 0
-    worth = pl.when(varies).then(spread / pl.col("variance of strata")).otherwise(pl.lit(math.inf))
-    quantile = pl.col("strata").replace_strict(_student(found["strata"]), return_dtype=pl.Float64)
-    others = _with_wilson(found.with_columns(worth.alias("worth")), by, quantile)
-    several = found["strata"] > 1
-    return these.with_columns(
-        pl.when(several).then(pl.min_horizontal(these["low"], others["low"])).alias("low"),
-        pl.when(several).then(pl.max_horizontal(these["high"], others["high"])).alias("high"),
-    )
-
-
-def _reaching(these: pl.DataFrame, of_strata: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return groups with limits that reach farther for strata of few draws; see `macro`.
-
-    Args:
-        these: groups with their limits.
-        of_strata: the result of `_of_strata`, in the order of the groups.
-        keys: its columns that define groups.
-    """
-    c, mean = pl.col("clusters"), pl.col("mean")
-    few = (1 - 2 * c * (1 / c).median().over(keys)).clip(0)  # 0 from half of the median's draws on, 1 for no draws
-    own = zip(("below", "above"), _wilson(mean, c / pl.col("effect"), pl.lit(normal_quantile(LEVEL))), strict=True)
-    more = ((few * ((end - mean) ** 2 - ADDED * pl.col("variance")).clip(0)).alias(name) for name, end in own)
-    squares = of_strata.with_columns(*more).group_by(keys, maintain_order=True)
-    found = squares.agg(pl.col("below", "above").sum() / COUNT**2)
-    share, below, above = pl.col("value"), found["below"], found["above"]
-    low = (share - ((share - pl.col("low")) ** 2 + below).sqrt()).clip(0.0)
-    high = (share + ((pl.col("high") - share) ** 2 + above).sqrt()).clip(upper_bound=1.0)
-    return these.with_columns(
-        pl.when(below > 0).then(low).otherwise("low").alias("low"),
-        pl.when(above > 0).then(high).otherwise("high").alias("high"),
-    )
-
-
-def _of_strata(kept: pl.DataFrame, keys: Sequence[str], parts: Sequence[str]) -> pl.DataFrame:
-    """Return for each stratum its ``mean``, ``variance`` and draws (``clusters``), and three numbers of its group.
-
-    These are ``all``, the mean over strata; ``effect``, the design effect; ``worth``, the draws of all clusters.
-    """
     cluster = kept.group_by([*parts, "cluster"], maintain_order=True).agg(
         COUNT.alias("n"), pl.col("own").sum().alias("sum")
     )
-    n, mean, c, weight = (pl.col(name) for name in ("n", "mean", "clusters", "weight"))
-    mean_of = pl.col("sum").sum().over(parts) / n.sum().over(parts)
-    cluster = cluster.with_columns(mean_of.alias("mean"), *_weights(parts))
+    of_cluster, rows = _numbered(cluster, parts)
+    strata_of = cluster[rows]
+    of_stratum, rows = _numbered(strata_of, keys)
+    same, _ = _numbered(cluster, [*keys, "cluster"])
+    found = _of_strata(cluster["n"].to_numpy(), cluster["sum"].to_numpy(), of_cluster, of_stratum, same)
+    count, share = np.bincount(of_stratum), found.share
+    variance, spread = _sums(found.variance, of_stratum) / count**2, share * (1 - share)
+    low, high = _wilson(share, np.where(variance > 0, spread / variance, found.worth))
+    draws = found.draws
+    if not alike and draws.size and 2 * draws.min() < draws.max():  # else none has fewer than half of the median's
+        low, high = _reaching(low, high, found, of_stratum)
+    if drawn:
+        several = count > 1
+        variance = _sums((found.mean - share[of_stratum]) ** 2, of_stratum) / (count - 1) / count
+        others = _wilson(share, np.where(variance > 0, spread / variance, np.inf), _student(count))
+        low = np.where(several, np.minimum(low, others[0]), np.nan)
+        high = np.where(several, np.maximum(high, others[1]), np.nan)
+    return _result(strata_of[rows], by, share, low, high)
+
+
+class _Strata(NamedTuple):
+    """Numbers of strata and of their groups, ``(strata,)`` and ``(groups,)``.
+
+    Attributes:
+        mean: of each stratum.
+        draws: how many clusters of equal size those of each stratum are worth (`_weights`).
+        variance: of each stratum's mean.
+        share: the mean over the strata of each group.
+        effect: the design effect of each group.
+        worth: the number of draws of all clusters of each group.
+    """
+
+    mean: Floats
+    draws: Floats
+    variance: Floats
+    share: Floats
+    effect: Floats
+    worth: Floats
+
+
+def _of_strata(n: Floats, sums: Floats, of_cluster: Numbers, of_stratum: Numbers, same: Numbers) -> _Strata:
+    """Return the numbers of strata; see `macro`.
+
+    Args:
+        n: the number of observations of each cluster in each stratum, ``(clusters in strata,)``.
+        sums: the sum of their values.
+        of_cluster: the stratum of each.
+        of_stratum: the group of each stratum, ``(strata,)``.
+        same: the number of each cluster, which is the same in all strata of a group.
+    """
+    weight, draws, varies = _weights(n, of_cluster)
+    size, group = _sums(n, of_cluster), of_stratum[of_cluster]
+    mean, count = _sums(sums, of_cluster) / size, np.bincount(of_stratum)
+    share = _sums(mean, of_stratum) / count
     # A cluster's deviation in the stratum's mean; a single cluster in a stratum says nothing about how clusters vary.
-    part = (pl.col("sum") - n * mean) / n.sum().over(parts) / pl.col("varies")
-    cluster = cluster.with_columns(pl.when(c > 1).then(part).otherwise(0.0).alias("part"))
-    whole, draws = (one.sum().over([*keys, "cluster"]) for one in (pl.col("part"), weight))
-    stratum = (
-        cluster.with_columns(
-            (pl.col("part") * (whole - pl.col("part"))).alias("shared"),
-            (draws * weight).alias("as one draw"),
-            ((COUNT.over([*keys, "cluster"]) - 1) / 2).alias("pairs"),
-        )
-        .group_by(parts, maintain_order=True)
-        .agg(
-            pl.col("clusters", "mean").first(),
-            (pl.col("part") ** 2).sum().alias("squares"),
-            pl.col("shared", "as one draw", "pairs").sum(),
-            (weight**4).sum().alias("fourths"),
-        )
-    )
+    part = (sums - n * mean[of_cluster]) / size[of_cluster] / varies
+    part = np.where(draws[of_cluster] > 1, part, 0.0)
+    whole, together, strata = (_sums(one, same)[same] for one in (part, weight, np.ones_like(n)))
+    squares, one_draw_each = _sums(part**2, of_cluster), _sums(1 / draws, of_stratum)
     # In a sample p(1 - p) is too small by the variance of the mean.
-    draws = pl.when(c > 1).then((mean * (1 - mean) + pl.col("squares")) / c).otherwise(0.0)
+    independent = _sums(np.where(draws > 1, (mean * (1 - mean) + squares) / draws, 0.0), of_stratum)
     # If a cluster's values in several strata happen to be opposite, that must not make the variance smaller.
-    vary = pl.col("squares").sum().over(keys) + pl.max_horizontal(pl.lit(0.0), pl.col("shared").sum().over(keys))
-    stratum = stratum.with_columns(
-        mean.mean().over(keys).alias("all"),
-        pl.when(draws.sum().over(keys) > 0).then(vary / draws.sum().over(keys)).otherwise(1.0).alias("effect"),
-        (COUNT.over(keys) ** 2 / (1 / c).sum().over(keys)).alias("worth"),
-        ((1 / c).sum().over(keys) ** 2 / pl.col("fourths").sum().over(keys)).alias("told by"),
-        (pl.col("as one draw").sum().over(keys) / (1 / c).sum().over(keys)).alias("most"),
-        pl.col("pairs").sum().over(keys),
-    )
-    share = (c * mean + ADDED * pl.col("all")) / (c + ADDED)
-    effect = _cautious(pl.col("effect"), pl.col("told by"))
-    alike = pl.col("pairs") * pl.min_horizontal("all", 1 - pl.col("all"))  # expected if a cluster is one draw
-    effect += (pl.col("most") - effect.clip(1)).clip(0) * ADDED / (alike + ADDED)
-    return stratum.with_columns(
-        (share * (1 - share) / c * effect).alias("variance"),
-        effect.alias("effect"),
-        worth=pl.col("worth") / pl.col("most"),
-    )
+    vary = _sums(squares, of_stratum) + np.maximum(0.0, _sums(part * (whole - part), group))
+    effect = np.where(independent > 0, vary / independent, 1.0)
+    effect = _cautious(effect, one_draw_each**2 / _sums(weight**4, group))
+    most = _sums(together * weight, group) / one_draw_each  # the effect if a cluster is one draw in all strata
+    alike = _sums((strata - 1) / 2, group) * np.minimum(share, 1 - share)  # pairs expected if it is one draw
+    effect += np.maximum(0.0, most - np.maximum(1.0, effect)) * ADDED / (alike + ADDED)
+    shrunk = (draws * mean + ADDED * share[of_stratum]) / (draws + ADDED)
+    variance = shrunk * (1 - shrunk) / draws * effect[of_stratum]
+    return _Strata(mean, draws, variance, share, effect, count**2 / one_draw_each / most)
 
 
-def _weights(parts: Sequence[str]) -> list[pl.Expr]:
-    """Return the weights of clusters of ``n`` observations in the mean of their part, such as a stratum.
+def _reaching(low: Floats, high: Floats, found: _Strata, of_stratum: Numbers) -> tuple[Floats, Floats]:
+    """Return limits of groups that reach farther for strata of few draws; see `macro`."""
+    draws, mean, share = found.draws, found.mean, found.share
+    few = np.maximum(0.0, 1 - 2 * draws * _medians(1 / draws, of_stratum)[of_stratum])  # 0 from half of the median's on
+    below, above = (
+        _sums(few * np.maximum(0.0, (limit - mean) ** 2 - ADDED * found.variance), of_stratum)
+        / np.bincount(of_stratum) ** 2
+        for limit in _wilson(mean, draws / found.effect[of_stratum])
+    )
+    farther = np.maximum(0.0, share - np.sqrt((share - low) ** 2 + below))
+    farther_up = np.minimum(1.0, share + np.sqrt((high - share) ** 2 + above))
+    return np.where(below > 0, farther, low), np.where(above > 0, farther_up, high)
+
+
+def _weights(n: Floats, group: Numbers) -> tuple[Floats, Floats, Floats]:
+    """Return the weights of clusters of ``n`` observations in the mean of their group, such as a stratum.
 
     Returns:
-        ``weight``, a cluster's share of the observations; ``clusters``, the number c = (Σ n)² / Σ n² of clusters of
-        equal size whose mean varies as much, if all values within a cluster are equal (Kish 1965, section 8.2); and
-        ``varies``, the standard deviation of a cluster from the observed mean, relative to that from the true mean. It
-        is small for a cluster that makes up most of the observed mean.
+        By cluster its share of the observations; by group the number c = (Σ n)² / Σ n² of clusters of equal size whose
+        mean varies as much, if all values within a cluster are equal (Kish 1965, section 8.2); and by cluster its
+        standard deviation from the observed mean, relative to that from the true mean. This is small for a cluster that
+        makes up most of the observed mean.
     """
-    n = pl.col("n")
-    worth = n.sum().over(parts) ** 2 / (n**2).sum().over(parts)
-    weight = n / n.sum().over(parts)
-    return [weight.alias("weight"), worth.alias("clusters"), (1 - 2 * weight + 1 / worth).sqrt().alias("varies")]
+    size = _sums(n, group)
+    worth, weight = size**2 / _sums(n**2, group), n / size[group]
+    return weight, worth, np.sqrt(1 - 2 * weight + 1 / worth[group])
 
 
-def _student(counts: pl.Series) -> dict[float, float | None]:
-    """Return by number of values the quantile of Student's distribution for their mean; None for fewer than two."""
+def _student(counts: Numbers) -> Floats:
+    """Return the quantile of Student's distribution for the mean of so many values; not a number for fewer than two."""
     from scipy import stats  # slow to load, and most steps compute nothing with it
 
-    own = counts.unique().to_list()
-    return {count: float(stats.t.ppf(0.5 + LEVEL / 2, count - 1)) if count > 1 else None for count in own}
+    found: Floats = stats.t.ppf(0.5 + LEVEL / 2, counts - 1)
+    return found
 
 
+@np.errstate(divide="ignore", invalid="ignore")  # what is not defined is replaced
 def ratio(frame: pl.DataFrame, by: Sequence[str], part: str, whole: str, clusters: str) -> pl.DataFrame:
     """Return ratios of sums between 0 and 1, such as precision, recall or F1, with a Wilson interval.
 
@@ -210,24 +205,19 @@ def ratio(frame: pl.DataFrame, by: Sequence[str], part: str, whole: str, cluster
         As `macro`.
     """
     keys, cluster = residuals(frame, by, part, whole, clusters)
-    found = (
-        cluster.with_columns(_weights(keys))
-        .group_by(keys, maintain_order=True)
-        .agg(
-            pl.col("value", "total").first(),
-            (pl.col("total") / pl.col("whole").max() * pl.col("clusters") / pl.col("n").sum()).first().alias("worth"),
-            pl.when(COUNT > 1).then(((pl.col("residual") / pl.col("varies")) ** 2).sum()).alias("variance"),
-            (1 / pl.col("clusters").first() ** 3 / (pl.col("weight") ** 4).sum()).alias("told by"),
-        )
-    )
-    spread = pl.col("value") * (1 - pl.col("value"))
-    varies = pl.col("variance").is_not_null() & (spread > 0)
-    effect = _cautious(
-        pl.col("worth") * pl.col("variance") / (spread * pl.col("total") ** 2), pl.col("worth") * pl.col("told by")
-    )
-    worth = pl.when(varies).then(pl.col("worth") / effect).otherwise(pl.col("worth"))
-    least = pl.min_horizontal(pl.lit(1.0), pl.col("worth"))  # one draw, or `worth` if that is less
-    return _with_wilson(found.with_columns(pl.max_horizontal(worth, least).alias("worth")), by)
+    group, rows = _numbered(cluster, keys)
+    groups = cluster[rows]
+    n, residual = cluster["n"].to_numpy(), cluster["residual"].to_numpy()
+    share, total = groups["value"].to_numpy(), groups["total"].to_numpy()
+    largest = np.zeros_like(total)
+    np.maximum.at(largest, group, cluster["whole"].to_numpy())
+    weight, draws, varies = _weights(n, group)
+    worth, spread = total / largest * draws / _sums(n, group), share * (1 - share)
+    effect = worth * _sums((residual / varies) ** 2, group) / (spread * total**2)
+    effect = _cautious(effect, worth / draws**3 / _sums(weight**4, group))
+    least = np.minimum(1.0, worth)  # one draw, or `worth` if that is less
+    known = np.where((np.bincount(group) > 1) & (spread > 0), worth / effect, worth)
+    return _result(groups, by, share, *_wilson(share, np.maximum(known, least)))
 
 
 def residuals(
@@ -274,28 +264,45 @@ def _observed(
     return list(groups), kept.drop_nulls(list(values))
 
 
-def _cautious(effect: pl.Expr, told_by: pl.Expr) -> pl.Expr:
-    """Return a design effect; one below 1 is shrunk towards 1 by `ADDED` draws.
+def _numbered(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[Numbers, Numbers]:
+    """Return each row's group, numbered in the order in which groups first occur, and the index of its first row."""
+    first = frame.with_row_index("row ").select(pl.col("row ").first().over(columns)).to_series().to_numpy()
+    rows, numbers = np.unique(first, return_inverse=True)
+    return numbers, rows
+
+
+def _sums(values: Floats, group: Numbers) -> Floats:
+    """Return the sum of the values of each group."""
+    return np.bincount(group, values).astype(np.float64, copy=False)
+
+
+def _medians(values: Floats, group: Numbers) -> Floats:
+    """Return the median of the values of each group."""
+    ordered, counts = values[np.lexsort((values, group))], np.bincount(group)
+    first = np.cumsum(counts) - counts
+    medians: Floats = (ordered[first + (counts - 1) // 2] + ordered[first + counts // 2]) / 2
+    return medians
+
+
+def _cautious(effect: Floats, told_by: Floats) -> Floats:
+    """Return design effects; one below 1 is shrunk towards 1 by `ADDED` draws.
 
     Args:
         effect: the variance over that of independent draws.
         told_by: the number of draws of equal weight that would estimate it as well.
     """
-    return pl.when(effect < 1).then((told_by * effect + ADDED) / (told_by + ADDED)).otherwise(effect)
+    return np.where(effect < 1, (told_by * effect + ADDED) / (told_by + ADDED), effect)
 
 
-def _with_wilson(found: pl.DataFrame, by: Sequence[str], quantile: pl.Expr | None = None) -> pl.DataFrame:
-    """Return groups with Wilson's interval of ``value`` at ``worth`` observations; the default quantile is normal."""
-    z = pl.lit(normal_quantile(LEVEL)) if quantile is None else quantile
-    low, high = _wilson(pl.col("value"), pl.col("worth"), z)
-    groups = (pl.col(f"{GROUP}{name}").alias(name) for name in by)
-    return found.select(*groups, "value", low.alias("low"), high.alias("high"))
-
-
-def _wilson(share: pl.Expr, n: pl.Expr, z: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-    """Return the limits of Wilson's interval of a share of ``n`` observations; ``z`` is the quantile."""
+def _wilson(share: Floats, n: Floats, z: Floats | float = Z) -> tuple[Floats, Floats]:
+    """Return the limits of Wilson's interval of shares of ``n`` observations; ``z`` is the quantile."""
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * (share * (1 - share) / n + z * z / (4 * n * n)).sqrt()
+    half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     # Both limits are exact at shares of 0 and 1, where rounding would put them a little past the share.
-    low = pl.min_horizontal(share, pl.max_horizontal(pl.lit(0.0), middle - half))
-    return low, pl.max_horizontal(share, pl.min_horizontal(pl.lit(1.0), middle + half))
+    low = np.minimum(share, np.maximum(0.0, middle - half))
+    return low, np.maximum(share, np.minimum(1.0, middle + half))
+
+
+def _result(groups: pl.DataFrame, by: Sequence[str], share: Floats, low: Floats, high: Floats) -> pl.DataFrame:
+    limits = (pl.Series(name, one, nan_to_null=True) for name, one in (("value", share), ("low", low), ("high", high)))
+    return groups.select(*(pl.col(f"{GROUP}{name}").alias(name) for name in by), *limits)
