@@ -10,6 +10,8 @@ from almanac.models.api import ApiAnswerer
 from almanac.models.options import AnswerOptions
 from almanac.rows import Request
 
+pytestmark = pytest.mark.whole
+
 TEMPLATE = "{% for message in messages %}{{ message['role'] }}: {{ message['content'] }}\n{% endfor %}assistant:"
 QUESTIONS = ["Where was Ada Lovelace born?", "Paris is the capital of", "naïve café 東京"]
 

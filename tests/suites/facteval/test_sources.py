@@ -195,6 +195,7 @@ def trex():
     return Data.of(relations=dataset.relations, facts=dataset.facts, **own)
 
 
+@pytest.mark.whole
 def test_t_rex_gives_questions_of_its_21_large_relations(trex):
     found, _ = questions(trex, sample=20, contexts=["none", "antifactual"])
     assert len({row.relation_id for row in found.values()}) == 21
