@@ -58,7 +58,10 @@ def test_of_checkpoints_neighbours_are_compared_and_equal_steps_of_two_runs():
 def test_the_chapter_shows_known_chance_and_verdict_by_step_and_their_difference_as_a_table():
     rows = [finding(1000, 0.5, 0.2, ABOVE_CHANCE), finding(100, 0.1), finding(300, 0.2)]
     assert chapter(rows[:2], []) is None
-    drawing, table = chapter([*rows, finding(400, 0.0, verdict=NO_FORMAT)], []).parts
+    other = finding(1, 0.5)
+    other = other._replace(method=SUITES["karr"].methods[0], known=replace(other.known, model="base"))
+    drawing, table = chapter([*rows, finding(400, 0.0, verdict=NO_FORMAT), other], []).parts
+    assert [row[0] for row in table.rows] == [METHOD.label], "no row of a method that only another model was asked"
     assert table.head == ("method", "step 100", "step 300", "step 400", "step 1,000")
     assert [cell and round(cell.value, 2) for cell in table.rows[0][1:]] == [0.05, 0.15, None, 0.3]
     [axes] = drawing.draw().axes
@@ -77,7 +80,8 @@ def test_where_subjects_have_a_popularity_head_torso_and_tail_are_lines_of_their
         for at in (3, 1, 2)
         for b, one in shares.items()
     ]
-    parts = chapter(rows, [*by, replace(by[0], dataset="others")]).parts
+    aside = number("base", "popularity_accuracy", 0.5, bucket="head", experiment="cloze")
+    parts = chapter(rows, [*by, replace(by[0], dataset="others"), aside]).parts
     assert [type(one) for one in parts] == [Drawing, Table, Drawing, Table]
     assert len({one.name for one in parts}) == 4, "each has an address of its own"
     assert [row[1] for row in parts[3].rows] == ["head", "torso", "tail"]

@@ -20,7 +20,7 @@ VERSIONS = {
     "ask": 32,
     "answer": 12,
     "measure": 82,
-    "report": 104,
+    "report": 105,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # a page states this

@@ -82,6 +82,7 @@ def _of_run(
     cells: list[Sequence[Cell]] = [
         (label, *(by_model[name].above if name in by_model else None for _, name in steps))
         for label, by_model in found.items()
+        if _of(by_model, steps)  # others are asked of models outside the run alone
     ]
     yield Table(f"above-{suffix}", ABOVE.format(**names), head, cells)
     popular: dict[str, dict[str, dict[str, Measure]]] = defaultdict(lambda: defaultdict(dict))
@@ -96,6 +97,7 @@ def _of_run(
         rows: list[Sequence[Cell]] = [
             (label, bucket, *(by_model.get(name, {}).get(bucket) for _, name in steps))
             for label, by_model in popular.items()
+            if _of(by_model, steps)
             for bucket in POPULARITY
         ]
         yield Table(f"buckets-{suffix}", NUMBERS, ("method", "popularity", *head[1:]), rows, folded=True)
