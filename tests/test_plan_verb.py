@@ -12,6 +12,7 @@ from almanac.config import EditionConfig, load
 from almanac.config.reading import SHIPPED
 from almanac.edition import costs as estimates
 from almanac.edition.costs import TABLES, TRAINING, Size, by_model, costs, measured, sizes, spent, total
+from almanac.errors import AlmanacError
 from almanac.job_size import needs
 from almanac.verbs import plan
 from almanac.verbs.plan import overrides, remarks
@@ -188,6 +189,17 @@ def test_what_has_run_here_says_what_work_costs_here(tmp_path):
 def test_what_ran_on_a_gpu_or_a_server_does_not_say_what_a_core_takes(tmp_path, changes):
     answered(tmp_path, of_tiny(**changes), 9)
     assert measured(tmp_path) == ({}, [])
+
+
+def test_an_edition_whose_facts_cannot_be_read_any_more_is_passed_over(tmp_path):
+    (tmp_path / "facts.csv").write_text("a,b\n1,2\n")
+    lost = edition(facts=str(tmp_path / "facts.csv"))
+    with pytest.raises(AlmanacError, match="lacks the column"):
+        costs(lost)
+    (tmp_path / "lost").mkdir()
+    (tmp_path / "lost" / "edition.json").write_text(lost.model_dump_json())
+    answered(tmp_path, of_tiny(), 5)
+    assert measured(tmp_path)[1] == ["mine"]
 
 
 def test_logs_of_shards_that_an_edition_has_no_longer_are_not_counted(tmp_path):

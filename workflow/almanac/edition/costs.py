@@ -191,9 +191,9 @@ def measured(results: Path) -> tuple[Factors, list[str]]:
     for record in sorted(results.glob("*/edition.json")):
         try:
             layout = Layout.open(record.parent)
-        except AlmanacError:  # an edition of another version
+            rows = [row for row in costs(layout.config) if row.core_hours]
+        except AlmanacError:  # an edition of another version, or of facts that cannot be read any more
             continue
-        rows = [row for row in costs(layout.config) if row.core_hours]
         plain = {(row.model, row.suite, row.dataset * (row.suite != TRAINING)): row for row in rows}
         found = {key: second for key, second in _took(layout).items() if key in plain}
         for key, second in found.items():
