@@ -35,6 +35,10 @@ def config(*models, **values):
     return EditionConfig.model_validate({"edition": "own", "facts": "ours", "models": entries, **values})
 
 
+def of(*models):
+    return [{"name": f"m{at}", **model} for at, model in enumerate(models)]
+
+
 def test_what_a_run_replaces_is_said_and_what_it_adds_is_not(tmp_path, monkeypatch):
     root = tmp_path / "own"
     for name in ("MAKELEVEL", "MODEL"):
@@ -59,6 +63,13 @@ def test_what_a_run_replaces_is_said_and_what_it_adds_is_not(tmp_path, monkeypat
     assert said("/a/mine", "/a/kept", facts=None) == [
         f"{root} was made for facts ours; it is made anew for facts of another source; {keep}"
     ]
+    both = ({"hub": "o/m", "revision": "a" * 40}, {"api": "http://h:1/v1", "api_model": "one"})
+    others = ({"hub": "o/m", "revision": "b" * 40}, {"api": "http://h:1/v1", "api_model": "other"})
+    (root / "edition.json").write_text(config(models=of(*both)).model_dump_json())
+    assert said(models=of(*both)) == []
+    was, now = (f"o/m@{letter * 40}, {name} at http://h:1/v1" for letter, name in (("a", "one"), ("b", "other")))
+    assert said(models=of(*others)) == [f"{root} was made for model {was}; it is made anew for model {now}; {keep}"]
+    (root / "edition.json").write_text(config("/a/mine", "/a/kept").model_dump_json())
     monkeypatch.setenv("MAKELEVEL", "1")
     for model, remedy in (("/a/mine", '"edition=NAME" of `make own`'), ("", '"--config edition=NAME" of `make`')):
         monkeypatch.setenv("MODEL", model)  # which make exports empty to what is no `make own`

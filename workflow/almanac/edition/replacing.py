@@ -17,6 +17,7 @@ from urllib.parse import urljoin, urlsplit
 
 from almanac import tables
 from almanac.config import EditionConfig
+from almanac.config.models import ModelConfig
 from almanac.edition.jobs import Jobs
 from almanac.edition.layout import BETWEEN, Layout
 from almanac.errors import AlmanacError
@@ -316,7 +317,16 @@ def _other_name() -> str:
 
 
 def _origins(config: EditionConfig) -> list[str]:
-    return [model.path or model.hub or model.api or model.name for model in config.models]
+    """Return where each model comes from: two commits of a repository, or two models of a server, are two models."""
+    return [model.path or _on_hub(model) or _on_server(model) or model.name for model in config.models]
+
+
+def _on_hub(model: ModelConfig) -> str | None:
+    return f"{model.hub}@{model.revision}" if model.hub else None
+
+
+def _on_server(model: ModelConfig) -> str | None:
+    return f"{model.api_model} at {model.api}" if model.api and model.api_model else model.api
 
 
 def _recorded(layout: Layout) -> EditionConfig | None:
