@@ -206,6 +206,13 @@ def test_an_impossible_setting_is_refused_by_its_flag(tmp_path, facts, capsys):
     assert "command line: choices: must be at least 2" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [["--real-facts", "-5"], ["--real-doses", "0", "-1"]])
+def test_a_negative_number_of_taught_facts_or_statements_is_refused(tmp_path, capsys, words):
+    with pytest.raises(SystemExit):
+        main(["plant", "corpus", "--world", str(tmp_path), "--output", str(tmp_path / "corpus"), *words])
+    assert f"argument {words[0]}: {words[-1]!r} is no whole number from 0" in capsys.readouterr().err
+
+
 def test_a_built_dataset_accounts_for_every_fact_and_says_so(tmp_path, facts, capsys):
     out = tmp_path / "out"
     assert main(["build", "dataset", "--facts", str(facts), "--output", str(out), "--name", "mine", *SMALL]) == 0

@@ -268,6 +268,13 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def from_zero(text: str) -> int:
+    """Read a whole number from 0 from a command line."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0")
+    return int(text)
+
+
 def _inner(annotation: Any) -> tuple[Any, bool]:
     """Strip ``| None`` and the list from a field's type; return the inner type, and whether it is a list."""
     if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is typing.Union:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from almanac import sealed, tables
 from almanac.dataset.names import ObjectNames
 from almanac.errors import AlmanacError
-from almanac.options import FOLDER, add_flags, from_flags
+from almanac.options import FOLDER, add_flags, from_flags, from_zero
 from almanac.planting import corpus as corpora
 from almanac.planting import ledger
 from almanac.planting.evidence import evidence
@@ -42,8 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     corpus = things.add_parser("corpus", help="documents, their exposure ledger and a tokenizer")
     corpus.add_argument("--world", **FOLDER, required=True, help="a planted world")
     corpus.add_argument("--real", **FOLDER, help="a dataset of which a part is taught too")
-    corpus.add_argument("--real-facts", type=int, default=300, help="how many of its facts get a dose [300]")
-    corpus.add_argument("--real-doses", type=int, nargs="+", default=[0, 4, 16, 64], help="the doses [0 4 16 64]")
+    corpus.add_argument("--real-facts", type=from_zero, default=300, help="how many of its facts get a dose [300]")
+    corpus.add_argument("--real-doses", type=from_zero, nargs="+", default=[0, 4, 16, 64], help="the doses [0 4 16 64]")
     corpus.add_argument("--null-of", **FOLDER, help="permute the objects, and keep the tokenizer of this corpus")
     model = things.add_parser("model", help="a small model trained on a corpus")
     model.add_argument("--corpus", **FOLDER, required=True, help="a planted corpus")
