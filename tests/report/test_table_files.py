@@ -69,6 +69,8 @@ def test_latex_has_the_rules_of_booktabs_and_escapes_what_it_would_read():
     assert lines[4] == r"a\textbar{}b\_1 \& 5 \% & .333 [.100, .600] & 1,200 \\"
     odd = latex(Table("t", "", ("model",), [("#~^{}$→",)])).splitlines()[4]
     assert odd == r"\#\textasciitilde{}\textasciicircum{}\{\}\$$\to$ \\"
+    starts = latex(Table("t", "", ("[s]", "r"), [("[a] b", "[c]"), ("*d", "e")])).splitlines()
+    assert [starts[at] for at in (2, 4, 5)] == [r"{}[s] & r \\", r"{}[a] b & [c] \\", r"{}*d & e \\"]
     assert [line for line in lines if "rule" in line] == [r"\toprule", r"\midrule", r"\bottomrule"]
 
 

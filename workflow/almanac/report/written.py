@@ -161,7 +161,8 @@ def latex(table: Table) -> str:
     escapes = str.maketrans(dict(LATEX))
 
     def line(cells: Sequence[str]) -> str:
-        return " & ".join(cell.translate(escapes) for cell in cells) + r" \\"
+        text = " & ".join(cell.translate(escapes) for cell in cells)
+        return f"{'{}' * text.startswith(('[', '*'))}{text} \\\\"  # else an argument of the line's end above
 
     sides = "".join("r" if one else "l" for one in table.numeric)
     kind, before, after = "tabular", "", "\\bottomrule\n"

@@ -54,7 +54,7 @@ const FORMATS = {
   CSV: (lines) => lines.map((line) => line.map((one) => (/[",\n]/.test(one) ? `"${one.replaceAll('"', '""')}"` : one)).join(",")).join("\n"),
   Markdown: ([head, ...rest]) => [head, head.map(() => "---"), ...rest].map((line) => `| ${line.map((one) => one.replaceAll("|", "\\|")).join(" | ")} |`).join("\n"),
   LaTeX: ([head, ...rest], sides) => {
-    const written = (line) => `${line.map(latex).join(" & ")} \\\\\n`, long = rest.length > {{ short }};
+    const written = (line) => `${line.map(latex).join(" & ").replace(/^(?=[[*])/, "{}")} \\\\\n`, long = rest.length > {{ short }};
     const kind = long ? "longtable" : "tabular", before = long ? "\\endhead\n\\bottomrule\n\\endfoot\n" : "";
     const lines = `\\toprule\n${written(head)}\\midrule\n${before}${rest.map(written).join("")}`;
     return `\\begin{${kind}}{${sides}}\n${lines}${long ? "" : "\\bottomrule\n"}\\end{${kind}}`;
