@@ -179,6 +179,13 @@ def test_what_is_said_of_models_and_facts_stands_before_what_was_not_answered():
     assert sentences([], facts=["9 are left out."]).notes == ["9 are left out."]
 
 
+def test_a_model_that_answered_too_few_facts_is_named_where_another_answered_enough():
+    rows = [finding("m", "asking", ABOVE_CHANCE), finding("n", "asking", TOO_FEW, facts=9)]
+    rows += [finding(model, "d", TOO_FEW, facts=9) for model in "mn"]
+    [note] = sentences(rows).notes
+    assert note.startswith("Fewer than 20 facts, too few for a verdict, were answered to d; asking (n). ")
+
+
 def test_models_that_are_above_chance_by_all_of_their_methods_stand_together_whatever_their_number():
     rows = [finding(model, label, ABOVE_CHANCE) for model, labels in (("m", "abc"), ("n", "ab")) for label in labels]
     rows += [finding("o", label, ABOVE_CHANCE if label == "a" else NOT_ABOVE) for label in "abc"]

@@ -158,7 +158,8 @@ def sentences(
             larger = asks_more.get((one.known.suite, one.known.dataset), "")
             few[bool(larger)].append((one, larger))
     for more, listed in few.items():
-        labels, larger = shortened(_labels([one for one, _ in listed], rows), "; "), shortened(key for _, key in listed)
+        labels = shortened(_of_few([one for one, _ in listed], rows), "; ")
+        larger = shortened(key for _, key in listed)
         advice = f"More are asked with a larger {larger}" if more else "All that can be asked were"
         notes.append(f"Fewer than {FEW} facts, too few for a verdict, were answered to {labels}. {advice}.")
     if untested := _labels([one for one in rows if one.verdict == UNDEFINED], rows):
@@ -207,6 +208,17 @@ def _labels(some: Sequence[Finding], rows: Sequence[Finding]) -> list[str]:
         label if len(own) == len(of_all[label]) else f"{label} (dataset{'s' * (len(own) > 1)} {', '.join(own)})"
         for label, own in of_some.items()
     ]
+
+
+def _of_few(some: Sequence[Finding], rows: Sequence[Finding]) -> list[str]:
+    """Return the methods of rows with too few facts, with the models where another model answered enough of them."""
+    enough = {(one.known.dataset, one.label) for one in rows if one.verdict in TESTED}
+    of_some: dict[str, list[str]] = defaultdict(list)
+    for one in some:
+        if (one.known.dataset, one.label) in enough:
+            of_some[one.method.label].append(str(one.known.model))
+    others = [one for one in some if (one.known.dataset, one.label) not in enough]
+    return [*_labels(others, rows), *(f"{label} ({shortened(models)})" for label, models in of_some.items())]
 
 
 def _not_answered(rows: Sequence[Finding], missing: Unanswered) -> list[str]:
