@@ -229,6 +229,13 @@ def test_rows_of_one_key_are_paired_by_their_floats(tmp_path):
     ]
 
 
+def test_rows_of_one_key_whose_floats_have_equal_sums_are_paired_although_last_digits_differ(tmp_path):
+    for side, one, other in (("a", [0.0, 2.0], [3.0, 1.0]), ("b", [1e-13, 2.0 - 1e-13], [3.0, 1.0])):
+        (tmp_path / side).mkdir()
+        pl.DataFrame({"name": ["x", "x"], "one": one, "other": other}).write_parquet(tmp_path / side / "t.parquet")
+    assert found(tmp_path / "a", tmp_path / "b") == []
+
+
 def test_an_empty_table_of_json_lines_has_the_columns_of_the_other(tmp_path):
     for side, rows in (("a", []), ("b", VALUES[:2])):
         (tmp_path / side).mkdir()

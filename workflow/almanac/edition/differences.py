@@ -5,6 +5,7 @@ columns without floats. To save memory with millions of rows, whole rows are fir
 those that differ are read.
 """
 
+import math
 import os
 import shutil
 import zipfile
@@ -278,6 +279,7 @@ def _blocks(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
 def _hashed(frame: pl.LazyFrame, key: Sequence[str]) -> pl.DataFrame:
     """Return of each row its number (`AT`), hashes of its key and of the whole row, and the sum of floats (``size``).
 
+    Columns have other weights in the sum, since rows of equal sums would have another order if a last digit differs.
     The column ``turn`` numbers identical rows from 0.
     """
     schema = frame.collect_schema()
@@ -286,7 +288,8 @@ def _hashed(frame: pl.LazyFrame, key: Sequence[str]) -> pl.DataFrame:
         for name, kind in schema.items()
         if _is_float(kind)
     ]
-    size = pl.sum_horizontal(*(one.cast(pl.Float64) for one in floats)) if floats else pl.lit(0.0)
+    weighted = [one.cast(pl.Float64) * math.pi**-at for at, one in enumerate(floats)]
+    size = pl.sum_horizontal(*weighted) if weighted else pl.lit(0.0)
     hashes = {"key": pl.struct(key or pl.lit(0)).hash(), "row": pl.struct(pl.all().exclude(AT)).hash()}
     found = frame.with_row_index(AT).select(AT, **hashes, size=size).collect(engine="streaming")
     return _in_turn(found, "key", "row")
