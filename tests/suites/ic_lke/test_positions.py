@@ -235,7 +235,7 @@ def test_the_bar_says_the_means_of_what_was_taught_most_and_of_what_never_was():
     [near] = Positions().bars([mean(0, 0.2), mean(64, 0.35)], options)
     assert not near.met, "the intervals overlap"
     [one] = Positions().bars([mean(0, 0.2), mean(8, 0.5), mean(64, 0.7)], options)
-    assert one.found == "from place 0: taught 64 times 0.700 [0.600, 0.800], never 0.200 [0.100, 0.300]"
+    assert one.found == "from position 0: taught 64 times 0.700 [0.600, 0.800], never 0.200 [0.100, 0.300]"
 
 
 def test_a_sequence_that_is_too_long_has_no_number_at_all(ask):

@@ -288,7 +288,7 @@ def positions(shown: Shown, options: PositionOptions) -> Chapter | None:
             for model, dose in dict.fromkeys((model, dose) for model, dose, _ in cells)
         ]
         caption = "The same by how often a fact was taught and by its position, in texts without replaced pairs."
-        columns = ("model", "taught", *(f"from place {start}" for start in options.starts))
+        columns = ("model", "taught", *(f"from position {start}" for start in options.starts))
         parts.append(Table("doses", caption, columns, listed))
     asks = (
         "Pairs of one relation in one long text, read in one pass. In some texts pairs are replaced by unknown ones "

@@ -146,7 +146,7 @@ def by_place(measures: Sequence[Measure], means: Sequence[Measure]) -> Figure:
         if column == 0:
             axes.set_ylabel(f"{model}\nprobability")
     for axes in panels[-1]:
-        axes.set_xlabel("place")
+        axes.set_xlabel("position")
     figure.legend(*panels[0, -1].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     return figure
 

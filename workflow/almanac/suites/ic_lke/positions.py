@@ -154,10 +154,10 @@ class Positions(Suite[PositionOptions]):
 
 def _verdict(start: int, dose: int, most: Measure | None, never: Measure | None) -> BarResult:
     if not dose or most is None or never is None:
-        return BarResult(f"from place {start}: no answers of facts often taught, or of facts never taught", False)
+        return BarResult(f"from position {start}: no answers of facts often taught, or of facts never taught", False)
     intervals = [f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in (most, never)]
     separate = most.low is not None and never.high is not None and most.low > never.high
-    return BarResult(f"from place {start}: taught {dose} times {intervals[0]}, never {intervals[1]}", separate)
+    return BarResult(f"from position {start}: taught {dose} times {intervals[0]}, never {intervals[1]}", separate)
 
 
 class _Relation:
