@@ -73,6 +73,9 @@ def test_a_leak_is_a_name_as_a_word_of_its_own():
     assert leak("Was [X] written in C++?", names) == "C++"
     assert leak("[X] [Y]", {"X", "[X]"}) is None
     assert leak("[X]在中国吗？", {"中国"}) == "中国"
+    india = {"India", "in", "In", "IN"}
+    assert leak("In which country is [X] located in?", india) is None, "a word that templates cannot do without"
+    assert leak("Is IN the code of [X]?", india) == "IN"
 
 
 @given(NAMES, NAMES)
@@ -119,6 +122,15 @@ def test_each_draft_is_judged_and_none_is_lost():
     assert found["[Y] IS the capital of [X]"].reason == f"says the same as {kept.template_id}"
     assert found["[X] of [Y]"].reason == "subject and object cannot be read back from 'House of Lords of York'"
     assert found["Tokyo, [X] and [Y]."].reason == "names the object 'Tokyo'"
+
+
+@pytest.mark.parametrize(("parents", "parent"), [("aab", "a"), ("abb", "b"), ("ba", "a")])
+def test_a_text_counts_as_often_as_it_was_written_for_whatever_template(parents, parent):
+    often = [DraftedText("P36", "statement", "[X] has the capital [Y].", name) for name in parents]
+    once = [DraftedText("P36", "statement", "[X] has the capital [Y]", None)]
+    kept, dropped = sorted(judge(once + often, [], {}, {}), key=lambda row: row.verdict, reverse=True)
+    assert (kept.count, kept.parent_id, kept.text) == (len(parents), parent, "[X] has the capital [Y].")
+    assert (dropped.count, dropped.reason) == (1, f"says the same as {kept.template_id}")
 
 
 def test_a_draft_that_says_what_a_frozen_template_says_is_dropped():

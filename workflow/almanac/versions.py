@@ -15,7 +15,7 @@ from almanac.project import INSTALLED, PROJECT
 
 VERSIONS = {
     "pull": 17,
-    "build": 17,
+    "build": 18,
     "plant": 9,
     "ask": 32,
     "answer": 12,

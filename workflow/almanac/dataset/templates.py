@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
+from almanac.dataset.names import STOP_WORDS
 from almanac.dataset.text import normalise, singular
 from almanac.errors import AlmanacError
 from almanac.project import RESOURCES
@@ -202,10 +203,14 @@ def fault(text: str, style: str) -> str | None:
 
 
 def leak(text: str, names: Iterable[str]) -> str | None:
-    """Return a name that a template contains as whole words, or None. Case counts: `may` is not May."""
+    """Return a name that a template contains as whole words, or None. Case counts: `may` is not May.
+
+    Function words do not count, unless all their letters are capitals: India has the aliases `in` and IN.
+    """
     bare = SLOT.sub(" ", text)
     for name in sorted(names, key=lambda one: (-len(one), one)):  # sorted, since sets have no fixed order
-        if len(name) > 1 and stands_in(name, bare):
+        function_word = name.lower() in STOP_WORDS and not name.isupper()
+        if len(name) > 1 and not function_word and stands_in(name, bare):
             return name
     return None
 
@@ -236,31 +241,32 @@ def judge(
         names: by relation, all names of its objects; a template may contain none of them.
 
     Returns:
-        One draft for each different text, sorted; faulty ones have the verdict ``drop`` and the reason.
+        One draft for each different text, sorted; faulty ones have the verdict ``drop`` and the reason. The parent is
+        the template of which the text was written most often; ties go to none, then to the first id.
     """
-    counts = Counter(item._replace(text=cleaned(item.text)) for item in written)
+    parents: dict[tuple[str, str, str], Counter[str | None]] = defaultdict(Counter)
+    for item in written:
+        parents[item.relation_id, item.style, cleaned(item.text)][item.parent_id] += 1
     taken = {(row.relation_id, row.style, folded(row.text)): row.template_id for row in frozen}
     # Of texts that compare equal the most frequent is kept; ties are broken alphabetically.
-    ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].relation_id, pair[0].style, pair[0].text))
-    out: dict[str, Draft] = {}
-    for item, count in ranked:
-        template_id = f"{item.relation_id}/{ORIGIN}/{identity([item.style, item.text])[:12]}"
-        key = (item.relation_id, item.style, folded(item.text))
-        reason = fault(item.text, item.style)
-        if reason is None and (found := leak(item.text, names.get(item.relation_id, ()))):
+    ranked = sorted(parents.items(), key=lambda pair: (-pair[1].total(), pair[0]))
+    out: list[Draft] = []
+    for (relation_id, style, text), counts in ranked:
+        template_id = f"{relation_id}/{ORIGIN}/{identity([style, text])[:12]}"
+        key = (relation_id, style, folded(text))
+        reason = fault(text, style)
+        if reason is None and (found := leak(text, names.get(relation_id, ()))):
             reason = f"names the object {found!r}"
         if reason is None and key in taken:
             reason = f"says the same as {taken[key]}"
-        if reason is None and (sentence := ambiguous(item.text, pairs.get(item.relation_id, ()))):
+        if reason is None and (sentence := ambiguous(text, pairs.get(relation_id, ()))):
             reason = f"subject and object cannot be read back from {sentence!r}"
         if reason is None:
             taken[key] = template_id
         verdict = KEEP if reason is None else DROP
-        draft = Draft(
-            template_id, item.relation_id, item.text, item.style, item.parent_id, count, None, verdict, reason
-        )
-        out.setdefault(template_id, draft)
-    return sorted(out.values(), key=lambda row: row.template_id)
+        parent = min(counts, key=lambda name: (-counts[name], name or ""))
+        out.append(Draft(template_id, relation_id, text, style, parent, counts.total(), None, verdict, reason))
+    return sorted(out, key=lambda row: row.template_id)
 
 
 def merged(frozen: Sequence[Template], drafts: Sequence[Draft], where: str) -> list[Template]:
