@@ -17,7 +17,7 @@ VERSIONS = {
     "pull": 17,
     "build": 18,
     "plant": 9,
-    "ask": 32,
+    "ask": 33,
     "answer": 12,
     "measure": 82,
     "report": 105,

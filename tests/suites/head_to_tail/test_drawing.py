@@ -315,6 +315,7 @@ def test_dbpedia_is_asked_only_what_has_one_answer_that_the_question_does_not_gi
     assert list(refused.values()) == [
         "the subject has several objects", "the question names the object", "the object has no name",
     ]  # fmt: skip
+    assert not drawn(dbpedia(Person_7="X", Person_8="x"))[1], "the place of the subject is no word of the question"
 
 
 def test_the_predicates_of_dbpedia_are_asked_by_their_label_elsewhere():

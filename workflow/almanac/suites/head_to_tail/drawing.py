@@ -185,7 +185,8 @@ class QuestionDrawing:
         if wording.single:
             pool = self._without(pool, pl.col("objects").list.len() > 1, thing, "the subject has several objects")
             told = pl.col("label").fill_null("")
-            within = pl.lit(wording.question.lower()).str.contains(told.str.to_lowercase(), literal=True)
+            asked = wording.question.replace("[X]", "").lower()
+            within = pl.lit(asked).str.contains(told.str.to_lowercase(), literal=True)
             within |= pl.col("name").str.to_lowercase().str.contains(told.str.to_lowercase(), literal=True)
             pool = self._without(pool, within, thing, "the question names the object")
             pool = self._without(pool, told.str.contains("__", literal=True), thing, "the object has no name")
