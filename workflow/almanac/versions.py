@@ -19,7 +19,7 @@ VERSIONS = {
     "plant": 9,
     "ask": 33,
     "answer": 12,
-    "measure": 82,
+    "measure": 83,
     "report": 105,
     "freeze": 9,
 }

@@ -55,6 +55,7 @@ def test_a_number_counts_all_draws_of_its_examples_and_of_no_other_number(ask):
         ({0: 0.1, 5: 0.75, 20: 0.76, 50: 0.8}, 0.9, 5),
         ({0: 0.9, 50: 0.5}, 0.95, 0),
         ({1: 0.0, 50: 0.0}, 0.95, 1),
+        ({1: 19 / 53, 50: 20 / 53}, 0.95, 1),  # as floats, .95 × 20/53 is more than 19/53
     ],
 )
 def test_enough_is_the_least_number_that_reaches_the_share_of_the_accuracy_at_the_most(accuracies, share, least):

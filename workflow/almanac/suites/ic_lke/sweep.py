@@ -17,6 +17,7 @@ from almanac.suites.judged import Judged, Not
 from almanac.suites.suite import Round
 
 SWEEP = "sweep"
+ROUNDING = 1e-12  # as floats, .95 × 20/53 is more than 19/53
 
 
 class Sweep(ChoiceSuite[SweepOptions]):
@@ -74,5 +75,5 @@ class Sweep(ChoiceSuite[SweepOptions]):
 
 def enough(accuracies: Mapping[int, float], share: float) -> int:
     """Return the smallest number of examples that reaches a share of the accuracy at the largest number."""
-    wanted = share * accuracies[max(accuracies)]
+    wanted = share * accuracies[max(accuracies)] - ROUNDING
     return min(shots for shots, value in accuracies.items() if value >= wanted)
