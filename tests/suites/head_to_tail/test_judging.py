@@ -30,6 +30,8 @@ from almanac.suites.prompts import prompts
         ("The prediction is not correct.", False),
         ("It isn’t correct", False),
         ("Not entirely correct", False),
+        ("It cannot be correct", False),
+        ("This can't be called correct", False),
         ("correctly", None),
         ("yes", None),
         ("", None),

@@ -305,6 +305,7 @@ def test_the_marks_of_a_letter_are_of_its_word():
         ("in 1999", "1999"),
         ("1999-05-12", "1999"),
         ("the 3rd of may 1999", "1999"),
+        ("Sept. 3, 1999", "1999"),
         ("1999 or 2000", "1999 or 2000"),
         ("about 1999", "about 1999"),
         ("12 1999 sheep", "12 1999 sheep"),

@@ -24,7 +24,7 @@ CHECKED = 10  # one in so many of the judged questions has a check
 TOKENS = 8  # of the judge's reply, at most: one word is wanted
 # "The correct answer is 1975" is no verdict: a judge may say it about right answers and about wrong ones.
 STATED = re.compile(r"\bcorrect\s+\w+\s*(?::|\b(?:is|are|was|were|would|should|to|for|in|here)\b|$)", re.IGNORECASE)
-INCORRECT = re.compile(r"\bincorrect\b|(?:\bnot|n't)\s+(?:\w+\s+)?correct\b", re.IGNORECASE)
+INCORRECT = re.compile(r"\bincorrect\b|(?:\b(?:can)?not|n't)\s+(?:\w+\s+){0,2}correct\b", re.IGNORECASE)
 CORRECT = re.compile(r"\bcorrect\b", re.IGNORECASE)
 
 

@@ -13,9 +13,9 @@ from almanac.suites.data import Data
 from almanac.suites.head_to_tail.scores import normalise
 from almanac.suites.head_to_tail.templates import asked_of
 
-VERSION = 8  # increase it with every change of the rules by which an answer is correct
+VERSION = 9  # increase it with every change of the rules by which an answer is correct
 YEAR = re.compile(r"\d{4}")
-MONTH = "|".join(f"{name}|{name[:3]}" for name in map(str.lower, calendar.month_name[1:]))
+MONTH = "|".join(f"{name}|{name[:3]}" for name in map(str.lower, calendar.month_name[1:])) + "|sept"
 # A date: day, month and year in any order, as words or as numbers.
 DATE = re.compile(
     rf"(?:(?:on|in) )?(?:(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)?|{MONTH}|of)[ .,/-]+)*\d{{4}}(?:[/-]\d{{1,2}}){{0,2}}"
