@@ -237,6 +237,16 @@ def test_what_cannot_tell_its_subjects_apart_is_not_asked():
     assert refused[thing] == "the dataset lacks imdb.namesakes, which tell its subjects apart"
 
 
+def test_what_tells_subjects_apart_need_not_be_asked_itself():
+    rows = imdb()
+    rows["facts"] = [
+        replace(row, split="test" if row.relation_id == "imdb.director" else None) for row in rows["facts"]
+    ]
+    found, refused = drawn(rows, popularity="exposure")
+    assert {"Film 0 (1990)", "Film 17"} <= names(found["imdb.director/title_director"])
+    assert not refused
+
+
 def test_a_built_dataset_keeps_what_tells_subjects_apart(tmp_path):
     keys = {"facts": ("relation_id", "fact_id"), "entities": ("entity_id",), "popularity": ("entity_id",)}
     rows = {name: sorted(own, key=attrgetter(*keys.get(name, ("relation_id",)))) for name, own in imdb().items()}

@@ -79,6 +79,7 @@ class QuestionDrawing:
     def askings(self) -> Iterator[AskedWording]:
         """Yield the questions of each relation's templates."""
         facts = self._facts.partition_by("relation_id", as_dict=True, maintain_order=True)
+        there = set(self.data.frame("facts", Fact, ["relation_id"])["relation_id"].unique())
         for relation, found, reason in asked_of(self.data, self.options.filters):
             own = facts.get((relation.relation_id,))
             if own is None:
@@ -86,7 +87,7 @@ class QuestionDrawing:
             if reason is not None:
                 self.refuse(f"relation {relation.relation_id}", reason)
             for wording in found:
-                lacking = [name for name in contexts(wording) if (name,) not in facts]
+                lacking = [name for name in contexts(wording) if name not in there]
                 if lacking:
                     unknown = f"the dataset lacks {', '.join(lacking)}, which tell its subjects apart"
                     self.refuse(f"relation {relation.relation_id}, {wording.template_id}", unknown)
