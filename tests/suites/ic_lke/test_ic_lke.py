@@ -242,6 +242,13 @@ def test_of_a_study_that_was_asked_nothing_there_is_no_table(suite):
     assert list(found.parts) == ["1 not asked; the first: relation P1 (it has no template)."]
 
 
+@pytest.mark.parametrize("layout", ["paper", "code"])
+def test_the_prediction_is_the_choice_without_its_separator(tmp_path, layout):
+    asked = answered(tmp_path, layout=layout)
+    labels = {label for row in asked.data.offered["offered"] for label in row}
+    assert {row.prediction for row in asked.outcomes()} - {None} <= labels
+
+
 def test_the_chapter_says_how_examples_are_written(tmp_path):
     for layout, written in (("paper", "“subject object subject"), ("code", "“subject : object , subject : object")):
         asked = answered(tmp_path / layout, layout=layout)

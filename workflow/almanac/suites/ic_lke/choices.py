@@ -13,7 +13,7 @@ import polars as pl
 from almanac.rows import Measure
 from almanac.suites.answers import Answers
 from almanac.suites.data import Data
-from almanac.suites.ic_lke.questions import OFFERED
+from almanac.suites.ic_lke.questions import LAYOUTS, OFFERED
 from almanac.suites.judged import Judged, Range
 from almanac.suites.options import SuiteOptions
 from almanac.suites.recovery import recovery
@@ -64,9 +64,10 @@ def judge_choices(links: pl.DataFrame) -> pl.DataFrame:
     highest, true = logs.list.max(), logs.list.get(index)
     below = logs - highest
     shares = below.list.eval(pl.element().exp()).list.sum()  # of all choices, the highest being 1
+    chosen = pl.col("choices").list.get(logs.list.arg_max())
     judged = links.filter(pl.col("status") == "ok", logs.is_not_null(), index.is_not_null()).select(
         "item",
-        pl.col("choices").list.get(logs.list.arg_max()).str.strip_chars().alias("prediction"),
+        chosen.str.strip_prefix(LAYOUTS["code"].before_choice).str.strip_chars().alias("prediction"),
         ((true == highest) & (below.list.count_matches(0.0) == 1)).alias("hit"),
         (true - (highest + shares.log())).alias("score"),
         (1 / shares).alias("confidence"),
