@@ -39,6 +39,10 @@ FROZEN = [Template("P36/0", "P36", "What is the capital of [X]?", "question", "w
         ("\n\n", ""),
         ("", ""),
         ("1912 was when [X] met [Y].", "1912 was when [X] met [Y]."),
+        ('"[X]" was sung by "[Y]"', '"[X]" was sung by "[Y]"'),
+        ("“[X]” was sung by “[Y]”", "“[X]” was sung by “[Y]”"),
+        ('""[X]" was sung by [Y]."', '"[X]" was sung by [Y].'),
+        ("'[X]'s song \"[Y]\" is sung'", '[X]\'s song "[Y]" is sung'),
     ],
 )
 def test_what_a_model_adds_around_a_text_is_taken_off(text, found):

@@ -126,6 +126,12 @@ def test_a_draft_that_names_an_object_by_any_of_its_names_is_dropped(ask):
     assert drafts_of(trial)["P36", text].reason == "names the object 'the Eternal City'"
 
 
+@pytest.mark.parametrize("word", ["Question", "Statement", "Again"])
+def test_the_last_word_of_the_prompt_is_no_part_of_a_draft(ask, word):
+    trial = ask().answer(lambda one: ok(texts=(f'\n{word}: "Which town rules [X]?"',)))
+    assert ("P36", "Which town rules [X]?") in drafts_of(trial)
+
+
 def test_without_the_round_trip_there_is_one_round(ask):
     assert [at.name for at in Drafting().rounds_of(OPTIONS)] == ["drafts", "round_trip"]
     assert [at.name for at in Drafting().rounds_of(DraftingOptions(round_trip=False))] == ["drafts"]

@@ -41,6 +41,8 @@ PREPOSITION = re.compile(
 SLOT = re.compile(r"\[[XY]\]")
 LIST_MARK = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.):])\s+")
 QUOTES = "\"'“”‘’«»`"
+# The first quotation mark of what stands between two others, if it closes: `[X]" was sung by "[Y]`.
+CLOSES = re.compile(r'[^"“”«»]*[^\s"“”«»]["“”«»]')
 
 
 class DraftedText(NamedTuple):
@@ -126,7 +128,7 @@ def first_line(text: str) -> str:
 def cleaned(text: str) -> str:
     """Return the first line of a model's response without list marks, enclosing quotation marks and extra space."""
     first = LIST_MARK.sub("", first_line(text)).strip()
-    if len(first) > 1 and first[0] in QUOTES and first[-1] in QUOTES:
+    if len(first) > 1 and first[0] in QUOTES and first[-1] in QUOTES and not CLOSES.match(first[1:-1]):
         first = first[1:-1]
     return " ".join(first.split())
 

@@ -1,5 +1,6 @@
 """Drafts templates with a model: the requests, how its answers are read, and the round trip that tests the drafts."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -20,6 +21,7 @@ from almanac.tables import hash_order, seed_of
 
 DRAFT, PARAPHRASE, ROUND_TRIP = "draft", "paraphrase", "round_trip"
 SEPARATOR = " -> "
+ANNOUNCED = re.compile(r"^\s*(?:Question|Statement|Again):")  # the prompt's last word, which a model may write again
 
 
 class DraftSetting(NamedTuple):
@@ -108,7 +110,7 @@ class Drafting(Author[DraftingOptions]):
         drafts = (part.links.filter(pl.col("experiment") != ROUND_TRIP) for part in answers.parts(columns))
         rows = [row for links in drafts for row in links.iter_rows(named=True)]
         texts = [
-            DraftedText(row["relation_id"], row["style"], text, row["template_id"])
+            DraftedText(row["relation_id"], row["style"], ANNOUNCED.sub("", text), row["template_id"])
             for row in rows
             for text in row["texts"] or ()
         ]
