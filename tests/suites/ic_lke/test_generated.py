@@ -63,6 +63,10 @@ def test_one_text_serves_all_that_is_judged_of_a_fact(ask):
         ("", "Paris", False, False),
         (" the Musée de l’Orangerie", "Musée de l'Orangerie", True, False),  # as it is printed
         (" ﬁji", "Fiji", True, False),  # a ligature is normalised
+        (" 1.008, as a weight", "1", False, True),
+        (" 1.0", "1.0", True, True),
+        (" -5 degrees", "5", False, True),
+        (" on 5.6.1990.", "1990", True, True),
     ],
 )
 def test_presence_by_words_and_as_the_released_code_sees_it(text, name, words, official):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from almanac.dataset.text import EMPHASIS, normalise
+from almanac.dataset.text import EMPHASIS, marked, normalise
 from almanac.punctuation import stands_in, words_of
 from almanac.rows import Fact, Measure, Request
 from almanac.suites.answers import Answers
@@ -155,18 +155,23 @@ def found_in(experiment: str, text: str, names: Iterable[str]) -> Iterator[str]:
 
     ``official`` does as the released code: it ignores case, strips colons, commas, full stops and spaces from the name
     only, and finds a name within another word (*Iran* in *Tirana*). Otherwise text and name are normalised and the name
-    must stand as whole words, for ``begins`` at the beginning of the text.
+    must stand as whole words, for ``begins`` at the beginning of the text; 1 does not stand in 1.008.
     """
     if experiment == OFFICIAL:
         yield from (name for name in names if name.lower().strip(STRIPPED) in text.lower())
         return
-    normalised = normalise(EMPHASIS.sub("", text))
+    normalised = _compared(EMPHASIS.sub("", text))
     for name in names:
-        wanted = normalise(name)
+        wanted = _compared(name)
         if not stands_in(wanted, normalised):
             continue
         if experiment != BEGINS or re.match(rf"\W*{words_of(re.escape(wanted))}", normalised):
             yield name
+
+
+def _compared(text: str) -> str:
+    """Normalise a text; the point and the minus of a number become letters, so that no word ends at them."""
+    return marked(normalise(text), "point", "minus")
 
 
 def _accepted(questioner: Questioner, fact: Fact) -> dict[str, tuple[str, ...]]:
