@@ -491,6 +491,15 @@ def test_who_goes_by_names_knows_nothing_of_facts_that_they_do_not_give_away(rig
     assert [(whole[one].value, whole[one].p) for one in (GIVEN_OF_RELATION, GIVEN)] == [(1.0, None), (1.0, 1.0)]
 
 
+def test_facts_of_the_same_subject_that_names_give_away_leave_as_many_others():
+    """Beyond names there are six facts, three of them x: the answer x is right for 3 of the 5 other ones, of each."""
+    objects = {"s0": "pqx", "s1": "x", "s2": "x", "s3": "y", "s4": "y", "s5": "z"}
+    rows = [("a", subject, [name], "x") for subject, names in objects.items() for name in names]
+    own, truths = judged(rows)
+    found = numbers(own, replace(truths, given=frozenset({"f0", "f1"})))
+    assert found[GIVEN_OF_RELATION].p == pytest.approx(binom.sf(2, 6, 3 / 5))
+
+
 @pytest.mark.parametrize("asks", ["open", "choices", "scores"])
 def test_a_rule_that_goes_by_names_and_else_by_the_commonest_object_is_not_above_chance_beyond_names(asks):
     """Objects that are common among all facts are more so among those that names do not give away."""

@@ -63,6 +63,7 @@ class RelationFacts:
         counts_rest: the same of the facts that names do not give away.
         of_fact: the truths of each fact, with their numbers of items.
         of_subject: the same of each subject, facts not asked included: these are no *other* facts.
+        of_subject_rest: the number of items of each subject's facts that names do not give away.
         of_name: the truths by name; ``of_text``: by the name in its loose form (`loosely`); ``of_words``: the same
             without dates and numbers; ``of_value``: by date or number; ``of_number``: by number, whatever its unit.
         beginning: the loose names by their first word.
@@ -87,9 +88,11 @@ class RelationFacts:
         self.counts: dict[Hashable, float] = {truth: float(count) for truth, count in counts.items()}
         self.of_fact: dict[str, Counter[Hashable]] = defaultdict(Counter)
         self.of_subject: dict[str, dict[Hashable, float]] = defaultdict(lambda: defaultdict(float))
+        self.of_subject_rest: dict[str, float] = defaultdict(float)
         for fact, subject, truth in part.select("fact", "subject", "truth").iter_rows():
             self.of_fact[fact][truth] += 1
             self.of_subject[subject][truth] += 1
+            self.of_subject_rest[subject] += fact not in truths.given
         texts: dict[Hashable, frozenset[str]] = {truth: names[truth] for truth in counts}
         self.items_per_fact = part.height / asked
         known: dict[frozenset[str], Hashable] = {accepted: truth for truth, accepted in texts.items()}
@@ -102,9 +105,11 @@ class RelationFacts:
             for truth, count in items.items():
                 self.counts_rest[truth] += count * (fact not in truths.given)
         for fact, truth in not_asked.items():
-            self.counts_rest[truth] += self.items_per_fact * (fact not in truths.given)
+            rest = self.items_per_fact * (fact not in truths.given)
+            self.counts_rest[truth] += rest
             if fact in truths.subject and (of_subject := self.of_subject.get(truths.subject[fact])) is not None:
                 of_subject[truth] += self.items_per_fact
+                self.of_subject_rest[truths.subject[fact]] += rest
         self.of_name, self.of_text, self.of_words, self.judged_right = (
             defaultdict[str, set[Hashable]](set) for _ in range(4)
         )
@@ -225,8 +230,7 @@ class RelationFacts:
     def open(self, subject: str, answer: str) -> Share:
         """Return how often an open answer about a subject is right by chance."""
         own, right = self.of_subject[subject], self.right(answer)
-        own_items = sum(own.values())
-        others, others_rest = self.total - own_items, self.total_rest - own_items
+        others, others_rest = self.total - sum(own.values()), self.total_rest - self.of_subject_rest[subject]
         if not others:
             return NO_SHARE
         hits = math.fsum(self.counts[truth] - own.get(truth, 0.0) for truth in right)
